@@ -1,0 +1,59 @@
+"""Differentially private text rewriting: mechanisms, their distributions, their guarantees.
+
+::
+
+    import dptext_core as dpt
+
+    m = dpt.get_mechanism("dp-mlm", epsilon=50)
+    r = m.rewrite("My doctor in Lisbon changed the dose.")
+    print(r.text, r.guarantee.sentence(), sep="\\n")
+
+Importing this package loads no model and no torch; what is heavy loads on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from . import errors, metrics
+from .distribution import MAX_EPSILON, ScoreTable, TokenDistribution
+from .document import Document, Token
+from .errors import (
+    Busy,
+    Cancelled,
+    ConfigError,
+    DPTextError,
+    InputError,
+    ModelUnavailable,
+    NoDistribution,
+)
+from .guarantee import Guarantee
+from .mechanisms.base import Mechanism, MechanismSpec, Prepared, RewriteResult, Step, Sweep
+from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
+from .sampling import Dice
+
+if TYPE_CHECKING:
+    from .words import WordSpace, antonyms, stop_words, word_space
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "WordSpace": "words",
+    "antonyms": "words",
+    "stop_words": "words",
+    "word_space": "words",
+}
+
+__all__ = [
+    "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError",
+    "Mechanism", "MechanismSpec", "ModelUnavailable", "NoDistribution", "Prepared", "RewriteResult", "ScoreTable",
+    "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "errors", "get_mechanism",
+    "mechanism_class", "mechanisms", "metrics", "register", "stop_words", "unregister", "word_space",
+]  # fmt: skip
+
+
+def __getattr__(name: str):
+    if name in _LAZY:
+        return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,111 @@
+"""How fast masks are scored here, as a ratio to a plain loop timed in the same run.
+
+The plain loop is what one writes first: for each token one forward pass of the unchanged transformers model in
+float32, batch of one, logits of the whole vocabulary at every position. The engine computes the same scores (in
+bfloat16 where the processor has it). Ratios are comparable between machines, seconds are not.
+
+Run:  python -m dptext_core.bench.speed [--model NAME] [--device cpu] [--repeats 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
+_WHERE = ("Paris", "London", "Berlin", "Oslo")
+
+
+def short_texts() -> list[str]:
+    """Twenty texts of twenty tokens each, written for this purpose."""
+    return [
+        f"Last {day} the old {who} in {where} told my sister that she should move to another city next year."
+        for who, day in zip(_WHO, ("week", "month", "winter", "Friday", "night"), strict=True)
+        for where in _WHERE
+    ]
+
+
+def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
+    """The plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as context."""
+    import torch
+
+    from ..document import Document
+
+    scores = []
+    for token in Document.parse(text).tokens:
+        masked = text[: token.start] + tokenizer.mask_token + text[token.end :]
+        inputs = tokenizer(text, masked, return_tensors="pt").to(model.device)
+        with torch.no_grad():
+            logits = model(**inputs).logits[0]
+        position = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
+        scores.append(logits[position])
+    return scores
+
+
+def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
+    """The same for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    from ..document import Document
+    from ..models import MaskRequest
+
+    requests = []
+    for text in texts:
+        pieces = lm.encode(Document.parse(text))
+        requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
+    return engine.score(requests)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long `work` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> tuple[float, float]:
+    """Median seconds of both, timed in turns, so that other load on the machine meets both alike."""
+    pairs = [(seconds(slow), seconds(fast)) for _ in range(repeats)]
+    return statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Time both and print the ratios; 0 when done."""
+    parser = argparse.ArgumentParser(prog="dptext_core.bench.speed", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
+    parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
+    parser.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    args = parser.parse_args(argv)
+    if args.repeats < 1:
+        parser.error("--repeats must be at least 1")
+
+    import torch
+
+    from .. import models
+    from ..models.masked_lm import plain_model
+
+    lm = models.load_masked_lm(args.model, args.device)
+    engine = models.engine(args.model, args.device)
+    plain, tokenizer = plain_model(lm.spec)
+    plain.to(lm.device)
+    texts = short_texts()
+    print(
+        f"{lm.spec.id} on {lm.device} ({torch.get_num_threads()} threads), {lm.dtype}; "
+        f"plain loop: float32, one token a pass"
+    )
+    plain_scores(plain, tokenizer, texts[0])
+    engine_scores(engine, lm, texts[:1])
+    for few, repeats in ((texts[:1], args.repeats), (texts, -(-args.repeats // 3))):
+        slow, fast = compare(
+            lambda few=few: [plain_scores(plain, tokenizer, t) for t in few],
+            lambda few=few: engine_scores(engine, lm, few),
+            repeats,
+        )
+        name = "one text of 20 tokens" if len(few) == 1 else f"{len(few)} texts of 20 tokens"
+        print(f"{name}: {slow / fast:.1f}x  (plain {slow:.3f} s, engine {fast:.3f} s)")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

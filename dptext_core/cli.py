@@ -1,0 +1,380 @@
+"""The command line: ``python -m dptext_core rewrite|distribution|mechanisms|models|bench``.
+
+The options of a mechanism are made from the fields of its config, so a new field is a new flag. What may be released
+(the rewritten text) goes to standard output; what is for the author alone (the guarantee, notes, errors) goes to
+standard error. Exit status: 0 done, 2 an error the message explains, 130 stopped by Ctrl-C, 141 the reader of the
+output went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import dptext_core as dpt
+
+from .document import Document
+from .errors import DPTextError, InputError
+from .guarantee import NOTIONS
+from .mechanisms.base import Mechanism, MechanismSpec
+from .mechanisms.registry import mechanism_class
+
+PROG = "python -m dptext_core"
+DEFAULT_MECHANISM = "dp-mlm"
+SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
+OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as every other error does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message} (see {self.prog} --help)\n")
+
+
+# --- options from config fields -------------------------------------------------------------------------------------
+
+
+def _parse(kind: str, nothing: bool, text: str) -> Any:
+    """The text of a flag as a field of this kind wants it; its range is for the config to check.
+
+    nothing: whether "none" is a value. Raises ArgumentTypeError.
+    """
+    if nothing and text.lower() == "none":
+        return None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        if kind == "epsilon":
+            return tuple(float(part) for part in parts) if "," in text else float(text)
+        if kind in ("number", "integer"):
+            return float(text) if kind == "number" else int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a {'whole ' if kind == 'integer' else ''}number") from error
+    return tuple(parts) if kind == "texts" else text
+
+
+def _text(value: Any) -> str:
+    """A default as one would type it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _describe(field: dataclasses.Field[Any]) -> str:
+    """One line of help: label, explanation, range, unit, default."""
+    meta = field.metadata
+    low, high, unit = meta["min"], meta["max"], meta["unit"]
+    facts = [unit] if unit else []
+    if low is not None and high is not None:
+        facts.append(f"{low:g} to {high:g}")
+    elif low is not None:
+        facts.append(f"{low:g} or more")
+    elif high is not None:
+        facts.append(f"at most {high:g}")
+    if field.default not in (None, "", ()):
+        facts.append(f"default {_text(field.default)}")
+    line = f"{meta['label']}. {meta['help']}"
+    return f"{line} ({', '.join(facts)})" if facts else line
+
+
+def _flag(field: dataclasses.Field[Any]) -> str:
+    return "--" + field.name.replace("_", "-")
+
+
+def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any]) -> None:
+    """A flag for one field of a config class.
+
+    Only what the user gives lands in the namespace, so the config's own defaults and checks decide the rest.
+    """
+    kind, choices = field.metadata["kind"], field.metadata["choices"]
+    options: dict[str, Any] = {
+        "dest": f"option_{field.name}",
+        "default": argparse.SUPPRESS,
+        "help": _describe(field).replace("%", "%%"),
+    }
+    if kind == "flag":
+        options["action"] = argparse.BooleanOptionalAction
+    else:
+        options["type"] = functools.partial(_parse, kind, field.default is None)
+        options["metavar"] = None if choices else "E[,E…]" if kind == "epsilon" else kind.upper()
+        options["choices"] = choices
+    group.add_argument(_flag(field), **options)
+
+
+# --- the parser -----------------------------------------------------------------------------------------------------
+
+
+def _asked_mechanism(argv: Sequence[str]) -> str:
+    """The mechanism named in ``argv``, looked up before the parser is built: its fields are the flags."""
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    finder.add_argument("--mechanism", default=DEFAULT_MECHANISM)
+    upto = list(argv[: argv.index("--")]) if "--" in argv else list(argv)
+    try:
+        return finder.parse_known_args(upto)[0].mechanism
+    except argparse.ArgumentError:
+        return DEFAULT_MECHANISM
+
+
+def _add_text_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", help="the text; without it, or with -, standard input is read")
+    parser.add_argument("--file", metavar="F", help="read the text from this UTF-8 file")
+    parser.add_argument("--quiet", action="store_true", help="no guarantee and no notes on standard error")
+
+
+def _add_mechanism_options(parser: argparse.ArgumentParser, spec: MechanismSpec) -> None:
+    parser.add_argument("--mechanism", metavar="NAME", default=spec.name, help=f"default {DEFAULT_MECHANISM}")
+    group = parser.add_argument_group(f"options of {spec.name} ({spec.title})")
+    fields = dataclasses.fields(spec.config_cls)
+    for field in fields:
+        _add_field(group, field)
+    parser.set_defaults(fields=[field.name for field in fields])
+
+
+def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser for these arguments: the flags of ``rewrite`` and ``distribution`` are those of the mechanism named.
+
+    Raises ConfigError where that mechanism does not exist.
+    """
+    parser = _Parser(prog=PROG, description="Rewrite text under differential privacy.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    rewrite = commands.add_parser("rewrite", help="rewrite one text", allow_abbrev=False)
+    distribution = commands.add_parser(
+        "distribution", help="show the distribution that one word's replacement is drawn from", allow_abbrev=False
+    )
+    for command in (rewrite, distribution):
+        _add_text_options(command)
+    rewrite.add_argument("--json", action="store_true", help="the text with its options and its guarantee, as JSON")
+    rewrite.add_argument("--trace", action="store_true", help="as --json, with the original words: for your eyes only")
+    rewrite.add_argument("--out", metavar="F", help="write to this file instead of standard output")
+    rewrite.add_argument("--seed", type=int, metavar="N", help="repeat the same draw: for demonstrations, not private")
+    rewrite.set_defaults(run=_rewrite)
+    where = distribution.add_mutually_exclusive_group(required=True)
+    where.add_argument("--word", metavar="W", help="the first occurrence of this word in the text")
+    where.add_argument("--index", type=int, metavar="N", help="the N-th step of the rewriting, from 0")
+    distribution.add_argument("--json", action="store_true", help="print JSON")
+    distribution.add_argument("--top", type=_positive, default=20, metavar="N", help="so many candidates (default 20)")
+    distribution.set_defaults(run=_distribution)
+    if argv and argv[0] in ("rewrite", "distribution"):
+        spec = mechanism_class(_asked_mechanism(argv[1:])).spec()
+        _add_mechanism_options(rewrite if argv[0] == "rewrite" else distribution, spec)
+
+    listing = commands.add_parser("mechanisms", help="list the mechanisms and their options", allow_abbrev=False)
+    listing.set_defaults(run=_mechanisms)
+    models = commands.add_parser(
+        "models", help="list the models, and how to get those that are not here", allow_abbrev=False
+    )
+    models.set_defaults(run=_models)
+    bench = commands.add_parser("bench", help="measure; bench speed --help lists its options", allow_abbrev=False)
+    bench.add_argument("what", choices=["speed"])
+    return parser
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return number
+
+
+# --- input and output -----------------------------------------------------------------------------------------------
+
+
+def _decode(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from error
+
+
+def _read_text(args: argparse.Namespace) -> str:
+    """The text to work on. Line ends stay as they are. Raises InputError."""
+    if args.file is not None:
+        if args.text is not None:
+            raise InputError("Give the text or --file, not both.")
+        try:
+            return _decode(Path(args.file).read_bytes(), args.file)
+        except OSError as error:
+            raise InputError(f"Cannot read {args.file}: {error.strerror or error}.") from error
+    if args.text is not None and args.text != "-":
+        try:
+            args.text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from error
+        return args.text
+    if sys.stdin is None:
+        raise InputError("There is no standard input. Give the text or --file.")
+    if sys.stdin.isatty() and not args.quiet:
+        _note("reading from the keyboard; end with Ctrl-D (Windows: Ctrl-Z, Enter)")
+    buffer = getattr(sys.stdin, "buffer", None)
+    return _decode(buffer.read(), "standard input") if buffer is not None else sys.stdin.read()
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _emit(text: str, out: str | None = None) -> None:
+    """Writes to a file, or to standard output with a line end at the end. Raises InputError."""
+    if out is None:
+        print(text, end="" if text.endswith("\n") else "\n", flush=True)
+        return
+    try:
+        Path(out).write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"Cannot write {out}: {error.strerror or error}. Name another file.") from error
+
+
+def _emit_json(data: Any, out: str | None = None) -> None:
+    _emit(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+def _mechanism(args: argparse.Namespace) -> Mechanism:
+    given = {name: getattr(args, f"option_{name}") for name in args.fields if hasattr(args, f"option_{name}")}
+    return dpt.get_mechanism(args.mechanism, **given)
+
+
+def _rewrite(args: argparse.Namespace) -> None:
+    mechanism = _mechanism(args)
+    text = _read_text(args)
+    if args.seed is not None:
+        _note(f"warning: {SEED_WARNING}")
+    result = mechanism.rewrite(text, seed=args.seed)
+    if args.json or args.trace:
+        _emit_json(result.to_dict(trace=args.trace), args.out)
+    else:
+        _emit(result.text, args.out)
+    if args.quiet:
+        return
+    _note(result.guarantee.sentence())
+    if result.guarantee.exposed:
+        _note(f"Not covered: {'; '.join(result.guarantee.exposed)}.")
+    if args.trace:
+        _note(OWNER_ONLY)
+
+
+def _find_word(word: str, document: Document) -> list[int]:
+    """The places of ``word`` among the tokens, ignoring case only where it is not there as typed. Raises InputError."""
+    tokens = [token.text for token in document.tokens]
+    found = [i for i, token in enumerate(tokens) if token == word]
+    found = found or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]
+    if not found:
+        raise InputError(f"The text has no word {word!r}. Check its spelling, or name its place with --index.")
+    return found
+
+
+def _distribution(args: argparse.Namespace) -> None:
+    mechanism = _mechanism(args)
+    text = _read_text(args)
+    index = args.index
+    if index is None:
+        index, *more = _find_word(args.word, Document.parse(text))
+        if more and not args.quiet:
+            _note(
+                f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
+            )
+    found = mechanism.distribution(text, index)
+    top = found.top(args.top)
+    others = len(found.candidates) - len(top)
+    rest = max(0.0, 1.0 - sum(p for _, p in top))
+    if args.json:
+        _emit_json(
+            {
+                "mechanism": args.mechanism,
+                "index": index,
+                "source": found.source,
+                "epsilon": found.epsilon,
+                "draws": found.draws,
+                "p_keep": found.p_keep(),
+                "entropy": found.entropy(),
+                "top": [{"word": word, "probability": p} for word, p in top],
+                "others": {"words": others, "probability": rest},
+            }
+        )
+    else:
+        rows = [(word, f"{p:.6f}") for word, p in top]
+        if others:
+            rows.append((f"{others} others", f"{rest:.6f}"))
+        rows.append((f"chance of keeping “{found.source}”", f"{found.p_keep():.6f}"))
+        _emit(_table(rows))
+    if not args.quiet:
+        _note(OWNER_ONLY)
+
+
+def _mechanisms(args: argparse.Namespace) -> None:
+    blocks = []
+    for spec in dpt.mechanisms():
+        lines = [f"{spec.name}: {spec.title}"]
+        if spec.summary:
+            lines.append(f"  {spec.summary}")
+        lines.append(f"  guarantee: {NOTIONS[spec.notion]}; needs: {', '.join(spec.needs) or 'nothing'}")
+        for field in dataclasses.fields(spec.config_cls):
+            allowed = field.metadata["choices"]
+            flag = _flag(field)
+            if field.metadata["kind"] == "flag":
+                flag += " | --no-" + flag.removeprefix("--")
+            lines.append(f"  {flag}{' ' + '|'.join(allowed) if allowed else ''}")
+            lines.append(f"      {_describe(field)}")
+        blocks.append("\n".join(lines))
+    _emit("\n\n".join(blocks))
+
+
+def _models(args: argparse.Namespace) -> None:
+    from .models import list_models
+
+    rows = [("model", "licence", "where", "size", "clipping range")]
+    for model in list_models():
+        known = model.clip_min is not None and model.clip_max is not None
+        clip = f"{model.clip_min:.3f} to {model.clip_max:.3f}" if known else "unknown: give --clip-min and --clip-max"
+        rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
+    _emit(_table(rows))
+    _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit status; ``--help``, ``--version`` and usage errors raise SystemExit."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # The same bytes on every machine: UTF-8, and the text's own line ends.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+    try:
+        if argv[:2] == ["bench", "speed"]:
+            from .bench import speed
+
+            return speed.main(argv[2:]) or 0
+        args = build_parser(argv).parse_args(argv)
+        args.run(args)
+        return 0
+    except DPTextError as error:
+        _note(f"error: {error}")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit: give it a place to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

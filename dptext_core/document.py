@@ -1,0 +1,466 @@
+"""A text as tokens with spans, and the way back: replacements spliced into everything that stays.
+
+The words are those of NLTK's word tokenizer (the one DP-MLM, CusText and 1-Diffractor use), run sentence by sentence
+on sentences found by a rule of this module, and then refined so that nothing is lost and offsets are exact:
+
+- every letter or digit of the text lies in exactly one token; tokens are in order, do not overlap, hold no whitespace;
+- a boundary between two letters or digits is undone, so ``can't``, ``cannot`` and ``gonna`` are one token each, while
+  the clitics ``'s 're 've 'll 'd 'm`` are tokens of their own, with straight or curly apostrophes;
+- URLs, e-mail addresses, ``U.S.``, ``Dr.``, ``3.5``, ``10,000``, ``well-known`` stay whole; ``Monday.`` is two tokens;
+- runs of emoji are one token; zero-width and combining characters stay with the character they modify.
+
+Where NLTK's result cannot be aligned with the text (it rewrites some quotes), a regular expression takes over for that
+sentence. Any string is accepted, lone surrogates and NUL included. No text is stored outside the Document.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .errors import InputError
+
+KINDS = ("word", "number", "punct", "clitic", "symbol")
+
+_NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_ENDERS = ".!?…。！？｡؟۔।"
+_WIDE_ENDERS = "。！？｡"
+_CLOSERS = "\"'”’»›)]}」』）】"
+# Possessive quantifiers and the look-behind keep this linear on long runs of punctuation.
+_SENTENCE_END = re.compile(rf"(?<![{_ENDERS}])([{_ENDERS}]++)[{re.escape(_CLOSERS)}]*+(?=\s|(?<=[{_WIDE_ENDERS}]))")
+
+_APOSTROPHES = str.maketrans("’ʼ＇", "'''")
+_INNER_APOSTROPHE = re.compile(r"(?<=\w)[’ʼ＇](?=\w)|(?<=\s)[’ʼ＇](?=(?:s|re|ve|ll|d|m)\b)", re.I)
+_CLITIC = re.compile(r"['’ʼ＇](?:s|re|ve|ll|d|m)", re.I)
+_CLITIC_END = re.compile(r"(?<=[^\W_])['’ʼ＇](?:s|re|ve|ll|d|m)\Z", re.I)
+_LONE_NT = re.compile(r"n['’ʼ＇]t", re.I)
+
+_ADDRESS = re.compile(
+    r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++"
+    r"|(?<!\w)(?:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s<>\"“”«»]++",
+    re.I,
+)
+_ADDRESS_TAIL = ".,;:!?'’)]}>…»”*_"
+
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_TITLES = _set_of(
+    "mr mrs ms dr prof st rev gen sen rep gov capt lt col sgt maj hon messrs mt ft vs viz cf e.g i.e"
+)
+_ABBREVIATIONS = _set_of(
+    "jr sr inc ltd co corp bros etc al approx dept est ca a.m p.m u.s u.k u.n ph.d b.a m.a m.d "
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun ave blvd rd"
+)
+_BEFORE_NUMBER = _set_of("no nos fig figs p pp vol ch sec eq ed art")
+_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
+_STARTERS = _set_of(
+    "i he she it we they you this that these those there the a an my his her its our their in on at but and so then "
+    "if when while as for after before however what who why how"
+)
+_NEXT_WORD = re.compile(r"[\s\"'“‘«(\[]*([^\W_]+)")
+
+_ASCII_PUNCT = r"!-/:-@\[-`{-~"
+_CHUNK = re.compile(
+    rf"[^\s{_ASCII_PUNCT}“”„‘«»—–…]+(?:(?:['’._/+-]|[:,](?=\d))[^\s{_ASCII_PUNCT}“”„‘«»—–…]+)*\.?"
+    r"|\.\.+|--+|``|''|\S"
+)
+# Punctuation that separates words without whitespace, which NLTK leaves inside them.
+_BREAKS = frozenset("，。、；：！？｡「」『』（）《》【】،؛؟۔।…“”„«»—")
+_NLTK_LIMIT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a text.
+
+    ``text == document.text[start:end]``, offsets in code points. ``kind`` is one of ``KINDS``: "word" (has a letter),
+    "number" (digits, no letter), "punct", "clitic" (``'s 're 've 'll 'd 'm`` after their word, and ``n't`` where the
+    text has it apart), "symbol" (the rest). ``sentence_start``: the first word or number of a sentence or line, found
+    from punctuation, whitespace and token kinds alone, all of which stay in the released text.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    sentence_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What becomes of one token: ``text`` None keeps, "" deletes, else replaces it; ``after``: a word to insert."""
+
+    text: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Spliced:
+    """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
+    word inserted after token i stands, or None. Offsets in code points."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    inserted: tuple[tuple[int, int] | None, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text and its tokens."""
+
+    text: str
+    tokens: tuple[Token, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Document:
+        """Tokenise any string; see the module's docstring for the rules.
+
+        The first call imports NLTK. Raises InputError where ``text`` is no string.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"A text must be a str, not {type(text).__name__}.")
+        spans: list[tuple[int, int]] = []
+        inner_dots: set[int] = set()
+        for start, end in _sentences(text, inner_dots):
+            spans += _sentence_spans(text, start, end, inner_dots)
+        return cls(text, _tokens(text, spans))
+
+    def gap(self, i: int) -> str:
+        """The text between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
+        if not 0 <= i <= len(self.tokens):
+            raise IndexError(f"gap {i} of a document with {len(self.tokens)} tokens")
+        start = self.tokens[i - 1].end if i else 0
+        end = self.tokens[i].start if i < len(self.tokens) else len(self.text)
+        return self.text[start:end]
+
+    def splice(self, edits: Sequence[Edit]) -> Spliced:
+        """Apply one Edit a token; everything that is not edited survives as it is.
+
+        A deleted token takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
+        it is first on its line or after an opening bracket or quote. Newlines stay. An insertion follows its token
+        after one space (in the place of the token where that is deleted). Where an edit would join two words that were
+        apart, one space is put between them. Raises InputError where the numbers of edits and tokens differ.
+        """
+        if len(edits) != len(self.tokens):
+            raise InputError(f"splice needs one Edit for each of the {len(self.tokens)} tokens, and got {len(edits)}.")
+        out = _Writer()
+        spans: list[tuple[int, int]] = []
+        inserted: list[tuple[int, int] | None] = []
+        drop_before = False
+        for i, (token, edit) in enumerate(zip(self.tokens, edits, strict=True)):
+            gap = self.gap(i)
+            if drop_before:
+                gap = gap.lstrip(" \t")
+            drop_before = False
+            edited = edit.text is not None and edit.text != token.text
+            if edit.text == "" and edit.after:
+                out.keep(gap)
+                spans.append((out.length, out.length))
+                inserted.append(out.word(edit.after, edited=True))
+                continue
+            if edit.text == "":
+                shorter = gap.rstrip(" \t")
+                if out.at_line_start(shorter) or (shorter == gap and out.after_opening(gap)):
+                    out.keep(gap)
+                    drop_before = True
+                else:
+                    out.keep(shorter)
+                out.changed = True
+                spans.append((out.length, out.length))
+                inserted.append(None)
+                continue
+            out.keep(gap)
+            spans.append(out.word(token.text if edit.text is None else edit.text, edited=edited))
+            if edit.after:
+                out.keep(" ")
+                inserted.append(out.word(edit.after, edited=True))
+            else:
+                inserted.append(None)
+        tail = self.gap(len(self.tokens))
+        out.keep(tail.lstrip(" \t") if drop_before else tail)
+        return Spliced("".join(out.parts), tuple(spans), tuple(inserted))
+
+
+def sentence_case(word: str, sentence_start: bool) -> str:
+    """Capitalise the first letter at a sentence start, and the pronoun "i" (also ``i'm``); change nothing else.
+
+    A public rule on positions: it does not look at the word that was replaced.
+    """
+    if word[:1] == "i" and (len(word) == 1 or word[1] in "'’ʼ＇"):
+        return "I" + word[1:]
+    if sentence_start:
+        for i, char in enumerate(word):
+            if char.isalnum():
+                upper = char.upper()
+                return word[:i] + upper + word[i + 1 :] if len(upper) == 1 else word
+    return word
+
+
+class _Writer:
+    """The output of a splice: its parts, its length, and what is needed to keep words apart."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.length = 0
+        self.changed = False
+
+    def keep(self, text: str) -> None:
+        if text:
+            self.parts.append(text)
+            self.length += len(text)
+            self.changed = False
+
+    def word(self, text: str, edited: bool) -> tuple[int, int]:
+        """Append a token, after a space where an edit here or just before would glue it to a word."""
+        if text and (edited or self.changed) and self.parts and _wordish(text[0]) and _wordish(self.parts[-1][-1]):
+            self.keep(" ")
+        start = self.length
+        self.keep(text)
+        self.changed = edited or (self.changed and not text)
+        return start, self.length
+
+    def at_line_start(self, gap: str) -> bool:
+        """Whether what follows is first on its line, ``gap`` (without trailing blanks) coming first."""
+        if gap:
+            return bool(_NEWLINE.match(gap[-1]))
+        for part in reversed(self.parts):
+            rest = part.rstrip(" \t")
+            if rest:
+                return bool(_NEWLINE.match(rest[-1]))
+        return True
+
+    def after_opening(self, gap: str) -> bool:
+        if gap or not self.parts:
+            return False
+        last = self.parts[-1][-1]
+        if last in "\"'":
+            return len(self.parts) == 1 or self.parts[-2][-1].isspace()
+        return unicodedata.category(last) in ("Ps", "Pi")
+
+
+def _wordish(char: str) -> bool:
+    """A letter, a digit, or a mark or invisible character that belongs to one."""
+    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc", "Me", "Cf")
+
+
+def _sentences(text: str, inner_dots: set[int]) -> list[tuple[int, int]]:
+    """Sentences as (start, end); ``inner_dots`` collects the full stops that belong to an abbreviation."""
+    ends: list[int] = []
+    for match in _SENTENCE_END.finditer(text):
+        if match.group() == "." and _abbreviates(text, match.start()):
+            inner_dots.add(match.start())
+        else:
+            ends.append(match.end())
+    ends += [match.start() for match in _NEWLINE.finditer(text)]
+    ends.append(len(text))
+    start, sentences = 0, []
+    for end in sorted(ends):
+        if end > start:
+            sentences.append((start, end))
+            start = end
+    return sentences
+
+
+def _abbreviates(text: str, dot: int) -> bool:
+    """Whether the full stop at ``dot``, which whitespace follows, belongs to an abbreviation and ends no sentence."""
+    start = dot
+    while start > 0 and dot - start < 12 and not text[start - 1].isspace():
+        start -= 1
+    word = text[start:dot].lower().lstrip("\"'“‘«([")
+    following = _NEXT_WORD.match(text, dot + 1)
+    after = following.group(1).lower() if following else ""
+    if not word or not after or _NEWLINE.search(text, dot + 1, following.end() if following else dot + 1):
+        return False
+    if word in _TITLES:
+        return True
+    if word in _BEFORE_NUMBER:
+        return after[0].isdigit()
+    known = word in _ABBREVIATIONS or (word != "i" and _INITIALS.fullmatch(word) is not None)
+    return known and after not in _STARTERS
+
+
+def _sentence_spans(text: str, start: int, end: int, inner_dots: set[int]) -> list[tuple[int, int]]:
+    sentence = text[start:end]
+    if not sentence.strip():
+        return []
+    plain = _INNER_APOSTROPHE.sub("'", sentence)
+    if "@" in plain or "://" in plain or "www." in plain.lower():
+        plain = _ADDRESS.sub(_hide_address, plain)
+    spans = _nltk_spans(plain)
+    if spans is None:
+        spans = [match.span() for match in _CHUNK.finditer(plain)]
+    refined: list[tuple[int, int]] = []
+    for a, b in _joined(plain, spans):
+        if plain[a:b].isalnum():
+            refined.append((start + a, start + b))
+        else:
+            refined += [(start + c, start + d) for c, d in _refined(plain, a, b, start, inner_dots)]
+    return refined
+
+
+def _hide_address(match: re.Match[str]) -> str:
+    """The same number of characters, all letters, so that an address stays one token and offsets hold."""
+    address = match.group()
+    kept = address.rstrip(_ADDRESS_TAIL)
+    if address[len(kept) :].startswith(")") and "(" in kept:
+        kept += ")"
+    return "x" * len(kept) + address[len(kept) :]
+
+
+@cache
+def _nltk_tokenizer() -> Any:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
+
+
+def _nltk_spans(sentence: str) -> list[tuple[int, int]] | None:
+    """NLTK's tokens as spans that cover everything but whitespace, or None where they cannot be aligned."""
+    if len(sentence) > _NLTK_LIMIT:
+        return None
+    try:
+        tokens = _nltk_tokenizer().tokenize(sentence)
+    except TimeoutError:  # NLTK runs its expressions under a clock
+        return None
+    spans, at, length = [], 0, len(sentence)
+    for token in tokens:
+        while at < length and sentence[at].isspace():
+            at += 1
+        if sentence.startswith(token, at):
+            size = len(token)
+        elif token in ("``", "''"):
+            quote = sentence[at : at + 2]
+            size = 2 if quote in ("``", "''") else 1 if quote[:1] == '"' else 0
+        else:
+            size = 0
+        if not size:
+            return None
+        spans.append((at, at + size))
+        at += size
+    return None if sentence[at:].strip() else spans
+
+
+def _joined(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Undo boundaries inside words (``ca|n't``, ``can|not``, ``d|'ye``), but not those before clitics."""
+    joined: list[tuple[int, int]] = []
+    for a, b in spans:
+        if joined and joined[-1][1] == a and _wordish(text[a - 1]):
+            inside = _wordish(text[a]) or (
+                text[a] in "'’" and a + 1 < b and _wordish(text[a + 1]) and not _CLITIC.fullmatch(text, a, b)
+            )
+            if inside:
+                joined[-1] = (joined[-1][0], b)
+                continue
+        joined.append((a, b))
+    return joined
+
+
+def _symbolic(char: str) -> bool:
+    category = unicodedata.category(char)
+    return category in ("So", "Co", "Cn") or (category == "Sk" and ord(char) > 0xFFFF)
+
+
+def _refined(text: str, start: int, end: int, offset: int, inner_dots: set[int]) -> list[tuple[int, int]]:
+    """Split a token at symbols and separating punctuation, strip punctuation from its edges, split its clitics off."""
+    runs: list[tuple[int, int]] = []
+    run, state = start, ""
+    for i in range(start, end):
+        char = text[i]
+        if char.isalnum():
+            new = "word"
+        elif char in _BREAKS:
+            new = "break"
+        elif _symbolic(char) or (state == "symbol" and unicodedata.category(char) in ("Mn", "Me", "Cf")):
+            new = "symbol"
+        else:
+            new = "word"
+        if state and new != state:
+            runs.append((run, i))
+            run = i
+        state = new
+    runs.append((run, end))
+    parts: list[tuple[int, int]] = []
+    for a, b in runs:
+        parts += _stripped(text, a, b, offset, inner_dots)
+    return parts
+
+
+def _stripped(text: str, a: int, b: int, offset: int, inner_dots: set[int]) -> list[tuple[int, int]]:
+    first = next((i for i in range(a, b) if text[i].isalnum()), None)
+    if first is None or _CLITIC.fullmatch(text, a, b):
+        return [(a, b)]
+    last = next(i for i in range(b - 1, a - 1, -1) if text[i].isalnum()) + 1
+    while first > a and unicodedata.category(text[first - 1]) == "Cf":
+        first -= 1
+    while last < b and unicodedata.category(text[last]) in ("Mn", "Mc", "Me", "Cf"):
+        last += 1
+    if text[a:first] in ("-", "+", "−", ".", "-.", "−.") and text[first].isdigit():
+        first = a
+    if last < b and set(text[last:b]) == {"+"}:
+        last = b
+    elif last < b and text[last] == "." and _keeps_dot(text, first, last, b, offset, inner_dots):
+        last += 1
+    parts = [(a, first)] if first > a else []
+    clitics: list[tuple[int, int]] = []
+    # Only the end is searched, so that a long chain of clitics stays linear.
+    while (found := _CLITIC_END.search(text[max(first, last - 4) : last])) is not None:
+        begin = last - len(found.group())
+        clitics.append((begin, last))
+        last = begin
+    parts.append((first, last))
+    parts += reversed(clitics)
+    tail = clitics[0][1] if clitics else last
+    return [*parts, (tail, b)] if tail < b else parts
+
+
+def _keeps_dot(text: str, first: int, last: int, end: int, offset: int, inner_dots: set[int]) -> bool:
+    if offset + last in inner_dots:
+        return True
+    if end == len(text) or text[end].isspace():
+        return False
+    word = text[first:last].lower()
+    return word in _TITLES or word in _ABBREVIATIONS or ("." in word and _INITIALS.fullmatch(word) is not None)
+
+
+def _tokens(text: str, spans: list[tuple[int, int]]) -> tuple[Token, ...]:
+    tokens: list[Token] = []
+    starting, ended, at = True, False, 0
+    for start, end in spans:
+        gap, word = text[at:start], text[start:end]
+        if gap:
+            starting = starting or ended or _NEWLINE.search(gap) is not None
+            ended = False
+        at = end
+        kind = _kind(word)
+        if (_CLITIC.fullmatch(word) or _LONE_NT.fullmatch(word)) and tokens and not _NEWLINE.search(gap):
+            before = tokens[-1]
+            if before.kind in ("word", "number", "clitic") and not starting:
+                kind = "clitic"
+        first = starting and kind in ("word", "number")
+        if kind in ("word", "number", "clitic"):
+            starting = ended = False
+        elif kind == "punct":
+            if word[-1] in _WIDE_ENDERS:
+                starting = True
+            ended = any(char in _ENDERS for char in word) or (ended and all(char in _CLOSERS for char in word))
+        else:
+            ended = False
+        tokens.append(Token(word, start, end, kind, first))
+    return tuple(tokens)
+
+
+def _kind(word: str) -> str:
+    if word.isalpha() or any(char.isalpha() for char in word):
+        return "word"
+    if any(char.isalnum() for char in word):
+        return "number"
+    visible = [char for char in word if not _wordish(char)]
+    punctuation = visible and all(char == "`" or unicodedata.category(char)[0] == "P" for char in visible)
+    return "punct" if punctuation else "symbol"

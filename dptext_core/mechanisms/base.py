@@ -1,0 +1,304 @@
+"""What every mechanism is: a frozen config, a way to rewrite, and the guarantee that goes with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, overload
+
+import numpy as np
+
+from ..distribution import ScoreTable, TokenDistribution
+from ..document import Document
+from ..errors import Cancelled, ConfigError, InputError, NoDistribution
+from ..guarantee import Guarantee
+from ..sampling import Dice
+from .config import build
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class MechanismSpec:
+    """A registered mechanism. needs: what must be on this machine ("masked language model", "word space", …)."""
+
+    name: str
+    title: str
+    family: str
+    notion: str
+    config_cls: type
+    needs: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened to one token.
+
+    span: offsets in the original (empty for an insertion). original, replacement: the words. action: "replace",
+    "keep", "insert" or "delete". reason: why it was kept, deleted or inserted. epsilon: what it spent. out: offsets
+    in the released text (empty for a deletion). index: the token's index in the document. capital: whether the
+    released word is capitalised by rule.
+    """
+
+    span: tuple[int, int]
+    original: str
+    replacement: str
+    action: str
+    reason: str
+    epsilon: float
+    out: tuple[int, int]
+    index: int
+    capital: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether another word stands there now, ignoring case."""
+        return self.original.casefold() != self.replacement.casefold()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The ε-independent part of a rewrite, held by the caller. ``key`` names what it was prepared for."""
+
+    document: Document
+    key: tuple
+
+    @property
+    def text(self) -> str:
+        return self.document.text
+
+
+@dataclass(frozen=True, eq=False)
+class RewriteResult:
+    """A rewritten text with its steps and its guarantee.
+
+    family: results of one family share their noise, so at most one of them may be released.
+    """
+
+    text: str
+    original: str
+    steps: tuple[Step, ...]
+    guarantee: Guarantee
+    mechanism: str
+    config: Any
+    seed: int | None
+    family: str
+    _distribution: Callable[[int], TokenDistribution] = field(repr=False)
+    _locked: Callable[[int], tuple[ScoreTable, Dice]] | None = field(default=None, repr=False)
+    _logits: Callable[[int], np.ndarray] | None = field(default=None, repr=False)
+
+    @property
+    def live(self) -> bool:
+        """Whether the same dice at another ε need no new pass of the mechanism."""
+        return self._locked is not None
+
+    def locked(self, i: int) -> tuple[ScoreTable, Dice]:
+        """The score table and the dice of drawn step ``i``: what it would be at every other ε. For the owner's eyes."""
+        if self._locked is None:
+            raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
+        return self._locked(i)
+
+    def logits(self, i: int) -> np.ndarray | None:
+        """The model's scores at drawn step ``i`` before clipping, float32 (V,); None where the mechanism has none."""
+        return None if self._logits is None else self._logits(i)
+
+    def distribution(self, i: int) -> TokenDistribution:
+        """The distribution that step ``i`` was drawn from, given what came before it. NoDistribution for kept ones."""
+        if not 0 <= i < len(self.steps):
+            raise InputError(f"There is no step {i}: this rewrite has {len(self.steps)}, counted from 0.")
+        step = self.steps[i]
+        if step.action in ("keep", "delete"):
+            verb = "kept" if step.action == "keep" else "deleted"
+            raise NoDistribution(f"Step {i} was {verb} ({step.reason}), so no word was drawn for it. Pick another step.")
+        return self._distribution(i)
+
+    def to_dict(self, trace: bool = False) -> dict:
+        """What may leave with the release. The trace tells the original words: for the owner's eyes only."""
+        out = {
+            "text": self.text,
+            "mechanism": self.mechanism,
+            "config": dataclasses.asdict(self.config),
+            "guarantee": self.guarantee.to_dict(),
+            "family": self.family,
+        }
+        if self.seed is not None:
+            out["seed"] = self.seed
+            out["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
+        if trace:
+            out["original"] = self.original
+            out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """One text at many ε under the same dice: one family, of which at most one member may be released."""
+
+    epsilons: tuple[float, ...]
+    results: tuple[RewriteResult, ...]
+
+    @property
+    def distributions(self) -> list[list[TokenDistribution | None]]:
+        """For every ε, for every step, what it was drawn from; None where nothing was drawn."""
+        return [
+            [None if s.action in ("keep", "delete") else r.distribution(i) for i, s in enumerate(r.steps)]
+            for r in self.results
+        ]
+
+
+class Mechanism(ABC):
+    """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    family: ClassVar[str]
+    notion: ClassVar[str]
+    summary: ClassVar[str] = ""
+    config_cls: ClassVar[type]
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, config: Any):
+        self._config = config
+
+    @classmethod
+    def create(cls, **options: Any) -> Mechanism:
+        """The mechanism with checked options. Raises ConfigError before any model is loaded."""
+        return cls(cls.resolve(build(cls.config_cls, options)))
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        """The config with what depends on other options filled in. Raises ConfigError where they contradict."""
+        return config
+
+    @classmethod
+    def spec(cls) -> MechanismSpec:
+        return MechanismSpec(cls.name, cls.title, cls.family, cls.notion, cls.config_cls, cls.needs, cls.summary)
+
+    @property
+    def config(self) -> Any:
+        return self._config
+
+    def with_(self, **options: Any) -> Mechanism:
+        """The same mechanism with some options changed."""
+        values = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
+        return type(self).create(**(values | options))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.config!r})"
+
+    @property
+    def key(self) -> tuple:
+        """What a prepared text depends on: every option that is not marked live."""
+        return (
+            self.name,
+            *((f.name, getattr(self.config, f.name)) for f in dataclasses.fields(self.config) if not f.metadata["live"]),
+        )
+
+    def prepare(
+        self, text: str, *, progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> Prepared:
+        """The expensive part that no ε changes. Hold it and pass it in the text's place."""
+        return self._prepare(self._document(text), progress, cancel)
+
+    @overload
+    def rewrite(
+        self, text: str | Prepared, seed: int | None = None, *, dice: Dice | None = None,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> RewriteResult: ...  # fmt: skip
+
+    @overload
+    def rewrite(
+        self, text: Sequence[str], seed: int | None = None, *, dice: Dice | None = None,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> list[RewriteResult]: ...  # fmt: skip
+
+    def rewrite(self, text, seed=None, *, dice=None, progress=None, cancel=None):
+        """Rewrite one text, or a list of texts, each with dice of its own.
+
+        seed makes the run repeatable and its promise void. dice (instead of a seed) locks the noise of a session.
+        """
+        if dice is not None and seed is not None:
+            raise ConfigError("Give a seed or dice, not both.")
+        dice = dice if dice is not None else Dice(seed)
+        if isinstance(text, str | Prepared):
+            return self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel)
+        texts = list(text)
+        return [
+            self._rewrite(p, dice.at(i), None, cancel)
+            for i, p in enumerate(self.prepare_many(texts, progress=progress, cancel=cancel))
+        ]
+
+    def prepare_many(
+        self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> Iterator[Prepared]:
+        """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
+        documents = [self._document(t) for t in texts]
+        for i, document in enumerate(documents):
+            yield self._prepare(document, None, cancel)
+            if progress:
+                progress(i + 1, len(documents))
+
+    def sweep(
+        self,
+        text: str | Prepared,
+        epsilons: Sequence[float],
+        seed: int | None = None,
+        *,
+        dice: Dice | None = None,
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Sweep:
+        """The text at every ε with the same dice, for looking. Releasing two of the results has no finite ε."""
+        if not len(epsilons):
+            raise ConfigError("epsilons is empty. Give at least one ε.")
+        variants = [self.with_(epsilon=e) for e in epsilons]
+        if any(not isinstance(v.config.epsilon, float) for v in variants):
+            raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
+        if dice is not None and seed is not None:
+            raise ConfigError("Give a seed or dice, not both.")
+        dice = dice if dice is not None else Dice(seed)
+        prepared = self._prepared(text, progress, cancel)
+        results = tuple(v.rewrite(prepared, dice=dice, cancel=cancel) for v in variants)
+        return Sweep(tuple(v.config.epsilon for v in variants), results)
+
+    @abstractmethod
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        """What a rewrite of this text promises, and what it exposes. Loads no model."""
+
+    @abstractmethod
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        """The distribution of the ``index``-th token, given the original text. NoDistribution for kept tokens."""
+
+    @abstractmethod
+    def _prepare(
+        self, document: Document, progress: Progress | None, cancel: threading.Event | None
+    ) -> Prepared: ...
+
+    @abstractmethod
+    def _rewrite(
+        self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
+    ) -> RewriteResult: ...
+
+    def _document(self, text: str) -> Document:
+        if not isinstance(text, str):
+            raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
+        return Document.parse(text)
+
+    def _prepared(self, text: str | Prepared, progress=None, cancel=None) -> Prepared:
+        if not isinstance(text, Prepared):
+            return self.prepare(text, progress=progress, cancel=cancel)
+        if text.key != self.key:
+            raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
+        return text
+
+
+def check_cancel(cancel: threading.Event | None) -> None:
+    """Raise Cancelled when the caller has asked to stop."""
+    if cancel is not None and cancel.is_set():
+        raise Cancelled("Stopped, as you asked.")

@@ -1,0 +1,635 @@
+"""DP-MLM and DP-MLM± (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024; Algorithms 1 to 3, Appendix A).
+
+Each word is masked, a masked language model scores every candidate at the mask, the scores are clipped to
+[Cmin, Cmax], and one candidate is drawn with probability ∝ exp(ε·clipped / 2(Cmax−Cmin)): the exponential mechanism,
+ε-LDP per word for any two contexts.
+
+Deviations from the paper and its released code, each on purpose:
+
+* candidates are a fixed, public set of whole words; the released code also samples word pieces;
+* the draw is float64 with full-range noise: a float32 softmax gives some words probability 0 from ε ≈ 190 on;
+* the capital letter of an original word is not copied to its replacement unless ``recase="original"`` asks for it;
+* long texts: a window centred on the target, in each half;
+* Algorithm 3: a deleted token is removed (as printed, the last originals would survive verbatim), the choices to
+  delete and to add use two random numbers, and both concern only tokens that are replaced, so that n is their number;
+* Appendix A: the similarity is that of two static word vectors (the paper compares whole sentences), and both parts
+  are clipped, so that the sensitivity is (simmax−simmin) + α(Cmax−Cmin).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..distribution import ScoreTable, TokenDistribution
+from ..document import Document, Edit, Token, sentence_case
+from ..errors import ConfigError, InputError, NoDistribution
+from ..guarantee import Guarantee
+from ..sampling import Dice, draw
+from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
+from .config import epsilon_option, option
+
+#: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
+ROWS_KEPT = 800
+_BLOCK = 128
+
+
+@dataclass(frozen=True)
+class DPMLMConfig:
+    """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the model's published range."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(50.0, 5.0, 500.0)
+    order: str = option(
+        "parallel",
+        label="Order",
+        kind="choice",
+        choices=("parallel", "sequential"),
+        help="Parallel masks every word of the original text; sequential (Algorithm 2) lets later words see earlier "
+        "replacements. Both spend the same.",
+    )
+    contextualize: bool = option(
+        True,
+        label="Show the original text to the model",
+        kind="flag",
+        help="The model reads the original text, then the text with one word masked. Off: only the masked text.",
+    )
+    keep_stopwords: bool = option(
+        True,
+        label="Keep stop words",
+        kind="flag",
+        help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
+    )
+    keep_punctuation: bool = option(
+        True,
+        label="Keep punctuation",
+        kind="flag",
+        advanced=True,
+        help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+    )
+    clip_min: float | None = option(
+        None,
+        label="Clipping range, lower end",
+        help="Model scores below are raised to it. A narrow range makes more words look alike.",
+        advanced=True,
+        live=True,
+    )
+    clip_max: float | None = option(
+        None,
+        label="Clipping range, upper end",
+        help="Model scores above are lowered to it. Words above cannot be told apart.",
+        advanced=True,
+        live=True,
+    )
+    score: str = option(
+        "logit",
+        label="Score",
+        kind="choice",
+        choices=("logit", "similarity"),
+        advanced=True,
+        live=True,
+        help="Logit: the model's score. Similarity (Appendix A): likeness to the original word plus α times the score.",
+    )
+    alpha: float = option(
+        0.003,
+        label="α, weight of the model's score",
+        min=0.0,
+        max=1.0,
+        advanced=True,
+        live=True,
+        help="Used by the similarity score: similarity + α·logit.",
+    )
+    antonym_filter: bool = option(
+        False,
+        label="Never use an antonym",
+        kind="flag",
+        advanced=True,
+        live=True,
+        help="Removes opposites of the original word. What can come out then depends on the private word, "
+        "so there is no guarantee.",
+    )
+    recase: str = option(
+        "sentence",
+        label="Capital letters",
+        kind="choice",
+        choices=("sentence", "none", "original"),
+        advanced=True,
+        live=True,
+        help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
+        "word, which everyone can then see.",
+    )
+    model: str = option(
+        "bundled",
+        label="Masked language model",
+        kind="text",
+        advanced=True,
+        help="bundled, or the hub id or folder of a masked language model on this machine.",
+    )
+    stopwords: str | None = option(
+        None,
+        label="Stop word file",
+        kind="text",
+        advanced=True,
+        help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
+    )
+
+
+@dataclass(frozen=True)
+class DPMLMPlusConfig(DPMLMConfig):
+    """Options of DP-MLM±: those of DP-MLM, and the chances to add and to delete."""
+
+    add_prob: float = option(
+        0.1, label="Chance to add a word (A)", min=0.0, max=1.0, live=True, help="After each replaced word, one more."
+    )
+    del_prob: float = option(
+        0.05, label="Chance to delete a word (D)", min=0.0, max=1.0, live=True, help="Each replaced word is left out."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DPMLMPrepared(Prepared):
+    """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
+
+    reasons: for each token why it is kept, None where it is replaced. Scores appear when they are first asked for.
+    """
+
+    reasons: tuple[str | None, ...]
+    targets: tuple[int, ...]
+    model: str
+    contextualize: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rows", {})
+        object.__setattr__(self, "_lock", threading.Lock())
+
+    @property
+    def pieces(self) -> list[list[int]]:
+        """Word-piece ids of each token."""
+        with self._lock:  # type: ignore[attr-defined]
+            if not hasattr(self, "_pieces"):
+                object.__setattr__(self, "_pieces", _language_model(self.model).encode(self.document))
+        return self._pieces  # type: ignore[attr-defined]
+
+    def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
+        """Keep scores that were computed already, as many as a prepared text holds."""
+        with self._lock:  # type: ignore[attr-defined]
+            for k, row in zip(keys, logits, strict=True):
+                if len(self._rows) < ROWS_KEPT:  # type: ignore[attr-defined]
+                    self._rows[k] = row  # type: ignore[attr-defined]
+
+    def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int | None = None):
+        """What the model is asked for: the mask on token ``index``, or on a new token after it.
+
+        masked, at: the masked half and the place of its mask where it is no longer the original text.
+        """
+        from ..models import MaskRequest
+
+        if masked is None:
+            masked, at = list(self.pieces), index
+            if insert:
+                at = index + 1
+                masked.insert(at, [])
+        context = self.pieces if self.contextualize else None
+        return MaskRequest(context=context, masked=masked, target=at, context_target=index)
+
+    def logits(
+        self,
+        keys: Sequence[tuple[int, bool]],
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> np.ndarray:
+        """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
+        rows: dict = self._rows  # type: ignore[attr-defined]
+        with self._lock:  # type: ignore[attr-defined]
+            missing = [k for k in keys if k not in rows]
+        if missing:
+            scores = _engine(self.model).score(
+                [self.request(i, insert) for i, insert in missing], cancel=cancel, progress=progress
+            )
+            if len(missing) == len(keys):
+                fresh = scores
+            else:
+                at = {k: j for j, k in enumerate(missing)}
+                with self._lock:  # type: ignore[attr-defined]
+                    fresh = np.stack([scores[at[k]] if k in at else rows[k] for k in keys])
+            self.fill(missing, scores)
+            return fresh
+        with self._lock:  # type: ignore[attr-defined]
+            return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
+
+
+class DPMLM(Mechanism):
+    """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
+
+    name = "dp-mlm"
+    title = "DP-MLM"
+    family = "masked language model"
+    notion = "pure"
+    summary = "A masked language model rewrites the text word by word, seeing the sentence around each word."
+    config_cls: ClassVar[type] = DPMLMConfig
+    needs = ("masked language model",)
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        from ..models import masked_lm_spec
+
+        spec = masked_lm_spec(config.model)
+        low = spec.clip_min if config.clip_min is None else config.clip_min
+        high = spec.clip_max if config.clip_max is None else config.clip_max
+        if low is None or high is None:
+            raise ConfigError(
+                f"No clipping range is known for {config.model!r}. Give clip_min and clip_max; "
+                "dptext_core.models.estimate_clip_range finds them from public texts of yours."
+            )
+        if not low < high:
+            raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
+        return dataclasses.replace(config, clip_min=float(low), clip_max=float(high))
+
+    # --- which tokens are replaced
+
+    def _reasons(self, document: Document) -> tuple[str | None, ...]:
+        stop = _stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        return tuple(self._reason(t, stop) for t in document.tokens)
+
+    def _reason(self, token: Token, stop) -> str | None:
+        if token.kind == "symbol":
+            return "symbol"
+        if token.kind == "punct":
+            return "punctuation" if self.config.keep_punctuation else None
+        if stop is not None and (token.kind == "clitic" or token.text in stop):
+            return "stop word"
+        return None
+
+    def _prepare(
+        self, document: Document, progress: Progress | None, cancel: threading.Event | None
+    ) -> DPMLMPrepared:
+        prepared = self._plan(document)
+        if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
+            prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
+        return prepared
+
+    def plan(self, text: str) -> DPMLMPrepared:
+        """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
+        return self._plan(self._document(text))
+
+    def _plan(self, document: Document) -> DPMLMPrepared:
+        reasons = self._reasons(document)
+        targets = tuple(i for i, r in enumerate(reasons) if r is None)
+        return DPMLMPrepared(document, self.key, reasons, targets, self.config.model, self.config.contextualize)
+
+    # --- scores to distributions
+
+    def table(self, logits: np.ndarray, source: str | None) -> ScoreTable:
+        """Raw logits float32 (V,) at one mask → clipped scores whose spread is at most 1/2."""
+        c = self.config
+        clipped = np.clip(logits.astype(np.float64), c.clip_min, c.clip_max)
+        if c.score == "similarity":
+            likeness = np.clip(_similarities(c.model, source), 0.0, 1.0)
+            scores = (likeness + c.alpha * (clipped - c.clip_max)) / (2 * (1.0 + c.alpha * (c.clip_max - c.clip_min)))
+        else:
+            scores = (clipped - c.clip_max) / (2 * (c.clip_max - c.clip_min))
+        keep = _lookup(c.model).get(source.casefold(), _NOWHERE) if source is not None else _NOWHERE
+        if c.antonym_filter and source is not None:
+            for word in _antonyms().of(source):
+                scores[_lookup(c.model).get(word.casefold(), _NOWHERE)] = -np.inf
+        return ScoreTable(_candidates(c.model), scores, source, keep)
+
+    def tables(self, prepared: DPMLMPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
+        """Score tables of (token index, insertion?) given the original text."""
+        tokens = prepared.document.tokens
+        return [
+            self.table(row, None if insert else tokens[i].text)
+            for (i, insert), row in zip(keys, prepared.logits(keys, None, cancel), strict=True)
+        ]
+
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        prepared = text if isinstance(text, Prepared) else self.plan(text)
+        self._prepared(prepared)
+        assert isinstance(prepared, DPMLMPrepared)
+        tokens = prepared.document.tokens
+        if not 0 <= index < len(tokens):
+            raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
+        reason = prepared.reasons[index]
+        if reason is not None:
+            raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
+        epsilon = self._epsilons(prepared)[index]
+        return self.tables(prepared, [(index, False)])[0].at(epsilon)
+
+    def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
+        """One ε a token."""
+        n, epsilon = len(prepared.document.tokens), self.config.epsilon
+        if not isinstance(epsilon, tuple):
+            return (epsilon,) * n
+        if len(epsilon) != n:
+            raise ConfigError(
+                f"epsilon has {len(epsilon)} values, the text {n} tokens (punctuation and kept words counted). "
+                "Give one value a token, or one for all."
+            )
+        return epsilon
+
+    # --- the promise
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        prepared = text if isinstance(text, Prepared) else self.plan(text)
+        assert isinstance(prepared, DPMLMPrepared)
+        every = self._epsilons(prepared)
+        spent = [every[i] for i in prepared.targets]
+        per_draw = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
+        worst, expected, most = self._composition(spent)
+        reason = ""
+        if self.config.antonym_filter:
+            reason = (
+                "the antonym filter makes the set of possible words depend on the private word, so some outputs are "
+                "possible under one text and impossible under another."
+            )
+        return Guarantee(
+            notion="none" if reason else "pure",
+            epsilon=per_draw,
+            unit="released word",
+            adjacency="any two texts with the same number of tokens and the same kept tokens in the same places",
+            draws=most,
+            total=worst,
+            expected=expected,
+            exposed=self._exposed(prepared),
+            reason=reason,
+        )
+
+    def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
+        """Worst-case total, expected total where it is random, largest number of draws."""
+        return float(sum(spent)), None, len(spent)
+
+    def _exposed(self, prepared: DPMLMPrepared) -> tuple[str, ...]:
+        kept = {r: sum(x == r for x in prepared.reasons) for r in set(prepared.reasons) if r}
+        plural = {"stop word": "stop words", "punctuation": "punctuation marks", "symbol": "symbols and emoji"}
+        items = [f"{kept[r]} {plural[r] if kept[r] != 1 else r}, word for word and in place" for r in plural if r in kept]
+        items.append(self._length_exposed())
+        items.append("the spacing and the line breaks")
+        if self.config.recase == "original":
+            items.append("which original words began with a capital letter")
+        if self.config.epsilon.__class__ is tuple:
+            items.append("nothing about the list of ε itself, if it was chosen without looking at the text")
+        return tuple(items)
+
+    def _length_exposed(self) -> str:
+        return "the number of words, and which places were kept"
+
+    # --- drawing
+
+    def _rewrite(
+        self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
+    ) -> RewriteResult:
+        assert isinstance(prepared, DPMLMPrepared)
+        epsilons = self._epsilons(prepared)
+        if self.config.order == "sequential":
+            acts = self._draw_sequential(prepared, epsilons, dice, progress, cancel)
+        else:
+            acts = self._draw_parallel(prepared, epsilons, dice, progress, cancel)
+        return self._result(prepared, epsilons, acts, dice)
+
+    def _choices(self, index: int, dice: Dice) -> tuple[bool, bool]:
+        """Whether token ``index`` is deleted, and whether a word is added after it."""
+        return False, False
+
+    def _draw_parallel(self, prepared, epsilons, dice, progress, cancel) -> dict[int, tuple[str | None, str | None]]:
+        """For each replaced token: the released word (None: deleted), and the word added after it (None: none)."""
+        keys: list[tuple[int, bool]] = []
+        for i in prepared.targets:
+            delete, add = self._choices(i, dice)
+            keys += [(i, False)] * (not delete) + [(i, True)] * add
+        acts: dict[int, tuple[str | None, str | None]] = dict.fromkeys(prepared.targets, (None, None))
+        for start in range(0, len(keys), _BLOCK):
+            check_cancel(cancel)
+            block = keys[start : start + _BLOCK]
+            for (i, insert), table in zip(block, self.tables(prepared, block, cancel), strict=True):
+                word = _draw_word(table, epsilons[i], dice.at(i, insert))
+                acts[i] = (acts[i][0], word) if insert else (word, acts[i][1])
+            if progress:
+                progress(min(start + _BLOCK, len(keys)), len(keys))
+        return acts
+
+    def _draw_sequential(self, prepared, epsilons, dice, progress, cancel) -> dict[int, tuple[str | None, str | None]]:
+        """As :meth:`_draw_parallel`, but the masked half holds what was released before (Algorithms 2 and 3)."""
+        acts: dict[int, tuple[str | None, str | None]] = {}
+        tokens = prepared.document.tokens
+        for done, i in enumerate(prepared.targets):
+            check_cancel(cancel)
+            delete, add = self._choices(i, dice)
+            acts[i] = (None, None)
+            if not delete:
+                row = self._logits_given(prepared, acts, i, False)
+                acts[i] = (_draw_word(self.table(row, tokens[i].text), epsilons[i], dice.at(i, False)), None)
+            if add:
+                row = self._logits_given(prepared, acts, i, True)
+                acts[i] = (acts[i][0], _draw_word(self.table(row, None), epsilons[i], dice.at(i, True)))
+            if progress:
+                progress(done + 1, len(prepared.targets))
+        return acts
+
+    def _logits_given(self, prepared: DPMLMPrepared, acts, index: int, insert: bool) -> np.ndarray:
+        """Raw logits of one draw, given what was released at the tokens before it."""
+        lm = _language_model(self.config.model)
+        masked: list[list[int]] = []
+        at = 0
+        for i, pieces in enumerate(prepared.pieces):
+            released, added = acts.get(i, ("", None)) if i <= index else ("", None)
+            if i == index:
+                if not insert:
+                    at = len(masked)
+                    masked.append([])
+                else:
+                    if released is not None:
+                        masked.append(lm.word_pieces(released))
+                    at = len(masked)
+                    masked.append([])
+                continue
+            if released == "":
+                masked.append(pieces)
+            elif released is not None:
+                masked.append(lm.word_pieces(released))
+            if added is not None:
+                masked.append(lm.word_pieces(added))
+        return _engine(self.config.model).score([prepared.request(index, insert, masked, at)])[0]
+
+    def _result(self, prepared: DPMLMPrepared, epsilons, acts, dice: Dice) -> RewriteResult:
+        document = prepared.document
+        edits: list[Edit] = []
+        capitals: list[bool] = []
+        begin = False
+        for i, token in enumerate(document.tokens):
+            begin = token.sentence_start or (begin and i > 0 and acts.get(i - 1, ("",))[0] is None)
+            capitals.append(i in acts and self._capital(token, begin))
+            if i in acts:
+                word, added = acts[i]
+                shown = "" if word is None else self._case(word, capitals[i])
+                edits.append(Edit(text=shown, after=None if added is None else self._case(added, False)))
+            else:
+                edits.append(Edit())
+        spliced = document.splice(edits)
+        steps: list[Step] = []
+        drawn: list[tuple[int, bool] | None] = []
+        for i, token in enumerate(document.tokens):
+            span, out = (token.start, token.end), spliced.spans[i]
+            if i not in acts:
+                reason = prepared.reasons[i] or ""
+                steps.append(Step(span, token.text, token.text, "keep", reason, 0.0, out, i))
+                drawn.append(None)
+                continue
+            word, added = acts[i]
+            if word is None:
+                steps.append(Step(span, token.text, "", "delete", "deleted by chance", 0.0, out, i))
+                drawn.append(None)
+            else:
+                steps.append(Step(span, token.text, edits[i].text or "", "replace", "", epsilons[i], out, i, capitals[i]))
+                drawn.append((i, False))
+            if added is not None:
+                inserted = spliced.inserted[i]
+                assert inserted is not None
+                after = (token.end, token.end)
+                steps.append(Step(after, "", edits[i].after or "", "insert", "added by chance", epsilons[i], inserted, i))
+                drawn.append((i, True))
+
+        def logits(k: int) -> np.ndarray:
+            key = drawn[k]
+            assert key is not None
+            if self.config.order == "parallel":
+                return prepared.logits([key])[0]
+            before = {j: a for j, a in acts.items() if j < key[0]} | {key[0]: (acts[key[0]][0], None)}
+            return self._logits_given(prepared, before, *key)
+
+        def table(k: int) -> ScoreTable:
+            return self.table(logits(k), steps[k].original or None)
+
+        def locked(k: int) -> tuple[ScoreTable, Dice]:
+            key = drawn[k]
+            assert key is not None
+            return table(k), dice.at(*key)
+
+        guarantee = self.guarantee(prepared)
+        if dice.seed is not None:
+            guarantee = dataclasses.replace(
+                guarantee, seeded=True, exposed=(*guarantee.exposed, "everything, to whoever knows the seed")
+            )
+        return RewriteResult(
+            spliced.text, document.text, tuple(steps), guarantee, self.name, self.config, dice.seed, dice.family,
+            lambda k: table(k).at(steps[k].epsilon),
+            locked if self.config.order == "parallel" else None,
+            logits,
+        )  # fmt: skip
+
+    def _capital(self, token: Token, begin: bool) -> bool:
+        if self.config.recase == "original":
+            return token.text[:1].isupper()
+        return begin and self.config.recase == "sentence"
+
+    def _case(self, word: str, capital: bool) -> str:
+        return word if self.config.recase == "none" else sentence_case(word, capital)
+
+
+class DPMLMPlus(DPMLM):
+    """DP-MLM±: words are also deleted and added, so that the length changes (Algorithm 3)."""
+
+    name = "dp-mlm-plus"
+    title = "DP-MLM±"
+    summary = "DP-MLM that also deletes and adds words by chance, so that the length of the text changes."
+    config_cls = DPMLMPlusConfig
+
+    def _choices(self, index: int, dice: Dice) -> tuple[bool, bool]:
+        c = self.config
+        delete = c.del_prob > 0 and dice.at(index, "delete").uniform() < c.del_prob
+        return delete, c.add_prob > 0 and dice.at(index, "add").uniform() <= c.add_prob
+
+    def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
+        """Worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
+        c, total = self.config, float(sum(spent))
+        twice = 2 if c.add_prob > 0 else 1
+        return twice * total, (1 - c.del_prob + c.add_prob) * total, twice * len(spent)
+
+    def _length_exposed(self) -> str:
+        return "the number of words after deleting and adding, and which words were kept"
+
+
+_NOWHERE = np.empty(0, np.int64)
+
+
+def _draw_word(table: ScoreTable, epsilon: float, dice: Dice) -> str:
+    return table.candidates[int(draw(table.at(epsilon).log_probs, dice)[0])]
+
+
+def _language_model(model: str):
+    from ..models import load_masked_lm
+
+    return load_masked_lm(model)
+
+
+def _engine(model: str):
+    from ..models import engine
+
+    return engine(model)
+
+
+@lru_cache(maxsize=8)
+def _candidates(model: str) -> tuple[str, ...]:
+    """The model's candidates; of the bundled model without loading it."""
+    if model != "bundled":
+        return _language_model(model).candidates
+    from ..words.vocabulary import read_pieces, whole_words
+
+    pieces = read_pieces()
+    words = {*whole_words(pieces), "a", "i"}
+    return tuple(p for p in pieces if p in words)
+
+
+@lru_cache(maxsize=8)
+def _lookup(model: str) -> dict[str, np.ndarray]:
+    """Lower-case word → indices among the model's candidates."""
+    found: dict[str, list[int]] = {}
+    for i, word in enumerate(_candidates(model)):
+        found.setdefault(word.casefold(), []).append(i)
+    return {w: np.array(at) for w, at in found.items()}
+
+
+@lru_cache(maxsize=8)
+def _space_rows(model: str) -> tuple[np.ndarray, np.ndarray]:
+    """For the model's candidates: rows in the word space, and which of them are there."""
+    from ..words import word_space
+
+    space = word_space("minilm")
+    rows = np.array([-1 if (j := space.index(w)) is None else j for w in _candidates(model)])
+    return np.maximum(rows, 0), rows >= 0
+
+
+def _similarities(model: str, word: str | None) -> np.ndarray:
+    """Cosine of every candidate with ``word`` in the static word space, float64 (V,); 0 where one is not in it."""
+    from ..words import word_space
+
+    rows, there = _space_rows(model)
+    space = word_space("minilm")
+    if word is None or space.index(word) is None:
+        return np.zeros(len(rows))
+    return np.where(there, space.similarities(word)[rows], 0.0).astype(np.float64)
+
+
+@lru_cache(maxsize=8)
+def _stop_words(path: str | None):
+    from ..words import stop_words
+
+    return stop_words(path) if path else stop_words()
+
+
+@lru_cache(maxsize=1)
+def _antonyms():
+    from ..errors import ModelUnavailable
+    from ..words import antonyms
+
+    found = antonyms()
+    if found is None:
+        raise ModelUnavailable(
+            "The antonym filter needs WordNet: install Debian's wordnet-base, or NLTK's wordnet data, "
+            "or turn the filter off."
+        )
+    return found

@@ -1,0 +1,59 @@
+"""Masked language models: what there is, how they load, and the engine that scores masked positions.
+
+Nothing here imports torch before a model is loaded, nothing is ever downloaded, and weights come from safetensors
+files only.
+
+>>> spec = masked_lm_spec("bundled")              # clipping range and window, no torch
+>>> lm = load_masked_lm("bundled")                # weights, shared in this process
+>>> scores = engine("bundled").score(requests)    # (n, |V|) raw logits at the masks
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .registry import MaskedLMSpec, ModelInfo, list_models, masked_lm_spec
+from .windows import MaskRequest
+
+if TYPE_CHECKING:
+    from .masked_lm import MaskedLM
+    from .worker import Engine
+
+__all__ = [
+    "MaskRequest",
+    "MaskedLMSpec",
+    "ModelInfo",
+    "engine",
+    "estimate_clip_range",
+    "list_models",
+    "load_masked_lm",
+    "masked_lm_spec",
+]
+
+
+def load_masked_lm(name: str = "bundled", device: str | None = None) -> MaskedLM:
+    """The masked LM `name` ("bundled", a local folder, a hub id in the local cache) on `device`, loaded once.
+
+    `device` is "cpu", "cuda" (or "cuda:1"), "mps", or None: a GPU where there is one. The process keeps the weights,
+    never a text. Raises ModelUnavailable (not on this machine) or ConfigError (cannot be used).
+    """
+    from .masked_lm import load
+
+    return load(name, device)
+
+
+def engine(name: str = "bundled", device: str | None = None) -> Engine:
+    """The worker that scores masked positions with model `name` on `device`; one for all callers of this process.
+
+    Returns at once and loads nothing; see `Engine.warm` and `Engine.score`.
+    """
+    from .worker import shared_engine
+
+    return shared_engine(name, device)
+
+
+def estimate_clip_range(texts, name: str = "bundled", **options) -> tuple[float, float]:
+    """(μ, μ + 4σ) of the logits of public `texts`: see `dptext_core.models.clip.estimate_clip_range`."""
+    from .clip import estimate_clip_range as estimate
+
+    return estimate(texts, name, **options)

@@ -1,0 +1,189 @@
+"""Logits at one masked position, and only what they need, for models of BERT's and RoBERTa's build.
+
+Three savings over the plain model, all exact up to rounding: the last layer computes keys and values everywhere but
+queries, attention output and feed-forward only at the mask; the vocabulary head runs at the mask only; and its rows
+are those of the candidates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+
+def fits(model: Any) -> bool:
+    """Whether `model` is of a build that `FastBert` computes: checked by exact class and by its configuration."""
+    from transformers import BertForMaskedLM, CamembertForMaskedLM, RobertaForMaskedLM, XLMRobertaForMaskedLM
+
+    c = model.config
+    return (
+        type(model) in (BertForMaskedLM, CamembertForMaskedLM, RobertaForMaskedLM, XLMRobertaForMaskedLM)
+        and getattr(c, "position_embedding_type", "absolute") in ("absolute", None)
+        and not getattr(c, "is_decoder", False)
+        and c.hidden_act == "gelu"
+        and c.hidden_size % c.num_attention_heads == 0
+    )
+
+
+class _Affine:
+    """One or more linear layers stacked along the output, with GELU after them if asked.
+
+    In bfloat16 on a CPU the weights are laid out once for oneDNN, and GELU is part of the product, by the operators
+    that torch.compile uses for it (no public name); otherwise every call would lay them out anew.
+    """
+
+    def __init__(self, *layers: tuple[torch.Tensor, torch.Tensor], device: str, dtype: torch.dtype, gelu: bool = False):
+        self.weight = torch.cat([w.detach() for w, _ in layers]).to(device, dtype).contiguous()
+        self.bias = torch.cat([b.detach() for _, b in layers]).to(device, dtype).contiguous()
+        self.gelu = gelu
+        ops = torch.ops.mkldnn
+        self.packed = (
+            device == "cpu"
+            and dtype == torch.bfloat16
+            and hasattr(ops, "_linear_pointwise")
+            and hasattr(ops, "_reorder_linear_weight")
+        )
+        if self.packed:
+            self.weight = ops._reorder_linear_weight(self.weight, 192)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        if self.packed:
+            then = ("gelu", [], "none") if self.gelu else ("none", [], "")
+            return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, *then)
+        x = F.linear(x, self.weight, self.bias)
+        return F.gelu(x) if self.gelu else x
+
+
+def _wb(layer: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    return layer.weight, layer.bias
+
+
+class _Norm:
+    """A layer norm."""
+
+    def __init__(self, layer: Any, device: str, dtype: torch.dtype):
+        self.weight = layer.weight.detach().to(device, dtype)
+        self.bias = layer.bias.detach().to(device, dtype)
+        self.eps = layer.eps
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class _Layer:
+    """One transformer layer after the norm-last (BERT) plan."""
+
+    def __init__(self, layer: Any, heads: int, last: bool, device: str, dtype: torch.dtype):
+        at = layer.attention
+        q, k, v = _wb(at.self.query), _wb(at.self.key), _wb(at.self.value)
+        self.heads = heads
+        if last:
+            self.query = _Affine(q, device=device, dtype=dtype)
+            self.key_value = _Affine(k, v, device=device, dtype=dtype)
+        else:
+            self.all_three = _Affine(q, k, v, device=device, dtype=dtype)
+        self.out = _Affine(_wb(at.output.dense), device=device, dtype=dtype)
+        self.norm_1 = _Norm(at.output.LayerNorm, device, dtype)
+        self.up = _Affine(_wb(layer.intermediate.dense), device=device, dtype=dtype, gelu=True)
+        self.down = _Affine(_wb(layer.output.dense), device=device, dtype=dtype)
+        self.norm_2 = _Norm(layer.output.LayerNorm, device, dtype)
+
+    def _finish(self, h: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        h = self.norm_1(h + self.out(attended))
+        return self.norm_2(h + self.down(self.up(h)))
+
+    def everywhere(self, h: torch.Tensor, attend: torch.Tensor) -> torch.Tensor:
+        """h (B, L, d) -> (B, L, d)."""
+        b, n, d = h.shape
+        q, k, v = self.all_three(h).view(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        a = F.scaled_dot_product_attention(q, k, v, attn_mask=attend)
+        return self._finish(h, a.transpose(1, 2).reshape(b, n, d))
+
+    def at_mask(self, h: torch.Tensor, attend: torch.Tensor, rows: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        """h (B, L, d) -> (B, d): the layer's output at position at[b] of each row."""
+        b, n, d = h.shape
+        k, v = self.key_value(h).view(b, n, 2, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        own = h[rows, at]
+        q = self.query(own).view(b, self.heads, 1, d // self.heads)
+        a = F.scaled_dot_product_attention(q, k, v, attn_mask=attend)
+        return self._finish(own, a.reshape(b, d))
+
+
+class FastBert:
+    """Callable: (ids, types, lengths, positions) -> float32 logits (B, candidates) at the masks."""
+
+    def __init__(self, model: Any, candidate_ids: torch.Tensor, device: str, dtype: torch.dtype):
+        base = model.bert if hasattr(model, "bert") else model.roberta
+        words = base.embeddings.word_embeddings.weight.detach()
+        if hasattr(model, "bert"):
+            head = model.cls.predictions
+            dense, norm, decoder = head.transform.dense, head.transform.LayerNorm, head.decoder
+            self.first_position = 0
+        else:
+            dense, norm, decoder = model.lm_head.dense, model.lm_head.layer_norm, model.lm_head.decoder
+            self.first_position = base.embeddings.padding_idx + 1
+        heads = model.config.num_attention_heads
+        f32 = torch.float32
+        self.dtype = dtype
+        self.words = words.to(device, f32)
+        self.places = base.embeddings.position_embeddings.weight.detach().to(device, f32)
+        self.types = base.embeddings.token_type_embeddings.weight.detach().to(device, f32)
+        self.norm_0 = _Norm(base.embeddings.LayerNorm, device, f32)
+        *body, last = base.encoder.layer
+        self.layers = [_Layer(x, heads, False, device, dtype) for x in body]
+        self.last = _Layer(last, heads, True, device, dtype)
+        self.dense = _Affine(_wb(dense), device=device, dtype=dtype, gelu=True)
+        self.norm = _Norm(norm, device, dtype)
+        self.decoder = _Affine((decoder.weight[candidate_ids], decoder.bias[candidate_ids]), device=device, dtype=dtype)
+
+    def __call__(
+        self, ids: torch.Tensor, types: torch.Tensor | None, lengths: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        b, n = ids.shape
+        at = torch.arange(n, device=ids.device)
+        places = self.places[self.first_position : self.first_position + n]
+        typed = self.types[0] if types is None else self.types[types]
+        h = self.norm_0(F.embedding(ids, self.words) + places + typed).to(self.dtype)
+        attend = (at < lengths[:, None])[:, None, None, :]
+        for layer in self.layers:
+            h = layer.everywhere(h, attend)
+        rows = torch.arange(b, device=ids.device)
+        x = self.last.at_mask(h, attend, rows, positions)
+        return self.decoder(self.norm(self.dense(x))).float()
+
+
+class AnyModel:
+    """The same for every other AutoModelForMaskedLM: the whole encoder, then the model's own head at the mask only.
+
+    The head is run by the model itself: a hook cuts the encoder's output down to the masked positions.
+    """
+
+    def __init__(self, model: Any, candidate_ids: torch.Tensor, device: str, dtype: torch.dtype):
+        self.model = model.to(device, dtype).eval()
+        self.candidates = candidate_ids.to(device)
+        base = self.model.base_model
+        self._positions: torch.Tensor | None = None
+        self._cuts = base is not self.model
+        if self._cuts:
+            base.register_forward_hook(self._cut)
+
+    def _cut(self, module: Any, args: Any, output: Any) -> Any:
+        hidden = output[0]
+        rows = torch.arange(len(hidden), device=hidden.device)
+        kept = hidden[rows, self._positions][:, None]
+        if isinstance(output, tuple):
+            return (kept, *output[1:])
+        output["last_hidden_state"] = kept
+        return output
+
+    def __call__(
+        self, ids: torch.Tensor, types: torch.Tensor | None, lengths: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        attend = (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long()
+        given = {"input_ids": ids, "attention_mask": attend} | ({} if types is None else {"token_type_ids": types})
+        self._positions = positions
+        logits = self.model(**given).logits
+        at_mask = logits[:, 0] if self._cuts else logits[torch.arange(len(ids), device=ids.device), positions]
+        return at_mask[:, self.candidates].float()

@@ -1,0 +1,378 @@
+"""A masked language model in memory: its candidates, its tokenizer, and logits at one mask a text.
+
+Same score, same request: floating-point sums depend on the shape of a matrix product, so that a batch of other size
+can change the last bits of a row. Here every sequence is padded to a length that its own length fixes (`bucket`), and
+every pass has the number of rows that this length fixes (`rows_for`), filled up with empty rows. A row then goes
+through the same kernels in the same order whatever stands beside it, and its scores are the same bits in every call on
+one machine, device and number of threads. Another machine, device, number of threads or version of torch can differ in
+the last bits.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ConfigError, ModelUnavailable
+from .registry import UPDATE_FILE, MaskedLMSpec, masked_lm_spec
+from .windows import MaskRequest, ModelInput, Template, bucket, model_input
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..document import Document
+
+_WORD = re.compile(r"[A-Za-z]{2,}|[aiAI]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
+
+
+class MaskedLM:
+    """One loaded model on one device. Immutable; `forward` is serialised, the rest is safe to call from any thread.
+
+    `candidates`: the public whole words that a mask can become, in order of their ids; `candidate_ids` these ids.
+    `device`: "cpu", "cuda" (or "cuda:1") or "mps"; `dtype`: "bfloat16" or "float32", the type the layers compute in.
+    """
+
+    def __init__(self, spec: MaskedLMSpec, device: str, dtype: str | None = None):
+        import torch
+
+        model, tokenizer = plain_model(spec)
+        self.spec = spec
+        self.device = device
+        self.dtype = dtype or best_dtype(device)
+        self._tokens = _private_backend(tokenizer)
+        self.candidate_ids, self.candidates, self._marker = whole_words(tokenizer)
+        width = model.get_output_embeddings().weight.shape[0] if model.get_output_embeddings() is not None else None
+        if width is not None and self.candidate_ids[-1] >= width:
+            raise ConfigError(f"The tokenizer and the model in {spec.folder} do not belong together: sizes differ.")
+        self._id_of = dict(zip(self.candidates, self.candidate_ids.tolist(), strict=True))
+        self.mask_id: int = _special(tokenizer, "mask_token", spec)
+        self.unk_id: int = _special(tokenizer, "unk_token", spec)
+        self.pad_id: int = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else self.unk_id
+        uses_types = "token_type_ids" in tokenizer.model_input_names and getattr(model.config, "type_vocab_size", 0) > 1
+        self.template = _probe_template(tokenizer, uses_types, spec)
+        if self.template.room(spec.max_length, True) < 8:
+            raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
+        from .fast_bert import AnyModel, FastBert, fits
+
+        ids = torch.as_tensor(self.candidate_ids)
+        kind = FastBert if fits(model) else AnyModel
+        with torch.inference_mode():
+            self._logits = kind(model, ids, device, getattr(torch, self.dtype))
+        # Fixed here, so that a later change of torch's setting does not change the shape of a pass.
+        self._threads = torch.get_num_threads()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"MaskedLM({self.spec.id!r}, device={self.device!r}, dtype={self.dtype!r})"
+
+    def encode(self, doc: Document) -> list[list[int]]:
+        """The word-piece ids of each token of `doc`, from one tokenisation of the whole text, never truncated.
+
+        A piece belongs to the first token it overlaps; one that lies between tokens to the token before it (before the
+        first: to the first). A token without a piece of its own gets the id of the unknown word, so that no position
+        is lost. Special tokens written out in the text are read as plain characters.
+        """
+        tokens = doc.tokens
+        pieces: list[list[int]] = [[] for _ in tokens]
+        if not tokens:
+            return pieces
+        encoding = self._tokens.encode(_SURROGATES.sub("\ufffd", doc.text), add_special_tokens=False)
+        ends = [t.end for t in tokens]
+        at, last = 0, len(tokens) - 1
+        for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            while at < last and ends[at] <= start:
+                at += 1
+            pieces[at - 1 if at and end <= tokens[at].start else at].append(piece)
+        return [p or [self.unk_id] for p in pieces]
+
+    def word_pieces(self, word: str) -> list[int]:
+        """The word-piece ids of `word` as it stands inside a text (after a space); never empty."""
+        known = self._id_of.get(word)
+        if known is not None:
+            return [known]
+        text = _SURROGATES.sub("\ufffd", word)
+        ids = self._tokens.encode(" " + text if self._marker == "Ġ" else text, add_special_tokens=False).ids
+        return ids or [self.unk_id]
+
+    def model_input(self, request: MaskRequest) -> ModelInput:
+        """The sequence of ids that `request` becomes."""
+        return model_input(request, self.template, self.mask_id, self.spec.max_length)
+
+    def shape_for(self, length: int) -> tuple[int, int]:
+        """(rows, padded length) of the pass that a sequence of `length` positions goes into."""
+        padded = min(bucket(length), max(length, self.spec.max_length))
+        return rows_for(padded, self.device, self._threads), padded
+
+    def forward(self, inputs: Sequence[ModelInput], rows: int, length: int) -> np.ndarray:
+        """Raw logits (len(inputs), |V|) in float32 at the masks, in one pass of fixed shape (rows, length).
+
+        At most `rows` inputs, each at most `length` positions long; see `shape_for`.
+        """
+        import torch
+
+        if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
+            raise ValueError("more rows or positions than the shape of the pass has")
+        ids = np.full((rows, length), self.pad_id, np.int64)
+        types = np.zeros((rows, length), np.int64)
+        lengths, positions = np.ones(rows, np.int64), np.zeros(rows, np.int64)
+        for r, x in enumerate(inputs):
+            ids[r, : len(x.ids)] = x.ids
+            if x.types is not None:
+                types[r, : len(x.types)] = x.types
+            lengths[r], positions[r] = len(x.ids), x.position
+
+        def put(array: np.ndarray) -> torch.Tensor:
+            return torch.from_numpy(array).to(self.device)
+
+        typed = put(types) if self.template.single_types is not None else None
+        with self._lock, torch.inference_mode():
+            logits = self._logits(put(ids), typed, put(lengths), put(positions))
+            return logits[: len(inputs)].cpu().numpy()
+
+
+def rows_for(length: int, device: str, threads: int) -> int:
+    """Rows of a pass over sequences padded to `length`: a power of two, enough for full speed and not more.
+
+    A CPU's core is at full speed from about 100 positions on, so that one short request alone wastes little; a GPU
+    wants thousands.
+    """
+    budget = 128 * max(1, min(threads, 8)) if device == "cpu" else 8192
+    return 1 << max(0, (budget // length).bit_length() - 1)
+
+
+def best_device() -> str:
+    """"cuda" or "mps" where there is one, else "cpu"."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def best_dtype(device: str) -> str:
+    """"bfloat16" where the processor multiplies it natively, else "float32"."""
+    import torch
+
+    if device.startswith("cuda"):
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    if device == "cpu" and platform.machine().lower() in ("x86_64", "amd64"):
+        probes = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+        native = any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)
+        return "bfloat16" if native and torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
+    return "float32"
+
+
+def resolve_device(device: str | None) -> str:
+    """`device`, checked, or the best one. Raises ConfigError."""
+    import torch
+
+    if device is None:
+        return best_device()
+    if device != "cpu" and device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
+        raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
+    if device.startswith("cuda"):
+        wanted = int(device[5:] or 0)
+        if not torch.cuda.is_available() or wanted >= torch.cuda.device_count():
+            raise ConfigError(f"This machine, or this build of torch, has no device {device!r}: use 'cpu'.")
+    if device == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError("This machine, or this build of torch, has no device 'mps': use 'cpu'.")
+    return device
+
+
+_loaded: dict[tuple[str, str], MaskedLM] = {}
+_guard = threading.Lock()
+_locks: dict[tuple[str, str], threading.Lock] = {}
+
+
+def load(name: str, device: str | None = None) -> MaskedLM:
+    """See `dptext_core.models.load_masked_lm`."""
+    spec = masked_lm_spec(name)
+    key = (str(spec.folder), resolve_device(device))
+    with _guard:
+        lock = _locks.setdefault(key, threading.Lock())
+    with lock:
+        if key not in _loaded:
+            _loaded[key] = MaskedLM(spec, key[1])
+        return _loaded[key]
+
+
+def forget_locks() -> None:
+    """After a fork: locks that another thread held would stay locked for ever in the child."""
+    global _guard
+    _guard = threading.Lock()
+    _locks.clear()
+    for lm in _loaded.values():
+        lm._lock = threading.Lock()
+
+
+def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
+    """The model as transformers has it (float32, on the CPU, in evaluation mode), and its fast tokenizer.
+
+    Raises ModelUnavailable or ConfigError.
+    """
+    with _quiet():
+        model, tokenizer = _on_trunk(spec) if spec.on_trunk else _from_folder(spec)
+    if not tokenizer.is_fast:
+        raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed to place word pieces.")
+    return model.eval().requires_grad_(False), tokenizer
+
+
+def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
+    from safetensors import SafetensorError, safe_open
+    from safetensors.torch import load_file
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+    from ..words.vocabulary import verified_trunk_folder
+
+    trunk = Path(verified_trunk_folder())
+    try:
+        update = {k: v.float() for k, v in load_file(spec.folder / UPDATE_FILE).items()}
+        with safe_open(trunk / "model.safetensors", "pt") as f:
+            key = "embeddings.word_embeddings.weight"
+            words = f.get_tensor(key if key in f.keys() else f"bert.{key}").float()  # noqa: SIM118 (no mapping)
+        state = {k: v for k, v in update.items() if k.startswith("bert.")}
+        state["bert.embeddings.word_embeddings.weight"] = words + update["up"] @ update["down"]
+        head = "cls.predictions."
+        state[head + "bias"] = update["bias"]
+        for end in ("weight", "bias"):
+            state[f"{head}transform.dense.{end}"] = update[f"dense.{end}"]
+            state[f"{head}transform.LayerNorm.{end}"] = update[f"norm.{end}"]
+    except (SafetensorError, OSError, KeyError, RuntimeError) as error:
+        raise ModelUnavailable(
+            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {error}). Take the folder again."
+        ) from error
+    config = BertConfig.from_pretrained(trunk)
+    model, report = BertForMaskedLM.from_pretrained(None, config=config, state_dict=state, output_loading_info=True)
+    _complete(report, spec)
+    return model, AutoTokenizer.from_pretrained(trunk, local_files_only=True)
+
+
+def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    try:
+        model, report = AutoModelForMaskedLM.from_pretrained(
+            spec.folder,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except OSError as error:
+        raise ModelUnavailable(f"The files of {spec.id!r} are incomplete on this machine: {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"{spec.id!r} is not a masked language model that transformers knows: {error}") from error
+    _complete(report, spec)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(f"The tokenizer of {spec.id!r} is incomplete on this machine: {error}") from error
+    return model, tokenizer
+
+
+def _complete(report: dict[str, Any], spec: MaskedLMSpec) -> None:
+    """Refuse a model whose head, or any other part, would be random because its weights are not in the file."""
+    missing = sorted(report.get("missing_keys") or ()) + sorted(map(str, report.get("mismatched_keys") or ()))
+    if missing:
+        raise ConfigError(
+            f"{spec.id!r} has no trained weights for {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}: it is "
+            "not a complete masked language model. Choose one that was trained with masked words."
+        )
+
+
+class _quiet:
+    """Keep transformers from drawing progress bars and reports while weights load."""
+
+    def __enter__(self) -> None:
+        from transformers.utils import logging as hf
+
+        self.bars, self.level = hf.is_progress_bar_enabled(), hf.get_verbosity()
+        hf.disable_progress_bar()
+        hf.set_verbosity(logging.ERROR)
+
+    def __exit__(self, *_: object) -> None:
+        from transformers.utils import logging as hf
+
+        hf.set_verbosity(self.level)
+        if self.bars:
+            hf.enable_progress_bar()
+
+
+def _private_backend(tokenizer: Any) -> Any:
+    """A copy of the tokenizer's engine that neither truncates nor pads nor reads special tokens in a user's text."""
+    from tokenizers import Tokenizer
+
+    backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    return backend
+
+
+def _special(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
+    value = getattr(tokenizer, f"{name}_id")
+    if value is None:
+        raise ConfigError(f"The tokenizer of {spec.id!r} has no {name.replace('_', ' ')}: choose another model.")
+    return int(value)
+
+
+def whole_words(tokenizer: Any) -> tuple[np.ndarray, tuple[str, ...], str]:
+    """The fixed public candidates of a tokenizer: ids (ascending), words, and the marker of a word's beginning ("").
+
+    Whole words of ASCII letters, of two letters or more or "a" or "i" (also as capitals): no special tokens, no pieces
+    inside words, no placeholders. Depends on the tokenizer alone.
+    """
+    vocab: dict[str, int] = tokenizer.get_vocab()
+    special = set(tokenizer.all_special_ids)
+    marker = ""
+    if type(tokenizer.backend_tokenizer.model).__name__ != "WordPiece":
+        counts = {m: sum(p.startswith(m) for p in vocab) for m in _MARKERS}
+        marker = max(counts, key=lambda m: counts[m])
+        if not counts[marker]:
+            raise ConfigError("This tokenizer does not mark where words begin: whole words cannot be told from pieces.")
+    found = {}
+    for piece, number in vocab.items():
+        if piece.startswith(marker) and number not in special and _WORD.fullmatch(piece[len(marker) :]):
+            found[number] = piece[len(marker) :]
+    if not found:
+        raise ConfigError("The vocabulary of this tokenizer has no whole words of ASCII letters: choose another model.")
+    ids = np.array(sorted(found), np.int64)
+    return ids, tuple(found[i] for i in ids.tolist()), marker
+
+
+def _probe_template(tokenizer: Any, uses_types: bool, spec: MaskedLMSpec) -> Template:
+    """How the tokenizer frames one and two texts, read off one probe each."""
+    a, b = ([*tokenizer(x, add_special_tokens=False)["input_ids"]] for x in ("a", "b"))
+
+    def split(given: tuple[str, ...], parts: list[list[int]]) -> tuple[Any, tuple[int, ...] | None]:
+        probe = tokenizer(*given, return_token_type_ids=uses_types)
+        ids, frame, types, start = list(probe["input_ids"]), [], [], 0
+        for part in parts:
+            at = next((i for i in range(start, len(ids)) if ids[i : i + len(part)] == part), None)
+            if at is None or not part:
+                raise ConfigError(f"The tokenizer of {spec.id!r} does not join two texts in a way that is understood.")
+            frame.append(tuple(ids[start:at]))
+            types += [(start, at), (at, at + len(part))]
+            start = at + len(part)
+        frame.append(tuple(ids[start:]))
+        types.append((start, len(ids)))
+        kinds = None
+        if uses_types:
+            row = list(probe["token_type_ids"])
+            kinds = tuple(row[i] if i < j else 0 for i, j in types)
+        return tuple(frame), kinds
+
+    single, single_types = split(("a",), [a])
+    pair, pair_types = split(("a", "b"), [a, b])
+    return Template(single, pair, single_types, pair_types)

@@ -1,0 +1,234 @@
+"""Which masked language models there are, and what is known of each without loading it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._assets import assets_folder
+from ..errors import ConfigError, ModelUnavailable
+
+BUNDLED = "bundled"
+UPDATE_FILE = "masked_lm.safetensors"
+"""Weights that stand on the MiniLM trunk: the format of the bundled model (written by tools/train_masked_lm.py)."""
+LONGEST = 512
+"""Positions used at most, whatever a model allows: the cost of attention grows with the square."""
+
+# Clipping ranges that papers or their released code give.
+PUBLISHED = {
+    "FacebookAI/roberta-base": (-3.2093127, 16.304797887802124, "released DP-MLM code"),
+}
+# The hub's old short ids; a cache holds whichever was asked for.
+ALIASES = {
+    "roberta-base": "FacebookAI/roberta-base",
+    "roberta-large": "FacebookAI/roberta-large",
+    "xlm-roberta-base": "FacebookAI/xlm-roberta-base",
+    "bert-base-uncased": "google-bert/bert-base-uncased",
+    "bert-base-cased": "google-bert/bert-base-cased",
+    "distilbert-base-uncased": "distilbert/distilbert-base-uncased",
+    "distilroberta-base": "distilbert/distilroberta-base",
+}
+# Models that number positions from pad_token_id + 1 and so have fewer than max_position_embeddings.
+_OFFSET_POSITIONS = {
+    "camembert", "data2vec-text", "ibert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
+    "xlm-roberta-xl",
+}  # fmt: skip
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class MaskedLMSpec:
+    """What is known of a masked LM before it is loaded.
+
+    `clip_min`, `clip_max`: the public clipping range of its logits (None: unknown, the caller must give one, for
+    example from `estimate_clip_range`); `clip_source` says where it comes from. `max_length`: positions of one input,
+    special tokens included. `folder`: where its files lie.
+    """
+
+    id: str
+    title: str
+    license: str
+    clip_min: float | None
+    clip_max: float | None
+    clip_source: str
+    max_length: int
+    folder: Path
+
+    @property
+    def on_trunk(self) -> bool:
+        """Whether the weights are an update of the MiniLM trunk, as the bundled ones are."""
+        return (self.folder / UPDATE_FILE).is_file()
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One line of the list of models: `where` is "bundled" or "hub cache", `megabytes` its size on disk."""
+
+    id: str
+    title: str
+    license: str
+    where: str
+    megabytes: float
+    clip_min: float | None
+    clip_max: float | None
+
+
+def how_to_get(hub_id: str) -> str:
+    """The sentence that says how a model of the hub gets onto this machine."""
+    return f"Get it once with 'hf download {hub_id}'; it then works offline."
+
+
+def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
+    """Look up masked LM `name`: "bundled", a local folder, or a hub id that is in the local cache. Loads no torch.
+
+    A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, max_length.
+    Raises ConfigError where the name or the folder cannot be used, ModelUnavailable where it is not on this machine.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {name!r}.")
+    if name == BUNDLED:
+        folder = assets_folder() / "models" / "masked_lm"
+        if not (folder / UPDATE_FILE).is_file():
+            raise ModelUnavailable(
+                f"The bundled masked language model is not in assets/models/masked_lm ({UPDATE_FILE} is missing). "
+                "Take that folder from the repository again, or make it with tools/train_masked_lm.py."
+            )
+        return _describe(folder, BUNDLED, BUNDLED)
+    local = Path(name).expanduser()
+    if local.is_dir():
+        return _describe(local.resolve(), str(local.resolve()), local.name)
+    if not _HUB_ID.fullmatch(name):
+        raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
+    folder_or_none = _hub_folder(name)
+    if folder_or_none is None:
+        raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_get(ALIASES.get(name, name))}")
+    return _describe(folder_or_none, name, name)
+
+
+def _hub_folder(name: str) -> Path | None:
+    """The snapshot folder of a hub id in the local cache, under the id as given or its other form."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    old = {full: short for short, full in ALIASES.items()}
+    for repo in (name, ALIASES.get(name), old.get(name)):
+        if repo is None:
+            continue
+        try:
+            found = try_to_load_from_cache(repo, "config.json")
+        except HFValidationError as error:
+            raise ConfigError(f"{name!r} is neither a folder on this machine nor a hub id like 'org/name'.") from error
+        if isinstance(found, str):
+            return Path(found).parent
+    return None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path} is not valid JSON: repair or remove it.") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path} must hold a JSON object.")
+    return content
+
+
+def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
+    on_trunk = (folder / UPDATE_FILE).is_file()
+    notes_file = folder / ("spec.json" if on_trunk else "dptext.json")
+    notes = _read_json(notes_file)
+    config = _read_json(folder / "config.json")
+    if not on_trunk:
+        if not config:
+            raise ConfigError(f"{folder} holds no model: it has neither config.json nor {UPDATE_FILE}.")
+        if not list(folder.glob("*.safetensors")):
+            raise ModelUnavailable(
+                f"{folder} has no weights in safetensors format, the only one that is read (other formats can run "
+                "code). Convert them with save_pretrained of a current transformers, or download a revision that "
+                "has model.safetensors."
+            )
+    low, high, source = notes.get("clip_min"), notes.get("clip_max"), str(notes.get("clip_source", ""))
+    if low is None and high is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
+        low, high, source = known
+    if (low is None) != (high is None):
+        raise ConfigError(f"{notes_file} must give both clip_min and clip_max, or neither.")
+    if low is not None:
+        try:
+            low, high = float(low), float(high)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"clip_min and clip_max in {notes_file} must be numbers.") from error
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ConfigError(f"clip_min and clip_max in {notes_file} must be finite, and clip_min below clip_max.")
+    return MaskedLMSpec(
+        id=name,
+        title=str(notes.get("title") or title),
+        license=str(notes.get("license") or ("" if on_trunk else "see the model's page")),
+        clip_min=low,
+        clip_max=high,
+        clip_source=source,
+        max_length=_max_length(folder, notes_file, notes, config, on_trunk),
+        folder=folder,
+    )
+
+
+def _max_length(folder: Path, notes_file: Path, notes: dict, config: dict, on_trunk: bool) -> int:
+    limits = [LONGEST]
+    if isinstance(positions := config.get("max_position_embeddings"), int) and positions > 0:
+        if config.get("model_type") in _OFFSET_POSITIONS:
+            positions -= int(config.get("pad_token_id") or 0) + 1
+        limits.append(positions)
+    length = _read_json(folder / "tokenizer_config.json").get("model_max_length")
+    if isinstance(length, int) and length > 0:
+        limits.append(length)
+    if (own := notes.get("max_length")) is not None:
+        if isinstance(own, bool) or not isinstance(own, int) or own < 16:
+            raise ConfigError(f"max_length in {notes_file} must be a whole number, at least 16.")
+        limits.append(own)
+    elif on_trunk:
+        limits.append(128)
+    return min(limits)
+
+
+def list_models() -> list[ModelInfo]:
+    """The masked LMs on this machine: the bundled one, and those with safetensors weights in the local hub cache.
+
+    Others come with ``hf download ID``, or as a folder written by ``save_pretrained``.
+    """
+    found = []
+    try:
+        spec = masked_lm_spec(BUNDLED)
+    except ModelUnavailable:
+        pass
+    else:
+        found.append(_info(spec, "bundled"))
+    for repo in _cached_repos():
+        try:
+            spec = masked_lm_spec(repo)
+        except (ConfigError, ModelUnavailable):
+            continue
+        architectures = _read_json(spec.folder / "config.json").get("architectures") or []
+        if any(str(a).endswith(("ForMaskedLM", "ForPreTraining")) for a in architectures):
+            found.append(_info(spec, "hub cache"))
+    return found
+
+
+def _cached_repos() -> list[str]:
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repos = scan_cache_dir().repos
+    except (CacheNotFound, OSError, ValueError):
+        return []
+    return sorted(r.repo_id for r in repos if r.repo_type == "model")
+
+
+def _info(spec: MaskedLMSpec, where: str) -> ModelInfo:
+    size = sum(f.stat().st_size for f in spec.folder.glob("*.safetensors")) / 1e6
+    return ModelInfo(spec.id, spec.title, spec.license, where, round(size, 1), spec.clip_min, spec.clip_max)

@@ -1,0 +1,112 @@
+"""Requests for scores at a mask, and the model input each becomes: template, window, position of the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import InputError
+
+Pieces = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRequest:
+    """One position to score. Tokens are given as word-piece ids (`MaskedLM.encode`, `MaskedLM.word_pieces`).
+
+    `masked`: the tokens of the text in which token `target` is replaced by one mask. `context`: the tokens of the half
+    that stands before it (DP-MLM's contextualised form), or None. `context_target`: the token on which the window of a
+    long context is centred; `target` if None.
+    """
+
+    context: Pieces | None
+    masked: Pieces
+    target: int
+    context_target: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a tokenizer frames one and two texts: special tokens around them, and token types of each part.
+
+    `single` and `pair` hold the ids before, between and after the texts; `*_types` the types of these and of the texts
+    in order of appearance, or None where the model has no token types.
+    """
+
+    single: tuple[tuple[int, ...], ...]
+    pair: tuple[tuple[int, ...], ...]
+    single_types: tuple[int, ...] | None
+    pair_types: tuple[int, ...] | None
+
+    def room(self, max_length: int, paired: bool) -> int:
+        """Word pieces that fit into each text's part of `max_length` positions."""
+        parts = self.pair if paired else self.single
+        return (max_length - sum(map(len, parts))) // (2 if paired else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """Ids and types of one sequence and the position of its mask."""
+
+    ids: list[int]
+    types: list[int] | None
+    position: int
+
+
+def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tuple[list[int], int]:
+    """At most `room` word pieces around token `target`, whose pieces are `centre`; and where `centre` begins.
+
+    What is shown depends on numbers of pieces only. Near an end of the text the other side gets the room that is left.
+    """
+    middle = list(centre[:room])
+    rest = room - len(middle)
+    left: list[int] = []  # reversed
+    for i in range(target - 1, -1, -1):
+        if len(left) >= rest:
+            break
+        left.extend(reversed(tokens[i]))
+    right: list[int] = []
+    for i in range(target + 1, len(tokens)):
+        if len(right) >= rest:
+            break
+        right.extend(tokens[i])
+    n_left = min(len(left), max(rest // 2, rest - len(right)))
+    before = left[:n_left][::-1]
+    return [*before, *middle, *right[: rest - n_left]], n_left
+
+
+def model_input(request: MaskRequest, template: Template, mask_id: int, max_length: int) -> ModelInput:
+    """The sequence for `request`: at most `max_length` positions, with exactly one mask put in by us."""
+    if not 0 <= request.target < len(request.masked):
+        raise InputError(f"The position {request.target} is outside the text, which has {len(request.masked)} tokens.")
+    if request.context is None:
+        texts = [window(request.masked, request.target, [mask_id], template.room(max_length, False))]
+        frame, part_types = template.single, template.single_types
+    else:
+        at = request.target if request.context_target is None else request.context_target
+        room = template.room(max_length, True)
+        if 0 <= at < len(request.context):
+            first = window(request.context, at, request.context[at], room)
+        else:
+            # Everything of the context was deleted around the target: the end nearest to it is shown.
+            first = window(request.context, max(-1, min(at, len(request.context))), [], room)
+        texts = [first, window(request.masked, request.target, [mask_id], room)]
+        frame, part_types = template.pair, template.pair_types
+    ids: list[int] = list(frame[0])
+    lengths = [len(frame[0])]
+    position = 0
+    for (text, at), after in zip(texts, frame[1:], strict=True):
+        position = len(ids) + at
+        ids += text
+        ids += after
+        lengths += [len(text), len(after)]
+    types = None
+    if part_types is not None:
+        types = [t for t, n in zip(part_types, lengths, strict=True) for _ in range(n)]
+    return ModelInput(ids, types, position)
+
+
+def bucket(length: int) -> int:
+    """The padded length of a sequence: a function of its own length only."""
+    step = 4 if length <= 64 else 8 if length <= 128 else 32
+    return -(-length // step) * step

@@ -1,0 +1,311 @@
+"""The engine: one thread a model and device that scores the requests of all callers.
+
+Callers take turns pass by pass, so that a short text does not wait for a long one; what a pass has room for is filled
+with requests of other callers that have the same shape. Scores do not depend on who else is served (see
+`masked_lm`). Nothing of a text is kept once its caller has the answer.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import Busy, Cancelled, DPTextError
+from .windows import MaskRequest, ModelInput
+
+if TYPE_CHECKING:
+    from .masked_lm import MaskedLM
+
+_POLL = 0.05  # seconds between a caller's looks at its cancel event
+
+
+class _Job:
+    """The requests of one call and where their scores go."""
+
+    def __init__(self, inputs: list[ModelInput], shapes: list[tuple[int, int]], width: int):
+        self.inputs = inputs
+        self.open: dict[tuple[int, int], deque[int]] = {}
+        for i, shape in enumerate(shapes):
+            self.open.setdefault(shape, deque()).append(i)
+        self.out = np.empty((len(inputs), width), np.float32)
+        self.done = 0
+        self.error: BaseException | None = None
+        self.dropped = False
+
+    def take(self, shape: tuple[int, int], most: int) -> list[int]:
+        """Up to `most` open requests of `shape`, no longer open afterwards."""
+        waiting = self.open.get(shape)
+        if not waiting:
+            return []
+        taken = [waiting.popleft() for _ in range(min(most, len(waiting)))]
+        if not waiting:
+            del self.open[shape]
+        return taken
+
+
+class Engine:
+    """Scores masked positions in a thread of its own. Make one with `dptext_core.models.engine`.
+
+    `capacity`: calls that may wait at once; one more is refused with Busy.
+    """
+
+    def __init__(self, name: str, device: str | None = None, capacity: int = 64):
+        self.name = name
+        self.device = device
+        self.capacity = capacity
+        self._lm: MaskedLM | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        """Nothing waits and no thread runs: at the beginning, and in a child process after a fork."""
+        self._state = threading.Condition()
+        self._jobs: deque[_Job] = deque()
+        self._calls = 0
+        self._thread: threading.Thread | None = None
+        self._load_error: Exception | None = None
+        self._stopping = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is loaded."""
+        return self._lm is not None
+
+    @property
+    def error(self) -> Exception | None:
+        """Why the last attempt to load the model failed, or None. The next call to `warm` or `score` tries again."""
+        return self._load_error
+
+    @property
+    def waiting(self) -> int:
+        """Calls to `score` that are being served or wait."""
+        return self._calls
+
+    def warm(self) -> None:
+        """Load the model in the background; return at once. See `ready` and `error`."""
+        with self._state:
+            self._start()
+
+    def score(
+        self,
+        reqs: Sequence[MaskRequest],
+        *,
+        cancel: threading.Event | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        timeout: float | None = None,
+    ) -> np.ndarray:
+        """Raw, unclipped logits of the candidates at each request's mask: float32 (len(reqs), |V|).
+
+        Loads the model on the first call. `progress(done, total)` is called in the caller's thread. Raises Cancelled
+        once `cancel` is set, Busy where too many calls wait or `timeout` seconds have passed, and whatever loading or
+        scoring raised (ModelUnavailable, ConfigError, InputError). Every way out withdraws the open requests.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._state:
+            if self._calls >= self.capacity:
+                raise self._busy()
+            self._calls += 1
+        try:
+            lm = self._wait_for_model(cancel, end)
+            inputs = [lm.model_input(r) for r in reqs]
+            job = _Job(inputs, [lm.shape_for(len(x.ids)) for x in inputs], len(lm.candidates))
+            return self._run(job, cancel, progress, end)
+        finally:
+            with self._state:
+                self._calls -= 1
+
+    def _busy(self) -> Busy:
+        others = self._calls
+        return Busy(f"The model is busy with {others} text{'' if others == 1 else 's'}. Try again in a moment.")
+
+    def _check(self, cancel: threading.Event | None, end: float | None) -> None:
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("Stopped as asked. Run again to get a result.")
+        if end is not None and time.monotonic() >= end:
+            raise self._busy()
+
+    def _wait_for_model(self, cancel: threading.Event | None, end: float | None) -> MaskedLM:
+        with self._state:
+            self._start()
+            while True:
+                if self._lm is not None:
+                    return self._lm
+                if self._load_error is not None:
+                    raise self._load_error
+                self._check(cancel, end)
+                self._state.wait(_POLL)
+
+    def _run(
+        self,
+        job: _Job,
+        cancel: threading.Event | None,
+        progress: Callable[[int, int], None] | None,
+        end: float | None,
+    ) -> np.ndarray:
+        total, told = len(job.inputs), 0
+        if not total:
+            return job.out
+        with self._state:
+            self._start()
+            self._jobs.append(job)
+            self._state.notify_all()
+        try:
+            while True:
+                with self._state:
+                    if job.done == told and job.error is None:
+                        self._state.wait(_POLL)
+                    done, error = job.done, job.error
+                if error is not None:
+                    raise error
+                if done > told and progress is not None:
+                    progress(done, total)
+                told = done
+                if done == total:
+                    return job.out
+                self._check(cancel, end)
+        finally:
+            with self._state:
+                self._drop(job)
+
+    def _drop(self, job: _Job) -> None:
+        job.dropped = True
+        job.open.clear()
+        if job in self._jobs:
+            self._jobs.remove(job)
+
+    def _start(self) -> None:
+        """Start the thread if it does not run. Called with the state held."""
+        if self._thread is None or not self._thread.is_alive():
+            self._load_error = None
+            self._stopping = False
+            self._thread = threading.Thread(target=self._work, name=f"dptext engine {self.name}", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            if self._lm is None:
+                self._load()
+            if self._lm is not None:
+                self._serve(self._lm)
+        finally:
+            with self._state:
+                self._thread = None
+                for job in list(self._jobs):
+                    job.error = Cancelled("The engine was stopped. Run again to get a result.")
+                    self._drop(job)
+                self._state.notify_all()
+
+    def _load(self) -> None:
+        from .masked_lm import load
+
+        try:
+            lm = load(self.name, self.device)
+        except Exception as error:
+            if not isinstance(error, DPTextError):
+                error.add_note(f"while loading the masked language model {self.name!r}")
+            with self._state:
+                self._load_error = error
+        else:
+            with self._state:
+                self._lm = lm
+                self._state.notify_all()
+
+    def _serve(self, lm: MaskedLM) -> None:
+        while True:
+            with self._state:
+                while not self._jobs and not self._stopping:
+                    self._state.wait()
+                if self._stopping:
+                    return
+                shape, batch = self._next_pass()
+            try:
+                scores = lm.forward([job.inputs[i] for job, i in batch], *shape)
+            except Exception as error:
+                with self._state:
+                    for job, _ in batch:
+                        job.error = error
+                        self._drop(job)
+                    self._state.notify_all()
+            else:
+                with self._state:
+                    for row, (job, i) in zip(scores, batch, strict=True):
+                        if not job.dropped:
+                            job.out[i] = row
+                            job.done += 1
+                    self._state.notify_all()
+                del scores
+            # Nothing of a text stays in this frame while the thread sleeps.
+            batch = job = row = None  # type: ignore[assignment]
+
+    def _next_pass(self) -> tuple[tuple[int, int], list[tuple[_Job, int]]]:
+        """The next pass: requests of the first caller, filled up from the others. Called with the state held."""
+        first = self._jobs[0]
+        shape = next(iter(first.open))
+        batch: list[tuple[_Job, int]] = []
+        for job in list(self._jobs):
+            batch += [(job, i) for i in job.take(shape, shape[0] - len(batch))]
+            if not job.open:
+                self._jobs.remove(job)
+            if len(batch) == shape[0]:
+                break
+        if self._jobs and self._jobs[0] is first:
+            self._jobs.rotate(-1)
+        return shape, batch
+
+    def stop(self, wait: float = 2.0) -> None:
+        """End the thread after the pass it is in. A later call starts it again."""
+        with self._state:
+            self._stopping = True
+            thread = self._thread
+            self._state.notify_all()
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(wait)
+
+
+_engines: dict[tuple[str, str | None], Engine] = {}
+_guard = threading.Lock()
+
+
+def shared_engine(name: str, device: str | None = None) -> Engine:
+    """The one engine of this process for model `name` on `device`. Raises what `masked_lm_spec` raises."""
+    from .registry import masked_lm_spec
+
+    folder = str(masked_lm_spec(name).folder)
+    if device is not None:
+        from .masked_lm import best_device, resolve_device
+
+        # The best device and None are one engine; only an explicit device costs an import of torch here.
+        device = None if resolve_device(device) == best_device() else device
+    key = (folder, device)
+    with _guard:
+        if key not in _engines:
+            _engines[key] = Engine(name, device)
+        return _engines[key]
+
+
+def _stop_all() -> None:
+    for engine in list(_engines.values()):
+        engine.stop()
+
+
+def _after_fork() -> None:
+    """A child process has none of the threads of its parent, and may have inherited locked locks."""
+    import sys
+
+    global _guard
+    _guard = threading.Lock()
+    for engine in _engines.values():
+        engine._reset()
+    if (loader := sys.modules.get("dptext_core.models.masked_lm")) is not None:
+        loader.forget_locks()
+
+
+atexit.register(_stop_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,166 @@
+"""Randomness: locked dice, full-range Gumbel noise, and the one sampler everything is drawn with.
+
+A word is drawn as ``argmax_y log p(y) + g_y`` with independent Gumbel noise g. With the noise locked, the same draw
+can be looked at under every ε. The uniform behind each g is *full-range*: where its leading bits are zero, more bits
+are appended, so that g reaches about 700 instead of the 36.74 of a 53-bit uniform. Without this, outputs that are
+possible under one text become impossible under another, and no finite ε holds.
+
+Bits come from AES-256 (package ``cryptography``), keyed by the operating system or, for repeatable demonstrations, by
+a seed. A seeded run promises nothing: whoever knows the seed can replay the noise.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+
+from .errors import ConfigError
+
+_PREFIX_BITS = 32
+_EDGE = 1 << 12  # prefixes this close to 0 or to 1 are always resolved with all their bits
+# Twice a safe bound on how far a Gumbel variable can be from the one computed from its 32-bit prefix in float32,
+# away from the two edges: there E = -log(1-U) changes by at most a factor 1 + 2^-12.
+_MARGIN = 0.05
+_MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
+
+
+class Dice:
+    """A tree of independent random streams, one for each path, all derived from one key.
+
+    ``Dice()`` takes its key from the operating system. ``Dice(seed)`` is for demonstrations: the same seed gives the
+    same noise, so the run is not private. ``dice.at(0, 3)`` is the stream of text 0, position 3; the same path gives
+    the same stream, different paths independent ones.
+    """
+
+    __slots__ = ("_key", "seed")
+
+    def __init__(self, seed: int | None = None):
+        if seed is None:
+            self._key = os.urandom(32)
+        else:
+            try:
+                seed = operator.index(seed)
+            except TypeError:
+                raise ConfigError(f"A seed is a whole number, not {seed!r}. Leave it out for a private run.") from None
+            self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
+        self.seed = seed
+
+    def at(self, *path: int | str) -> Dice:
+        """The stream at ``path`` below this one."""
+        child = object.__new__(Dice)
+        child._key = blake2b(repr(path).encode(), digest_size=32, key=self._key).digest()
+        child.seed = self.seed
+        return child
+
+    @property
+    def family(self) -> str:
+        """A public name of these dice: results that share it share their noise, so at most one may be released."""
+        return blake2b(b"family", digest_size=8, key=self._key).hexdigest()
+
+    def prefixes(self, n: int, draws: int = 1) -> np.ndarray:
+        """The leading 32 bits of ``draws`` × ``n`` uniforms, as uint32 of shape (draws, n)."""
+        raw = self._cipher("prefix").update(bytes(4 * n * draws))
+        return np.frombuffer(raw, np.uint32).reshape(draws, n)
+
+    def extensions(self, index: np.ndarray, draw: int | np.ndarray = 0, level: int = 0) -> np.ndarray:
+        """128 more bits of each uniform ``index`` (m,) of ``draw`` (one, or m), as uint64 (m, 2), leading bits first."""
+        blocks = np.empty((len(index), 2), np.uint64)
+        blocks[:, 0] = index
+        blocks[:, 1] = np.asarray(draw) * 256 + level
+        raw = self._cipher("extension").update(blocks.tobytes())
+        return np.frombuffer(raw, np.uint64).reshape(-1, 2)
+
+    def uniform(self) -> float:
+        """One uniform number in (0, 1), full range."""
+        return float(_full_uniform(self, self.prefixes(1)[0], np.zeros(1, np.int64), 0)[0])
+
+    def gumbel(self, n: int) -> np.ndarray:
+        """The n locked Gumbel variables of this stream, float64 (n,): what :func:`draw` uses in its first draw."""
+        return _gumbel(_full_uniform(self, self.prefixes(n)[0], np.arange(n), 0))
+
+    def _cipher(self, purpose: str):
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        key = blake2b(purpose.encode(), digest_size=32, key=self._key).digest()
+        mode = modes.CTR(bytes(16)) if purpose == "prefix" else modes.ECB()  # ECB of distinct blocks: a random function
+        return Cipher(algorithms.AES(key), mode).encryptor()
+
+
+def _gumbel(u: np.ndarray) -> np.ndarray:
+    """−ln(−ln(1−U)) in float64, accurate down to the smallest U."""
+    return -np.log(-np.log1p(-u))
+
+
+def _full_uniform(dice: Dice, prefix: np.ndarray, index: np.ndarray, draw: int | np.ndarray) -> np.ndarray:
+    """Full-range uniforms (m,) with the leading 32 bits ``prefix``; the further bits belong to ``index`` and ``draw``."""
+    more = dice.extensions(index, draw)
+    u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
+    for j in np.flatnonzero((prefix == 0) & (more[:, 0] < 1 << 44)):
+        which = int(np.broadcast_to(draw, index.shape)[j])
+        u[j] = _resolve(dice, index[j : j + 1], int(more[j, 0]) << 64 | int(more[j, 1]), which)
+    # 1 − U below half of 2^-53 rounds U to 1, whose Gumbel variable would be −inf.
+    return np.minimum(u, 1.0 - 2.0**-53)
+
+
+def _resolve(dice: Dice, index: np.ndarray, bits: int, draw: int) -> float:
+    """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
+    n, level = 160, 1
+    while bits.bit_length() < 64 and n < _MAX_BITS:
+        high, low = (int(x) for x in dice.extensions(index, draw, level)[0])
+        bits, n, level = bits << 128 | high << 64 | low, n + 128, level + 1
+    shift = max(0, bits.bit_length() - 64)
+    return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
+
+
+def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
+    """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
+
+    ``log_probs`` (V,) float64, −inf for what is impossible. Exactly the maximum over all V variables, at the cost of
+    looking closely at a few: the 32-bit prefixes, in float32, rule out every candidate that cannot win, and the rest
+    are compared in float64 with all their bits.
+    """
+    size = len(log_probs)
+    rough_log_probs = log_probs.astype(np.float32)
+    # Rounding log p to float32 adds its own error where log p is large.
+    finite = np.isfinite(log_probs)
+    error = _MARGIN + 2.0**-22 * float(np.abs(log_probs[finite]).max(initial=0.0))
+    out = np.empty(n, np.int64)
+    block = max(1, (1 << 19) // size) if n > 1 else 1
+    stream = dice._cipher("prefix")
+    for start in range(0, n, block):
+        rows = min(block, n - start)
+        prefixes = np.frombuffer(stream.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
+        rough = _rough_gumbel(prefixes)
+        rough += rough_log_probs
+        edge = (prefixes - np.uint32(_EDGE)) >= np.uint32((1 << 32) - 2 * _EDGE)  # both ends, by wrap-around
+        best = np.where(edge, np.float32(-np.inf), rough).max(1)
+        row, col = np.nonzero(((rough >= (best - np.float32(error))[:, None]) | edge) & finite)
+        g = _gumbel(_full_uniform(dice, prefixes[row, col], col, start + row))
+        value = log_probs[col] + g
+        first = np.searchsorted(row, np.arange(rows))
+        top = np.flatnonzero(value == np.maximum.reduceat(value, first)[row])
+        out[start + row[top]] = col[top]
+    return out
+
+
+def _rough_gumbel(prefixes: np.ndarray) -> np.ndarray:
+    """Gumbel variables from 32-bit prefixes in float32; only good to ``_MARGIN`` / 2, and only away from the edges."""
+    u = prefixes.astype(np.float32)
+    u *= np.float32(2.0**-32)
+    # Below 1/16 a short series of −log(1−u), above the logarithm itself, of the exactly complemented integer.
+    small = u * (1 + u * (np.float32(0.5) + u * np.float32(1 / 3)))
+    rest = np.maximum(~prefixes, np.uint32(1)).astype(np.float32)
+    rest *= np.float32(2.0**-32)
+    e = np.where(u < np.float32(1 / 16), small, -np.log(rest))
+    return -np.log(np.maximum(e, np.float32(1e-30)))
+
+
+@lru_cache(maxsize=1)
+def describe() -> str:
+    """One line for the app and the documents: where the randomness of a private run comes from."""
+    return "AES-256 in counter mode, keyed by the operating system's random generator"

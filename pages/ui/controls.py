@@ -1,0 +1,49 @@
+"""Forms made from the fields of a mechanism's config, so that a new mechanism brings its own controls."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import streamlit as st
+
+from dptext_core import MechanismSpec
+
+
+def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Controls for every option of the mechanism but those in ``skip``; what differs from the default."""
+    fields = [f for f in dataclasses.fields(spec.config_cls) if f.name not in skip and f.metadata["kind"] != "epsilon"]
+    values: dict[str, Any] = {}
+    for field in (f for f in fields if not f.metadata["advanced"]):
+        values |= _control(field, f"{key}-{spec.name}-{field.name}")
+    folded = [f for f in fields if f.metadata["advanced"]]
+    if folded:
+        with st.expander("More options"):
+            for field in folded:
+                values |= _control(field, f"{key}-{spec.name}-{field.name}")
+    return values
+
+
+def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
+    meta, default = field.metadata, field.default
+    label, help = meta["label"], meta["help"]
+    value: Any
+    if meta["kind"] == "flag":
+        value = st.toggle(label, value=default, help=help, key=key)
+    elif meta["kind"] == "choice":
+        value = st.selectbox(
+            label, meta["choices"], index=meta["choices"].index(default), format_func=str.capitalize, help=help, key=key
+        )
+    elif meta["kind"] == "text":
+        value = st.text_input(label, value=default or "", help=help, key=key).strip() or None
+    else:
+        value = st.number_input(
+            label, min_value=meta["min"], max_value=meta["max"], value=default, help=help, key=key, format="%g"
+        )
+    return {} if value is None or value == default else {field.name: value}
+
+
+def epsilon_range(spec: MechanismSpec) -> tuple[float, float, float]:
+    """Lower end, upper end and default of the mechanism's ε axis."""
+    field = next(f for f in dataclasses.fields(spec.config_cls) if f.metadata["kind"] == "epsilon")
+    return field.metadata["low"], field.metadata["high"], field.default

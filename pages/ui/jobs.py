@@ -1,0 +1,44 @@
+"""Long work beside the page: a thread with progress that can be stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dptext_core import Cancelled
+
+
+class Job:
+    """Runs ``work(progress, cancel)`` in a thread. Holds its result for the session that started it."""
+
+    def __init__(self, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str):
+        self.label = label
+        self.cancel = threading.Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._done = 0
+        self._of = 0
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    def _run(self, work) -> None:
+        try:
+            self.result = work(self._progress, self.cancel)
+        except BaseException as error:  # noqa: BLE001 - handed to the page, which shows or raises it
+            self.error = error
+
+    def _progress(self, done: int, of: int) -> None:
+        self._done, self._of = done, of
+        if self.cancel.is_set():
+            raise Cancelled("Stopped, as you asked.")
+
+    @property
+    def share(self) -> float:
+        """How much is done, 0 to 1."""
+        return min(1.0, self._done / self._of) if self._of else 0.0
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is finished, after waiting at most so long."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()

@@ -1,0 +1,85 @@
+"""One rewrite on the page: what it was made from, its dice, and what the browser shows of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dptext_core as dpt
+from dptext_core import live
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a rewrite is made from. Equal inputs need no new run."""
+
+    text: str
+    mechanism: str
+    options: tuple[tuple[str, Any], ...]
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished rewrite, held by the session that asked for it. number grows; epsilon is where its slider starts."""
+
+    number: int
+    inputs: Inputs
+    mechanism: dpt.Mechanism
+    prepared: dpt.Prepared
+    dice: dpt.Dice
+    result: dpt.RewriteResult
+    payload: dict
+    draws: int = 1
+
+    def at(self, epsilon: float) -> tuple[dpt.Mechanism, dpt.RewriteResult]:
+        """The same dice at another ε."""
+        mechanism = self.mechanism.with_(epsilon=epsilon)
+        return mechanism, mechanism.rewrite(self.prepared, dice=self.dice)
+
+
+def make(
+    inputs: Inputs,
+    number: int,
+    epsilon: float,
+    axis: tuple[float, float, float],
+    *,
+    before: Run | None = None,
+    redraw: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Run:
+    """Rewrite. Scores of ``before`` are used again where they still hold; its dice too, unless ``redraw``."""
+    mechanism = dpt.get_mechanism(inputs.mechanism, epsilon=epsilon, **dict(inputs.options))
+    same_text = before is not None and before.inputs.text == inputs.text
+    if before is not None and same_text and before.prepared.key == mechanism.key:
+        prepared = before.prepared
+    else:
+        prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
+    keep_dice = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
+    dice = before.dice if before is not None and keep_dice else dpt.Dice(inputs.seed)
+    draws = before.draws + (not keep_dice) if before is not None and same_text else 1
+    result = mechanism.rewrite(prepared, dice=dice, progress=progress, cancel=cancel)
+    shown = _payload(result, number, axis, progress, cancel)
+    return Run(number, inputs, mechanism, prepared, dice, result, shown, draws)
+
+
+def first(inputs: Inputs, prepared: dpt.Prepared, number: int, axis: tuple[float, float, float]) -> Run:
+    """A rewrite of a text whose scores are bundled: no model is loaded."""
+    mechanism = dpt.get_mechanism(inputs.mechanism, epsilon=axis[2], **dict(inputs.options))
+    dice = dpt.Dice(inputs.seed)
+    result = mechanism.rewrite(prepared, dice=dice)
+    return Run(number, inputs, mechanism, prepared, dice, result, _payload(result, number, axis))
+
+
+def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
+    """The run at another ε with the same dice, where the browser cannot work it out by itself."""
+    mechanism, result = run.at(epsilon)
+    return replace(run, number=number, mechanism=mechanism, result=result, payload=_payload(result, number, axis))
+
+
+def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
+    low, high, default = axis
+    return live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)

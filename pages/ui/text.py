@@ -1,0 +1,31 @@
+"""Text from users: read from files, and shown literally."""
+
+from __future__ import annotations
+
+import re
+
+from dptext_core import InputError
+
+MAX_BYTES = 1_000_000
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
+
+
+def literal(text: str) -> str:
+    """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def decode(data: bytes, name: str = "The file") -> str:
+    """The text of an uploaded file. Raises InputError that says what to do."""
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{name} is larger than 1 MB. Upload a shorter text, or rewrite it from the command line.")
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not plain text in UTF-8. Save it as UTF-8 text and upload it again.") from None
+    if "\0" in text:
+        raise InputError(f"{name} looks like a binary file. Upload plain text (.txt).")
+    if not text.strip():
+        raise InputError(f"{name} is empty. Choose a file with text in it.")
+    return text

@@ -1,0 +1,1024 @@
+// The live token strip. Python sends every word's scores once; from then on ε moves without the server.
+// P_ε(y) = exp(ε·s_y − logZ(ε)); the released word at ε is the candidate whose interval holds ε.
+// Whatever comes from a text reaches the page through textContent or an attribute, never as markup.
+
+const SETTLE_MS = 350; // quiet time before a change is sent
+const SPEAK_MS = 500; // quiet time before a change is spoken
+const SUBSTEPS = 4; // slider steps per grid interval
+const ROWS = 9; // words in the inspector
+const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
+const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
+
+// One module serves every strip of the page: what is kept here survives a switch of pages.
+const memory = new Map();
+const strips = new WeakMap();
+
+export default function (component) {
+  const root = component.parentElement;
+  let strip = strips.get(root);
+  if (!strip || !strip.el.isConnected) {
+    strip?.destroy();
+    strip = new Strip(root.querySelector(".strip"));
+    strips.set(root, strip);
+  }
+  const turn = strip.accept(component);
+  // Of all the cleanups handed out, only the newest may take the strip down.
+  return () => {
+    if (strip.turn !== turn) return;
+    strip.destroy();
+    if (strips.get(root) === strip) strips.delete(root);
+  };
+}
+
+const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
+const integer = new Intl.NumberFormat("en");
+const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+function percent(p) {
+  if (p <= 0) return "0%";
+  if (p < 0.0001) return "<0.01%";
+  if (p < 0.00995) return `${(100 * p).toFixed(2)}%`;
+  if (p < 0.0995) return `${(100 * p).toFixed(1)}%`;
+  if (p < 0.995) return `${(100 * p).toFixed(0)}%`;
+  return p < 0.9995 ? `${(100 * p).toFixed(1)}%` : ">99.9%";
+}
+
+function number(eps) {
+  const short = eps >= 100 ? eps.toFixed(0) : eps.toPrecision(3);
+  return Number(short) === eps ? short : String(Number(eps.toPrecision(6)));
+}
+
+function capital(word) {
+  const first = String.fromCodePoint(word.codePointAt(0) ?? 32);
+  return word ? first.toUpperCase() + word.slice(first.length) : word;
+}
+
+const hasWord = (text) => /[\p{L}\p{N}]/u.test(text);
+const sameWord = (a, b) => a.toLowerCase() === b.toLowerCase();
+
+// How many numbers of the ascending list are at most x.
+function upTo(list, x) {
+  let a = 0;
+  let b = list.length;
+  while (a < b) {
+    const mid = (a + b) >> 1;
+    if (list[mid] <= x) a = mid + 1;
+    else b = mid;
+  }
+  return a;
+}
+
+// Lagrange's polynomial through the six nearest grid values. At 60 points over two decades of ε it is off by 5e-6 at
+// most, Catmull-Rom by 7e-3: too much for the small rest that "others" shows at a large ε.
+function interpolate(z, x) {
+  const n = Math.min(6, z.length);
+  const first = clamp(Math.floor(x) - n / 2 + 1, 0, z.length - n) | 0;
+  const t = x - first;
+  let sum = 0;
+  for (let j = 0; j < n; j += 1) {
+    let weight = 1;
+    for (let m = 0; m < n; m += 1) if (m !== j) weight *= (t - m) / (j - m);
+    sum += weight * z[first + j];
+  }
+  return sum;
+}
+
+function make(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// Numbers on the axis: powers of two where both ends are such, else 1-2-5; never crowding the two ends.
+function ticks(lo, hi) {
+  const two = (x) => Number.isInteger(Math.log2(x));
+  const out = [];
+  if (two(lo) && two(hi)) {
+    for (let x = lo; x <= hi; x *= 2) out.push(x);
+    return out;
+  }
+  const room = 0.05 * Math.log(hi / lo);
+  for (let e = Math.floor(Math.log10(lo)); e <= Math.ceil(Math.log10(hi)); e += 1) {
+    for (const m of [1, 2, 5]) {
+      const x = Number(`${m}e${e}`);
+      if (Math.log(x / lo) > room && Math.log(hi / x) > room) out.push(x);
+    }
+  }
+  return [lo, ...out, hi];
+}
+
+// One token of the payload, ready for painting.
+function prepare(raw, capRule, nGrid, i) {
+  const token = { pre: raw.pre ?? "", o: raw.o ?? "", a: raw.a, why: raw.why ?? "", at: -1, changed: false };
+  token.drawn = raw.a === "replace" || raw.a === "insert";
+  token.counts = raw.a !== "insert" && hasWord(token.o);
+  token.button = token.drawn || raw.a === "delete" || token.counts;
+  if (!token.drawn) return token;
+  if (!raw.c?.length || raw.s?.length !== raw.c.length || raw.z?.length !== nGrid || !raw.flips?.length) {
+    throw new Error(`the data of token ${i + 1} are incomplete`);
+  }
+  token.counts ||= raw.a === "replace";
+  token.c = raw.c;
+  token.s = raw.s;
+  token.z = raw.z;
+  token.rank = raw.rank ?? raw.c.map((_, k) => k + 1);
+  token.src = raw.src ?? -1;
+  token.from = raw.flips.map((f) => f[0]);
+  token.to = raw.flips.map((f) => f[1]);
+  token.shown = raw.cap && capRule ? raw.c.map(capital) : raw.c;
+  token.kept = raw.c.map((word) => raw.a === "replace" && sameWord(word, token.o));
+  token.order = raw.c.map((_, k) => k).sort((a, b) => token.s[b] - token.s[a] || token.rank[a] - token.rank[b]);
+  return token;
+}
+
+class Strip {
+  constructor(el) {
+    this.el = el;
+    this.turn = 0;
+    this.data = undefined;
+    this.tokens = [];
+    this.words = []; // indices of the tokens that are buttons
+    this.active = null; // the token in the inspector
+    this.told = null; // the token the server is told about: chosen on purpose, not merely hovered
+    this.pinned = false;
+    this.stop = null; // the token that holds the tab stop
+    this.dragging = false;
+    this.typing = false;
+    this.lastSent = null;
+    this.askedEps = null; // without live words: the ε the server has been asked for
+    this.timers = {};
+    this.frame = 0;
+    this.stale = false;
+    const q = (s) => el.querySelector(s);
+    this.ui = {
+      error: q(".error"), body: q(".body"), unit: q(".unit"), seeded: q(".seeded"), exact: q(".exact"),
+      reset: q(".reset"), count: q(".count strong"), ofAll: q(".count span"), chart: q(".chart"), share: q(".share"), edge: q(".edge"),
+      line: q(".line"), lineTag: q(".line-tag"), shareTag: q(".share-tag"), head: q(".playhead"),
+      dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
+      originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"), text: q(".text"), legend: q(".legend"),
+      inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
+      arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
+      rows: q(".rows"), spoken: q(".spoken"),
+    };
+    this.makeRows();
+    this.listen();
+  }
+
+  destroy() {
+    this.off.abort();
+    cancelAnimationFrame(this.frame);
+    for (const id of Object.values(this.timers)) clearTimeout(id);
+    this.setState = () => {};
+  }
+
+  accept({ data, setStateValue }) {
+    this.turn += 1;
+    this.setState = setStateValue;
+    if (data === this.data) return this.turn; // the theme has changed, or the page was run again
+    this.data = data;
+    try {
+      this.load(data);
+      this.ui.error.hidden = true;
+      this.ui.body.hidden = false;
+    } catch (problem) {
+      this.tokens = [];
+      this.words = [];
+      this.ui.body.hidden = true;
+      this.fail(problem);
+    }
+    this.el.hidden = false;
+    return this.turn;
+  }
+
+  fail(problem) {
+    this.ui.error.textContent = `The live view stopped: ${problem?.message ?? problem}. Rewrite again to restart it.`;
+    this.ui.error.hidden = false;
+  }
+
+  // ---------------------------------------------------------------- data
+
+  load(data) {
+    if (!data || typeof data !== "object" || !Array.isArray(data.tokens)) throw new Error("no words came");
+    const { lo, hi, n_grid: nGrid } = data;
+    if (!(lo > 0 && hi > lo && nGrid >= 3)) throw new Error("the range of ε is not usable");
+    const tokens = data.tokens.map((raw, i) => prepare(raw, data.cap_rule, nGrid, i));
+    const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
+    const sameText = text === this.textKey;
+    const newRun = data.run !== this.run;
+
+    this.span = Math.log(hi / lo);
+    this.steps = (nGrid - 1) * SUBSTEPS;
+    // What is read is what is used: ε on the slider is rounded to the digits that are shown.
+    this.digits = Math.expm1(this.span / this.steps) > 0.011 ? 3 : 4;
+    this.lo = lo;
+    this.hi = hi;
+
+    const first = this.memo === undefined;
+    this.memo = memory.get(data.key) ?? { commandSeen: null, copies: new Map() };
+    memory.set(data.key, this.memo);
+    if (first) this.ui.originals.checked = this.memo.originals ?? true;
+    this.eps = this.round(clamp(this.memo.eps ?? data.eps, lo, hi));
+    if (this.memo.run !== data.run) this.memo.copies = new Map();
+
+    // A choice stays where the same text was rewritten again, and after a switch of pages.
+    const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
+    if (back) [this.active, this.told, this.pinned] = [this.memo.told, this.memo.told, this.memo.pinned];
+    else if (!sameText) [this.active, this.told, this.pinned] = [null, null, false];
+    if (this.active !== null && !tokens[this.active]?.button) [this.active, this.told, this.pinned] = [null, null, false];
+
+    let answer = false;
+    if (data.cmd && data.cmd.n !== this.memo.commandSeen) {
+      this.memo.commandSeen = data.cmd.n;
+      if (data.cmd.eps > 0) {
+        this.eps = this.round(clamp(data.cmd.eps, lo, hi));
+        answer = true;
+      }
+    }
+
+    const old = this.tokens;
+    this.tokens = tokens;
+    this.run = data.run;
+    this.textKey = text;
+    this.makeEvents();
+    this.frameDial();
+    if (!sameText || !old.length) this.makeText();
+    else tokens.forEach((t, i) => Object.assign(t, { node: old[i].node, word: old[i].word }));
+    this.repaintWords(sameText && !first);
+    this.drawShare();
+    this.shownActive = undefined;
+    this.typing = false;
+    this.syncSlider();
+    this.remember();
+    this.paint();
+    if (answer) {
+      this.lastSent = null;
+      this.queue(0, true);
+    } else if ((newRun || first) && (this.eps !== data.eps || this.told !== null)) {
+      // Once per ε: an answer at another ε than the one asked for must not start a round without end.
+      if (data.live || this.askedEps !== this.eps) this.queue();
+    }
+  }
+
+  round(eps) {
+    return clamp(Number(eps.toPrecision(6)), this.lo, this.hi);
+  }
+
+  stepEps(step) {
+    const eps = this.lo * Math.exp((this.span * step) / this.steps);
+    return clamp(Number(eps.toPrecision(this.digits)), this.lo, this.hi);
+  }
+
+  // Where ε lies on the axis, 0 to 1.
+  where(eps) {
+    return clamp(Math.log(eps / this.lo) / this.span, 0, 1);
+  }
+
+  probability(token, k, eps, gridIndex) {
+    if (k < 0) return 0;
+    return Math.min(1, Math.exp(eps * token.s[k] - interpolate(token.z, gridIndex ?? this.where(eps) * (token.z.length - 1))));
+  }
+
+  // Every change of a word, in order of ε: a drag walks along this list.
+  makeEvents() {
+    const events = [];
+    this.tokens.forEach((t, i) => {
+      if (t.drawn) for (let k = 1; k < t.from.length; k += 1) events.push([t.from[k], i]);
+    });
+    events.sort((a, b) => a[0] - b[0]);
+    this.eventEps = events.map((e) => e[0]);
+    this.eventToken = events.map((e) => e[1]);
+  }
+
+  // ---------------------------------------------------------------- the page
+
+  frameDial() {
+    const { data, ui } = this;
+    ui.unit.textContent = data.unit ?? "";
+    ui.seeded.hidden = !data.seeded;
+    ui.slider.max = this.steps;
+    ui.slider.setAttribute("aria-label", `Privacy budget ε ${data.unit ?? ""}`.trim());
+    ui.exact.setAttribute("aria-label", `Exact ε, ${number(this.lo)} to ${number(this.hi)}`);
+    ui.reset.textContent = `back to ${number(data.default_eps ?? data.eps)}`;
+    this.total = this.tokens.reduce((n, t) => n + t.counts, 0);
+    this.added = this.tokens.reduce((n, t) => n + (t.a === "insert"), 0);
+    const marks = ticks(this.lo, this.hi);
+    ui.ticks.replaceChildren(
+      ...marks.map((x, i) => {
+        const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", number(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""));
+        mark.style.left = `${100 * this.where(x)}%`;
+        return mark;
+      }),
+    );
+    this.el.classList.toggle("sequential", !data.live);
+    const kinds = new Set(this.tokens.filter((t) => t.button).map((t) => t.a));
+    ui.legend.replaceChildren(
+      ...[
+        ["replace", "lg-changed", "changed"],
+        ["replace", "lg-same", "drawn, same word"],
+        ["keep", "lg-keep", "kept as it is, visible to everyone"],
+        ["delete", "lg-del", "deleted"],
+        ["insert", "lg-ins", "added"],
+      ].filter(([a]) => kinds.has(a)).map(([, name, text]) => make("li", name, text)),
+    );
+  }
+
+  makeText() {
+    const { ui } = this;
+    // One block a line of the text: a long text is then laid out only where it is in sight.
+    const page = document.createDocumentFragment();
+    let line = page.appendChild(make("div", "line-of-text"));
+    const put = (between) => {
+      const parts = between.split("\n");
+      parts.forEach((part, k) => {
+        const last = k === parts.length - 1;
+        if (part || !last) line.append(last ? part : `${part}\n`);
+        if (!last) line = page.appendChild(make("div", "line-of-text"));
+      });
+    };
+    const chosen = this.active;
+    this.words = [];
+    let text = ""; // what stands between the word before and the next one
+    let group = null; // the last word with what clings to it
+    const hold = () => {
+      // Punctuation stays on the line of its word.
+      if (group && !group.classList.contains("group")) {
+        const box = make("span", "group");
+        group.replaceWith(box);
+        box.append(group);
+        group = box;
+      }
+      return group;
+    };
+    const lay = (node, clings) => {
+      let [, head, gap, tail] = /^(\S*)([\s\S]*?)(\S*)$/.exec(text);
+      if (!group && !gap) [head, tail] = ["", head];
+      const holdHead = group && head && head.length <= 12;
+      const holdTail = node && tail && tail.length <= 12;
+      if (holdHead) hold().append(head);
+      const between = (holdHead ? "" : head) + gap + (holdTail ? "" : tail);
+      if (between) put(between);
+      if (node && clings && !text && group) hold().append(node);
+      else if (node) {
+        line.append(node);
+        group = node;
+        if (holdTail) hold().prepend(tail);
+      }
+      text = "";
+    };
+    this.tokens.forEach((t, i) => {
+      text += t.pre;
+      if (!t.button) {
+        text += t.o;
+        return;
+      }
+      const kind = { replace: "word", insert: "word added", delete: "word gone", keep: "word keep" }[t.a];
+      t.node = make("button", kind);
+      t.node.type = "button";
+      t.node.tabIndex = -1;
+      t.node.dataset.i = i;
+      t.node.setAttribute("aria-pressed", "false");
+      t.word = make("span", "now", t.a === "delete" ? "·" : t.o);
+      t.word.dir = "auto";
+      const below = make("span", "was", t.a === "insert" ? "+" : t.a === "keep" ? "" : t.o);
+      below.dir = "auto";
+      t.node.append(t.word, below);
+      if (t.a !== "replace" && t.why) t.node.title = `${{ keep: "kept", insert: "added", delete: "deleted" }[t.a]}: ${t.why}`;
+      if (t.a === "keep") t.node.setAttribute("aria-label", `${t.o}, kept as it is`);
+      if (t.a === "delete") t.node.setAttribute("aria-label", `${t.o}, deleted`);
+      lay(t.node, /^['’]/.test(t.o));
+      this.words.push(i);
+    });
+    text += this.data.tail ?? "";
+    lay(null, false);
+    if (!line.hasChildNodes()) line.remove();
+    // The direction most of the words have: single words carry their own.
+    const rtl = this.words.filter((i) => /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(this.tokens[i].o));
+    ui.text.dir = rtl.length * 2 > this.words.length ? "rtl" : "ltr";
+    ui.text.classList.toggle("long", this.words.length > LONG_TEXT);
+    ui.text.classList.toggle("empty", !this.words.length);
+    ui.text.replaceChildren(page);
+    ui.text.scrollTop = 0;
+    this.setStop(chosen ?? this.words[0] ?? null);
+  }
+
+  makeRows() {
+    this.rows = Array.from({ length: ROWS + 1 }, (_, i) => {
+      const row = make("li", i === ROWS ? "row others" : "row");
+      const name = make("span", "name");
+      const word = make("span", "");
+      const rank = make("small", "");
+      name.append(word, rank);
+      word.dir = "auto";
+      const track = make("span", "track");
+      const bar = make("i", "");
+      track.append(bar);
+      const value = make("span", "value");
+      row.append(name, track, value);
+      this.ui.rows.append(row);
+      return { row, word, rank, bar, value, k: -2 };
+    });
+  }
+
+  // ---------------------------------------------------------------- painting
+
+  schedule() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      try {
+        this.paint();
+      } catch (problem) {
+        this.fail(problem);
+      }
+    });
+  }
+
+  paint() {
+    if (!this.tokens) return;
+    const start = performance.now();
+    this.moveWords();
+    this.paintDial();
+    if (this.active !== this.shownActive) this.openInspector();
+    this.paintInspector();
+    const ms = performance.now() - start;
+    const log = (window.__dptextStrip ??= { frames: 0, lastFrameMs: 0, recent: [] });
+    log.frames += 1;
+    log.lastFrameMs = ms;
+    log.recent.push(ms);
+    if (log.recent.length > 240) log.recent.shift();
+  }
+
+  repaintWords(fade) {
+    const news = [];
+    this.changed = 0;
+    for (const t of this.tokens) {
+      t.at = -1;
+      if (t.drawn && this.setWord(t)) news.push(t);
+      if (!t.drawn) t.changed = t.a === "delete";
+      if (t.counts && t.changed) this.changed += 1;
+    }
+    this.atEvent = upTo(this.eventEps, this.eps);
+    if (fade) this.fade(news);
+  }
+
+  moveWords() {
+    const target = upTo(this.eventEps, this.eps);
+    if (target === this.atEvent) return;
+    const touched = new Set();
+    for (let k = Math.min(target, this.atEvent); k < Math.max(target, this.atEvent); k += 1) touched.add(this.eventToken[k]);
+    this.atEvent = target;
+    const news = [];
+    for (const i of touched) {
+      const t = this.tokens[i];
+      const before = t.changed;
+      if (this.setWord(t)) news.push(t);
+      if (t.counts) this.changed += t.changed - before;
+    }
+    this.fade(news);
+  }
+
+  // Put the winner at ε into a word; true where another word shows now.
+  setWord(t) {
+    const at = t.to[Math.max(0, upTo(t.from, this.eps) - 1)];
+    if (at === t.at) return false;
+    t.at = at;
+    t.changed = t.a === "replace" && !t.kept[at];
+    const shown = t.shown[at];
+    t.node.classList.toggle("changed", t.changed);
+    if (t.changed) t.node.setAttribute("aria-label", `${shown}, was ${t.o}`);
+    else if (t.a === "insert") t.node.setAttribute("aria-label", `${shown}, added`);
+    else t.node.removeAttribute("aria-label");
+    if (t.word.textContent === shown) return false;
+    t.word.textContent = shown;
+    return true;
+  }
+
+  fade(news) {
+    if (calm.matches || news.length > FADE_LIMIT) return;
+    for (const t of news) t.word.animate([{ opacity: 0.25 }, { opacity: 1 }], { duration: 220, easing: "ease-out" });
+  }
+
+  paintDial() {
+    const { ui, eps, data } = this;
+    const label = number(eps);
+    if (eps !== this.shownEps) {
+      this.shownEps = eps;
+      const x = this.where(eps);
+      ui.slider.style.setProperty("--at", x);
+      ui.head.style.transform = `translateX(${100 * x}%)`;
+      ui.reset.hidden = eps === (data.default_eps ?? data.eps);
+      this.shownLabel = null;
+    }
+    if (!this.typing && this.shownLabel !== label) {
+      this.shownLabel = label;
+      ui.exact.value = label;
+      ui.exact.style.width = `${label.length + (label.includes(".") ? 0 : 0.5)}ch`;
+    }
+    const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
+    const count = stale ? "…" : integer.format(this.changed);
+    const rest = ` of ${integer.format(this.total)} ${this.total === 1 ? "word" : "words"} changed`;
+    if (ui.count.textContent !== count) ui.count.textContent = count;
+    const all = rest + (this.added ? `, ${integer.format(this.added)} added` : "");
+    if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;
+    const spoken = `ε ${label}${stale ? "" : `, ${count}${rest}`}`;
+    if (ui.slider.getAttribute("aria-valuetext") !== spoken) ui.slider.setAttribute("aria-valuetext", spoken);
+    this.spoken = spoken;
+    if (stale !== this.stale) {
+      this.stale = stale;
+      this.el.classList.toggle("stale", stale);
+      ui.copy.disabled = stale;
+    }
+    const hint = !stale ? "" : this.askedEps === eps && !this.dragging ? "rewriting at this ε …" : "release to rewrite at this ε";
+    if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
+  }
+
+  drawShare() {
+    // One pass over all changes gives the number of kept words at every step of the slider.
+    const delta = new Float64Array(this.steps + 2);
+    for (const t of this.tokens) {
+      if (!t.counts) continue;
+      if (!t.drawn) {
+        delta[0] += t.a === "keep";
+        continue;
+      }
+      for (let k = 0; k < t.from.length; k += 1) {
+        if (!t.kept[t.to[k]]) continue;
+        const start = k === 0 ? 0 : Math.ceil(this.steps * this.where(t.from[k]) - 1e-9);
+        const end = k + 1 < t.from.length ? Math.ceil(this.steps * this.where(t.from[k + 1]) - 1e-9) : this.steps + 1;
+        delta[start] += 1;
+        delta[end] -= 1;
+      }
+    }
+    let kept = 0;
+    let path = "";
+    for (let i = 0; i <= this.steps; i += 1) {
+      kept += delta[i];
+      path += `L${((1000 * i) / this.steps).toFixed(1)},${(100 - (100 * kept) / Math.max(1, this.total)).toFixed(2)}`;
+    }
+    this.ui.share.setAttribute("d", `M0,100${path}L1000,100Z`);
+    this.ui.edge.setAttribute("d", `M${path.slice(1)}`);
+    this.ui.shareTag.hidden = !this.data.live || !this.total;
+  }
+
+  drawLine(t) {
+    const { ui } = this;
+    const drawn = t?.a === "replace";
+    ui.dot.hidden = !drawn;
+    ui.lineTag.hidden = !drawn;
+    if (!drawn) {
+      ui.line.removeAttribute("d");
+      return;
+    }
+    let path = "";
+    let left = 0;
+    for (let i = 0; i <= this.steps; i += 1) {
+      const eps = this.lo * Math.exp((this.span * i) / this.steps);
+      const p = this.probability(t, t.src, eps, i / SUBSTEPS);
+      if (i < 0.4 * this.steps) left = Math.max(left, p);
+      path += `${i ? "L" : "M"}${((1000 * i) / this.steps).toFixed(1)},${(100 - 100 * p).toFixed(2)}`;
+    }
+    ui.line.setAttribute("d", path);
+    ui.lineTag.textContent = `chance of keeping “${t.o}”`;
+    ui.lineTag.classList.toggle("low", left > 0.62);
+  }
+
+  drawLane(t) {
+    const { ui } = this;
+    this.segments = [];
+    if (!t?.drawn || !this.data.live) {
+      const text = !t ? "Choose a word in the text" : !t.drawn ? (t.a === "delete" ? "deleted at every ε" : "kept at every ε") : "";
+      ui.lane.replaceChildren(make("span", "lane-note", text));
+      return;
+    }
+    t.from.forEach((from, k) => {
+      const a = k === 0 ? this.lo : from;
+      const b = k + 1 < t.from.length ? t.from[k + 1] : this.hi;
+      const start = this.where(a);
+      const end = this.where(b);
+      const button = make("button", t.kept[t.to[k]] ? "segment same" : "segment", t.shown[t.to[k]]);
+      button.type = "button";
+      button.dir = "auto";
+      button.style.left = `${100 * start}%`;
+      button.style.width = `${100 * Math.max(0, end - start)}%`;
+      button.title = `${t.shown[t.to[k]]}: ε ${number(Number(a.toPrecision(3)))} to ${number(Number(b.toPrecision(3)))}`;
+      button.setAttribute("aria-label", button.title);
+      const middle = this.lo * Math.exp((this.span * (start + end)) / 2);
+      const round = Number(middle.toPrecision(3));
+      button.tabIndex = -1;
+      this.segments.push({ button, jump: round > a && round < b ? round : middle });
+    });
+    ui.lane.replaceChildren(...this.segments.map((s) => s.button));
+    this.segment = -1;
+  }
+
+  openInspector() {
+    const { ui } = this;
+    const before = this.tokens[this.shownActive];
+    before?.node?.classList.remove("chosen", "pinned");
+    this.shownActive = this.active;
+    const t = this.active === null ? null : this.tokens[this.active];
+    this.drawLine(t);
+    this.drawLane(t);
+    ui.inspector.classList.toggle("none", !t);
+    ui.pair.hidden = !t;
+    ui.chance.hidden = t?.a !== "replace";
+    ui.rows.hidden = !t?.drawn;
+    for (const row of this.rows) row.k = -2;
+    if (!t) {
+      ui.place.textContent = "What could each word have become?";
+      ui.note.textContent = "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how likely each was. Click it or press Enter to pin it; then move ε.";
+      ui.note.hidden = false;
+      return;
+    }
+    ui.place.textContent = `Word ${integer.format(this.words.indexOf(this.active) + 1)} of ${integer.format(this.words.length)}`;
+    const note = {
+      keep: `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
+      delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
+      insert: `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`,
+      replace: t.src < 0 ? `“${t.o}” is not among the ${integer.format(this.data.total_candidates)} words that can be drawn, so it is never kept.` : "",
+    }[t.a];
+    ui.note.textContent = note;
+    ui.note.hidden = !note;
+    ui.from.textContent = t.a === "insert" ? "+" : t.o;
+    ui.from.dir = "auto";
+    ui.to.dir = "auto";
+    const one = t.a === "keep";
+    ui.arrow.hidden = one || t.a === "insert";
+    ui.to.hidden = one;
+    ui.from.classList.toggle("struck", t.a === "delete");
+    if (t.a === "delete") ui.to.textContent = "deleted";
+    ui.to.classList.toggle("plain", t.a === "delete");
+  }
+
+  paintInspector() {
+    const { ui, eps } = this;
+    if (ui.pin.hidden === this.pinned) ui.pin.hidden = !this.pinned;
+    if (this.active === null) return;
+    const t = this.tokens[this.active];
+    t.node.classList.add("chosen");
+    t.node.classList.toggle("pinned", this.pinned);
+    const pressed = String(this.pinned);
+    if (this.pressed && this.pressed !== t.node) this.pressed.setAttribute("aria-pressed", "false");
+    if (t.node.getAttribute("aria-pressed") !== pressed) t.node.setAttribute("aria-pressed", pressed);
+    this.pressed = t.node;
+    if (!t.drawn) return;
+    const grid = this.where(eps) * (t.z.length - 1);
+    const logZ = interpolate(t.z, grid);
+    const p = (k) => (k < 0 ? 0 : Math.min(1, Math.exp(eps * t.s[k] - logZ)));
+    if (ui.to.textContent !== t.shown[t.at]) ui.to.textContent = t.shown[t.at];
+    ui.to.classList.toggle("same", !t.changed && t.a === "replace");
+    if (t.a === "replace") {
+      const keep = p(t.src);
+      ui.chanceValue.textContent = percent(keep);
+      ui.dot.style.transform = `translateY(${100 * (1 - keep)}%)`;
+    }
+    const now = Math.max(0, upTo(t.from, eps) - 1);
+    if (this.segments.length && this.segment !== now) {
+      this.segments.forEach((s, k) => {
+        s.button.classList.toggle("here", k === now);
+        s.button.tabIndex = k === now ? 0 : -1;
+      });
+      this.segment = now;
+    }
+    // The best words in order of score; the released and the original word join at the end where they rank lower.
+    const must = [t.at, t.src].filter((k, j, all) => k >= 0 && all.indexOf(k) === j);
+    let best;
+    for (let n = ROWS; !best || best.length > ROWS; n -= 1) {
+      const top = t.order.slice(0, n);
+      best = top.concat(t.order.slice(n).filter((k) => must.includes(k)));
+    }
+    let rest = 1;
+    this.rows.forEach((r, j) => {
+      const others = j === ROWS;
+      const k = others ? -1 : (best[j] ?? -2);
+      if (r.k !== k) {
+        r.k = k;
+        r.row.hidden = k === -2;
+        if (others) r.word.textContent = `${integer.format(Math.max(0, this.data.total_candidates - best.length))} others`;
+        else if (k >= 0) {
+          r.word.textContent = t.c[k];
+          r.rank.textContent = t.rank[k] > ROWS ? ` no. ${integer.format(t.rank[k])}` : "";
+          r.row.classList.toggle("original", k === t.src);
+        }
+      }
+      if (k === -2) return;
+      if (!others) {
+        r.row.classList.toggle("released", k === t.at);
+        rest -= p(k);
+      }
+      const value = others ? Math.max(0, rest) : p(k);
+      r.bar.style.transform = `scaleX(${value})`;
+      const text = others && value < 1e-6 && best.length >= this.data.total_candidates ? "0%" : percent(value);
+      if (r.value.textContent !== text) r.value.textContent = text;
+    });
+  }
+
+  // ---------------------------------------------------------------- what the user does
+
+  listen() {
+    const { ui } = this;
+    this.off = new AbortController();
+    const on = (target, type, act, more = {}) =>
+      target.addEventListener(
+        type,
+        (event) => {
+          try {
+            act(event);
+          } catch (problem) {
+            this.fail(problem);
+          }
+        },
+        { signal: this.off.signal, ...more },
+      );
+
+    // An exact ε may lie between two steps: the thumb is freed for it and takes steps again when touched.
+    on(ui.slider, "pointerdown", () => {
+      ui.slider.step = "1";
+      this.dragging = true;
+      clearTimeout(this.timers.send);
+    }, { capture: true });
+    on(ui.slider, "keydown", () => (ui.slider.step = "1"), { capture: true });
+    on(ui.slider, "input", () => {
+      ui.slider.step = "1";
+      this.setEps(this.stepEps(Math.round(ui.slider.valueAsNumber)), true);
+    });
+    const release = () => {
+      if (!this.dragging) return;
+      this.dragging = false;
+      this.schedule();
+      this.queue(0);
+    };
+    on(window, "pointerup", release, { capture: true });
+    on(window, "pointercancel", release, { capture: true });
+    on(window, "blur", release);
+
+    on(ui.exact, "input", () => (this.typing = true));
+    on(ui.exact, "focus", () => ui.exact.select());
+    on(ui.exact, "change", () => this.typed());
+    on(ui.exact, "keydown", (event) => {
+      if (event.key === "Enter") {
+        this.typed();
+        ui.exact.select();
+      } else if (event.key === "Escape") {
+        this.typing = false;
+        this.shownLabel = null;
+        this.schedule();
+        event.stopPropagation();
+      } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+        const step = this.where(this.eps) * this.steps;
+        const next = event.key === "ArrowUp" ? Math.floor(step + 1e-6) + 1 : Math.ceil(step - 1e-6) - 1;
+        this.typing = false;
+        this.setEps(this.stepEps(clamp(next, 0, this.steps)));
+        event.preventDefault();
+      }
+    });
+    on(ui.reset, "click", () => {
+      this.setEps(this.data.default_eps ?? this.data.eps);
+      ui.slider.focus();
+    });
+
+    on(ui.lane, "click", (event) => {
+      const k = this.segments.findIndex((s) => s.button === event.target.closest("button"));
+      if (k >= 0) this.setEps(this.segments[k].jump);
+    });
+    on(ui.lane, "keydown", (event) => {
+      const move = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9 }[event.key];
+      const here = this.segments.findIndex((s) => s.button === event.target);
+      if (!move || here < 0) return;
+      event.preventDefault();
+      this.segments[clamp(here + move, 0, this.segments.length - 1)].button.focus();
+    });
+
+    on(ui.text, "click", (event) => {
+      const i = this.indexOf(event.target);
+      if (i === null) return;
+      if (this.pinned && this.active === i) this.choose(i, { pin: false, tell: false });
+      else this.choose(i, { pin: true, tell: true });
+    });
+    on(ui.text, "pointermove", (event) => {
+      // Words reflow under a resting mouse: only a real move counts.
+      if (event.pointerType !== "mouse" || event.buttons || (event.clientX === this.mouseX && event.clientY === this.mouseY)) return;
+      [this.mouseX, this.mouseY] = [event.clientX, event.clientY];
+      const i = this.indexOf(event.target);
+      if (i !== null && !this.pinned && i !== this.active) this.choose(i, { pin: false, tell: null });
+    });
+    on(ui.text, "focusin", (event) => {
+      const i = this.indexOf(event.target);
+      if (i === null) return;
+      this.setStop(i);
+      if (!this.pinned && i !== this.told && event.target.matches(":focus-visible")) this.choose(i, { pin: false, tell: true });
+    });
+    on(ui.text, "keydown", (event) => this.walk(event));
+    on(this.el, "keydown", (event) => {
+      if (event.key === "Escape" && this.active !== null) this.choose(null, { pin: false, tell: false });
+    });
+    on(ui.pin, "click", () => {
+      const node = this.tokens[this.active]?.node;
+      this.choose(this.active, { pin: false, tell: false });
+      node?.focus({ preventScroll: true });
+    });
+
+    on(ui.originals, "change", () => {
+      this.el.classList.toggle("no-originals", !ui.originals.checked);
+      if (this.memo) this.memo.originals = ui.originals.checked;
+    });
+    on(ui.copy, "click", () => this.copy());
+  }
+
+  indexOf(target) {
+    const node = target.closest?.(".word");
+    return node ? Number(node.dataset.i) : null;
+  }
+
+  setEps(eps, fromSlider = false) {
+    const next = this.round(eps);
+    if (next === this.eps) return;
+    this.eps = next;
+    if (!fromSlider) this.syncSlider();
+    this.remember();
+    this.schedule();
+    this.queue();
+    clearTimeout(this.timers.speak);
+    this.timers.speak = setTimeout(() => (this.ui.spoken.textContent = this.spoken), SPEAK_MS);
+  }
+
+  syncSlider() {
+    const { slider } = this.ui;
+    const step = this.where(this.eps) * this.steps;
+    const near = Math.round(step);
+    const exact = this.stepEps(near) === this.eps;
+    slider.step = exact ? "1" : "any";
+    slider.value = exact ? near : step;
+  }
+
+  typed() {
+    if (!this.typing) return;
+    this.typing = false;
+    this.shownLabel = null;
+    const value = this.ui.exact.valueAsNumber;
+    if (value > 0) {
+      if (value < this.lo || value > this.hi) this.warnRange();
+      this.setEps(clamp(value, this.lo, this.hi));
+    }
+    this.schedule();
+  }
+
+  // tell: true, the server hears of this word; false, it hears that none is chosen; null, it hears nothing.
+  choose(i, { pin, tell }) {
+    this.active = i;
+    this.pinned = pin && i !== null;
+    if (i === null && this.pressed) {
+      this.pressed.setAttribute("aria-pressed", "false");
+      this.pressed = null;
+    }
+    if (tell !== null) {
+      const told = tell ? i : null;
+      const news = told !== this.told;
+      this.told = told;
+      if (news) this.queue();
+    }
+    this.remember();
+    this.schedule();
+  }
+
+  setStop(i) {
+    if (this.stop !== null && this.tokens[this.stop]?.node) this.tokens[this.stop].node.tabIndex = -1;
+    this.stop = i;
+    if (i !== null && this.tokens[i]?.node) this.tokens[i].node.tabIndex = 0;
+  }
+
+  walk(event) {
+    const i = this.indexOf(event.target);
+    if (i === null || event.altKey || event.ctrlKey || event.metaKey) return;
+    const here = this.words.indexOf(i);
+    const forward = this.ui.text.dir === "rtl" ? -1 : 1;
+    let to;
+    if (event.key === "ArrowRight") to = here + forward;
+    else if (event.key === "ArrowLeft") to = here - forward;
+    else if (event.key === "Home") to = 0;
+    else if (event.key === "End") to = this.words.length - 1;
+    else if (event.key === "ArrowDown") to = this.lineStep(here, 1);
+    else if (event.key === "ArrowUp") to = this.lineStep(here, -1);
+    else return;
+    event.preventDefault();
+    to = clamp(to, 0, this.words.length - 1);
+    this.tokens[this.words[to]].node.focus();
+  }
+
+  // The word above or below: the nearest of the next line in that direction.
+  lineStep(here, direction) {
+    const box = (k) => this.tokens[this.words[k]].node.getBoundingClientRect();
+    const start = box(here);
+    const middle = start.left + start.width / 2;
+    let best = here;
+    let bestAway = Infinity;
+    let line = null;
+    for (let k = here + direction; k >= 0 && k < this.words.length; k += direction) {
+      const b = box(k);
+      if (Math.abs(b.top - start.top) < start.height / 2) continue;
+      line ??= b.top;
+      if (Math.abs(b.top - line) > start.height / 2) break;
+      const away = Math.abs(b.left + b.width / 2 - middle);
+      if (away < bestAway) [best, bestAway] = [k, away];
+    }
+    return best;
+  }
+
+  // ---------------------------------------------------------------- the server
+
+  queue(wait = SETTLE_MS, always = false) {
+    clearTimeout(this.timers.send);
+    if (this.dragging) return;
+    this.timers.send = setTimeout(() => {
+      if (this.dragging) return;
+      const view = { run: this.run, eps: this.eps, token: this.told };
+      const text = JSON.stringify(view);
+      // Before the first message the server takes the view that its payload starts with.
+      const known = this.lastSent ?? JSON.stringify({ run: this.run, eps: this.data.eps, token: null });
+      if (text === known && !always) return;
+      this.lastSent = text;
+      if (!this.data.live) this.askedEps = this.eps;
+      this.setState("view", view);
+      this.schedule();
+    }, wait);
+  }
+
+  remember() {
+    if (!this.memo) return;
+    Object.assign(this.memo, { eps: this.eps, told: this.told, pinned: this.pinned, run: this.run, size: this.tokens.length });
+  }
+
+  // ---------------------------------------------------------------- copying
+
+  // The text as shown. Where a word was deleted, the space before it goes too.
+  plainText() {
+    let out = "";
+    for (const t of this.tokens) {
+      if (t.a === "delete") {
+        out += t.pre.replace(/[^\S\n]+$/, "");
+        continue;
+      }
+      const bare = out === "" || out.endsWith("\n");
+      out += (bare && out !== "" ? t.pre.replace(/^[^\S\n]+/, "") : t.pre) + (t.drawn ? t.shown[t.at] : t.o);
+    }
+    return out + (this.data.tail ?? "");
+  }
+
+  async copy() {
+    const text = this.plainText();
+    const eps = number(this.eps);
+    let done = false;
+    try {
+      await navigator.clipboard.writeText(text);
+      done = true;
+    } catch {
+      done = this.copyOldWay(text);
+    }
+    if (!done) {
+      this.say("The browser did not allow copying.", true);
+      return;
+    }
+    // Two versions from the same locked noise are not covered together by any guarantee.
+    const other = [...this.memo.copies].find(([, copied]) => copied !== text)?.[0];
+    if (!this.memo.copies.has(eps)) this.memo.copies.set(eps, text);
+    const parts = [`Copied at ε ${eps}.`];
+    if (this.data.seeded) parts.push("Demonstration, not private.");
+    else if (other) parts.push(`The version at ε ${other} was copied too: for both together there is no guarantee. Release one of them only.`);
+    this.say(parts.join(" "), parts.length > 1);
+    this.ui.copy.textContent = "Copied ✓";
+    clearTimeout(this.timers.copied);
+    this.timers.copied = setTimeout(() => (this.ui.copy.textContent = "Copy text"), 2000);
+  }
+
+  copyOldWay(text) {
+    const area = make("textarea");
+    area.value = text;
+    area.setAttribute("readonly", "");
+    area.style.cssText = "position:fixed;top:0;left:-9999px";
+    document.body.append(area);
+    area.select();
+    let done = false;
+    try {
+      done = document.execCommand("copy");
+    } catch {
+      done = false;
+    }
+    area.remove();
+    this.ui.copy.focus();
+    return done;
+  }
+
+  // Plain news is only spoken (the button shows it); a caution stands above the text until the next copy.
+  say(text, caution) {
+    this.ui.copied.classList.toggle("caution", caution);
+    this.ui.copied.textContent = text;
+  }
+
+  warnRange() {
+    const { limit } = this.ui;
+    limit.textContent = `ε goes from ${number(this.lo)} to ${number(this.hi)} here`;
+    clearTimeout(this.timers.limit);
+    this.timers.limit = setTimeout(() => (limit.textContent = ""), 5000);
+  }
+}

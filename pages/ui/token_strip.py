@@ -1,0 +1,120 @@
+"""The live token strip: a rewritten text whose ε is dragged in the browser, with no server trip while dragging.
+
+The scores of every word travel to the browser once; the chance of candidate y at ε is exp(ε·s_y − logZ(ε)), and the
+released word at ε is read from the intervals in which each candidate wins. The server hears of it when the drag ends.
+
+Mount it inside ``@st.fragment`` and with a ``key``: then a click does not interrupt a running rewrite, and new data
+reaches the strip that is on the page instead of building another one. The payload holds the original words: it is for
+their author's screen only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_HERE = Path(__file__).parent
+
+# Fixed markup: everything that comes from a text is set by the script as text content.
+_HTML = """
+<section class="strip" aria-label="Rewritten text, word by word" hidden>
+  <p class="error" role="alert" hidden></p>
+  <div class="body">
+    <div class="card dial">
+      <div class="head">
+        <div class="budget">
+          <div class="label"><label for="exact">Privacy budget <span class="unit"></span></label>
+            <span class="badge seeded" hidden>demonstration, not private</span></div>
+          <div class="reading"><span class="symbol" aria-hidden="true">ε</span>
+            <input id="exact" class="exact" type="number" step="any" inputmode="decimal" autocomplete="off"
+              title="Type an exact ε and press Enter">
+            <button type="button" class="reset" hidden></button><span class="limit" role="status"></span></div>
+        </div>
+        <p class="count"><strong></strong><span></span></p>
+      </div>
+      <div class="axis">
+        <div class="chart" aria-hidden="true">
+          <svg viewBox="0 0 1000 100" preserveAspectRatio="none" focusable="false">
+            <path class="share"/><path class="edge"/><path class="line"/></svg>
+          <span class="tag line-tag"></span><span class="tag share-tag">words kept</span>
+          <div class="playhead"><i></i></div>
+        </div>
+        <input class="slider" type="range" min="0" step="1">
+        <div class="lane" role="toolbar" aria-label="What the chosen word becomes as ε grows"></div>
+        <div class="ticks" aria-hidden="true"></div>
+      </div>
+      <div class="ends" aria-hidden="true"><span>more private</span><span>closer to the original</span></div>
+    </div>
+    <div class="columns">
+      <div class="reader">
+        <div class="bar">
+          <h3>Rewritten text</h3>
+          <p class="hint" role="status"></p>
+          <label class="toggle"><input class="originals" type="checkbox" checked> Originals</label>
+          <button type="button" class="copy">Copy text</button>
+        </div>
+        <p class="copied" role="status"></p>
+        <div class="text" role="toolbar" aria-label="Words of the rewritten text"></div>
+        <ul class="legend" aria-label="Legend"></ul>
+      </div>
+      <aside class="card inspector" aria-label="Chosen word">
+        <div class="which"><span class="place"></span>
+          <button type="button" class="badge pin" hidden>pinned <span aria-hidden="true">×</span></button></div>
+        <p class="pair"><span class="from"></span><span class="arrow" aria-hidden="true">→</span><span class="to"></span></p>
+        <p class="chance"><strong></strong><span>chance of keeping the original word</span></p>
+        <p class="note"></p>
+        <ul class="rows" aria-label="Chances of the words, best score first"></ul>
+      </aside>
+    </div>
+  </div>
+  <p class="spoken" role="status"></p>
+</section>
+"""
+
+_mount = st.components.v2.component(
+    "dptext_token_strip",
+    html=_HTML,
+    css=(_HERE / "token_strip.css").read_text(encoding="utf-8"),
+    js=(_HERE / "token_strip.js").read_text(encoding="utf-8"),
+)
+
+
+def _ignore() -> None:
+    """Streamlit keeps a state attribute only where a callback is given."""
+
+
+def _read_view(raw: Any) -> dict[str, Any] | None:
+    """The browser's snapshot as plain Python values; None where there is none or it does not have the right form."""
+    if not isinstance(raw, Mapping):
+        return None
+    run, eps, token = raw.get("run"), raw.get("eps"), raw.get("token")
+    numbers = (int, float)
+    if isinstance(run, bool) or isinstance(eps, bool) or not isinstance(run, numbers) or not isinstance(eps, numbers):
+        return None
+    place = int(token) if isinstance(token, numbers) and not isinstance(token, bool) else None
+    return {"run": int(run), "eps": float(eps), "token": place}
+
+
+def token_strip(
+    payload: Mapping[str, Any], *, key: str, on_view_change: Callable[[], None] | None = None
+) -> dict[str, Any] | None:
+    """Show a rewrite whose ε the user moves, and return what the user looks at.
+
+    Args:
+        payload: Plain JSON values only (no NumPy scalar, no NaN). ``run`` grows with each new rewrite; ``lo``, ``hi``
+            and ``n_grid`` describe the log-spaced grid of ε (no unit) on which each token's ``z`` holds logZ;
+            ``tokens`` hold the words, their scores, and from which ε on each of them wins; ``cmd`` ``{"n", "eps"}``
+            asks the browser once per new ``n`` to move to an ε.
+        key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
+        on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
+            ``st.session_state[key]["view"]``.
+
+    Returns:
+        The newest view ``{"run": int, "eps": float, "token": int | None}`` or None before the first. ``run`` may be
+        older than the payload's, when the user has not moved since. ``token`` is the chosen index in ``tokens``.
+    """
+    result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
+    return _read_view(result.get("view"))

@@ -1,0 +1,39 @@
+"""--fail-on-skip, for CI: a run that left a test out is no proof."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fail-on-skip", action="store_true", help="a skipped test makes the run fail (used by CI)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fail-on-skip"):
+        config.pluginmanager.register(FailOnSkip(), "fail-on-skip")
+
+
+class FailOnSkip:
+    """Counts skipped tests and files; an expected failure (xfail) is none."""
+
+    def __init__(self) -> None:
+        self.skipped: list[str] = []
+
+    def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self.skipped.append(report.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note(report)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.skipped and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for nodeid in self.skipped:
+            terminalreporter.write_line(f"skipped, which --fail-on-skip counts as failed: {nodeid}", red=True)

@@ -1,0 +1,144 @@
+"""Fixtures of the browser tests: start a Streamlit page, open it in Chromium, and watch what goes wrong on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+TOP = Path(__file__).resolve().parents[2]
+BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+START_SECONDS = 60
+
+
+@dataclass
+class Opened:
+    """A page in the browser and what was noticed on it."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
+    failed: list[str] = field(default_factory=list)  # requests that failed or were answered with an error
+    external: list[str] = field(default_factory=list)  # requests to anywhere but this machine
+    frames: list[int] = field(default_factory=list)  # sizes of the websocket messages the browser sent
+
+    def assert_clean(self) -> None:
+        """No console error, no failed request, nothing asked of another machine."""
+        assert self.errors == []
+        assert self.failed == []
+        assert self.external == []
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _chromium() -> str:
+    found = shutil.which("chromium") or ("/usr/bin/chromium" if Path("/usr/bin/chromium").exists() else None)
+    if found is None:
+        pytest.skip("Chromium not found: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One headless Chromium for all tests; skips where Playwright or Chromium is missing."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright not found: pip install playwright")
+    path = _chromium()
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=BROWSER_FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
+    """``app_url(script)``: address of that Streamlit script, started once a session on a free port."""
+    running: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
+    logs = tmp_path_factory.mktemp("streamlit")
+
+    def start(script: Path) -> str:
+        script = Path(script).resolve()
+        if script in running:
+            return running[script][1]
+        port = _free_port()
+        log = logs / f"{script.stem}.log"
+        command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+        command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+        path = os.pathsep.join([str(TOP), *filter(None, [os.environ.get("PYTHONPATH")])])
+        env = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
+        with log.open("wb") as sink:
+            server = subprocess.Popen(command, cwd=TOP, env=env, stdout=sink, stderr=subprocess.STDOUT)
+        url = f"http://127.0.0.1:{port}"
+        running[script] = (server, url)
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
+                    return url
+            except OSError:
+                if server.poll() is not None or time.monotonic() > deadline:
+                    pytest.fail(f"Streamlit did not start:\n{log.read_text(errors='replace')[-2000:]}")
+                time.sleep(0.1)
+
+    yield start
+    for server, _ in running.values():
+        server.terminate()
+    for server, _ in running.values():
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+@pytest.fixture
+def open_app(browser: Browser, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
+    """``open_app(script, query="", **context options)``: a fresh page on that script, watched from its first request."""
+    contexts = []
+
+    def open_page(script: Path, query: str = "", **options: Any) -> Opened:
+        url = app_url(script)
+        host = urlsplit(url).netloc
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        seen = Opened(page)
+        page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda e: seen.errors.append(str(e)))
+        page.on("requestfailed", lambda r: seen.failed.append(f"{r.url} {r.failure}"))
+        page.on("response", lambda r: seen.failed.append(f"{r.url} {r.status}") if r.status >= 400 else None)
+
+        def asked(address: str) -> None:
+            parts = urlsplit(address)
+            if parts.scheme not in ("data", "blob") and parts.netloc != host:
+                seen.external.append(address)
+
+        page.on("request", lambda r: asked(r.url))
+
+        def socket_opened(ws: Any) -> None:
+            asked(ws.url)
+            ws.on("framesent", lambda data: seen.frames.append(len(data)))
+
+        page.on("websocket", socket_opened)
+        page.goto(url + query)
+        return seen
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,316 @@
+"""The command line, over a small mechanism of its own; the built-in ones only where no model is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dptext_core as dpt
+from dptext_core import cli
+from dptext_core.document import Edit
+from dptext_core.mechanisms.config import epsilon_option, option
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = "Café au lait für Zoë 🙂\nin Łódź"
+
+
+@dataclasses.dataclass(frozen=True)
+class ShoutConfig:
+    epsilon: float | tuple[float, ...] = epsilon_option(1.0, 0.1, 10.0)
+    keep_last: bool = option(True, label="Keep the last word", kind="flag", help="100% of the time.")
+    letters: int = option(3, label="Letters", kind="integer", min=1, max=9, help="How many to keep.")
+    style: str = option("upper", label="Style", kind="choice", choices=("upper", "title"), help="How it looks.")
+    lists: tuple[str, ...] = option(("a", "b"), label="Lists", kind="texts", help="Names of lists.")
+    floor: float | None = option(None, label="Floor", help="A number or nothing.")
+
+
+class Shout(dpt.Mechanism):
+    """Upper-cases every token: no privacy, but all the parts that the command line touches."""
+
+    name = "shout"
+    title = "Shout"
+    family = "test"
+    notion = "pure"
+    config_cls = ShoutConfig
+    seen: ShoutConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        type(self).seen = config
+
+    def guarantee(self, text):
+        return dpt.Guarantee("pure", 1.0, "word", "any two texts", 2, 2.0, exposed=("the spacing",))
+
+    def distribution(self, text, index):
+        tokens = self._prepared(text).document.tokens
+        if not 0 <= index < len(tokens):
+            raise dpt.InputError(f"There is no token {index}.")
+        return dpt.TokenDistribution(("x", "yy", tokens[index].text), np.log([0.2, 0.5, 0.3]), tokens[index].text, 1.0)
+
+    def _prepare(self, document, progress, cancel):
+        return dpt.Prepared(document, self.key)
+
+    def _rewrite(self, prepared, dice, progress, cancel):
+        out = prepared.document.splice([Edit(t.text.upper()) for t in prepared.document.tokens])
+        steps = [
+            dpt.Step((t.start, t.end), t.text, t.text.upper(), "replace", "", 1.0, out.spans[i], i)
+            for i, t in enumerate(prepared.document.tokens)
+        ]
+        return dpt.RewriteResult(
+            out.text, prepared.text, tuple(steps), self.guarantee(prepared), self.name, self.config, dice.seed, "f",
+            lambda i: self.distribution(prepared, i),
+        )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def shout():
+    dpt.register(Shout)
+    yield Shout
+    dpt.unregister("shout")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """run(*arguments, stdin=bytes) → (status, standard output, standard error)"""
+
+    def call(*argv: str, stdin: bytes = b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="latin-1"))
+        try:
+            status = cli.main(argv)
+        except SystemExit as stop:
+            status = stop.code
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+def test_rewrite_prints_only_the_text(run):
+    status, out, err = run("rewrite", "--mechanism", "shout", TEXT)
+    assert (status, out) == (0, TEXT.upper() + "\n")
+    assert "at most" in err and "Not covered: the spacing." in err
+
+
+@pytest.mark.parametrize("argv", [(), ("-",)])
+def test_rewrite_reads_utf8_from_standard_input(run, argv):
+    status, out, err = run("rewrite", "--mechanism", "shout", "--quiet", *argv, stdin=(TEXT + "\r\n").encode())
+    assert (status, out, err) == (0, TEXT.upper() + "\r\n", "")
+
+
+def test_rewrite_from_file_to_file(run, tmp_path):
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    status, out, _ = run("rewrite", "--mechanism", "shout", "--file", str(source), "--out", str(target))
+    assert (status, out) == (0, "")
+    assert target.read_bytes() == TEXT.upper().encode()
+
+
+def test_json_leaves_the_original_out_and_trace_brings_it_in(run):
+    _, out, err = run("rewrite", "--mechanism", "shout", "--json", "secret")
+    plain = json.loads(out)
+    assert plain["text"] == "SECRET" and plain["guarantee"]["total"] == 2 and "secret" not in out
+    assert cli.OWNER_ONLY not in err
+    _, out, err = run("rewrite", "--mechanism", "shout", "--trace", "secret")
+    assert json.loads(out)["original"] == "secret"
+    assert cli.OWNER_ONLY in err
+
+
+def test_seed_is_never_silent(run):
+    status, out, err = run("rewrite", "--mechanism", "shout", "--seed", "7", "--quiet", "--json", "word")
+    assert status == 0
+    assert "not private" in err
+    assert json.loads(out)["seed"] == 7 and "not private" in out
+    assert "not private" not in run("rewrite", "--mechanism", "shout", "word")[2]
+
+
+def test_options_come_from_the_config(run, shout):
+    given = ["--epsilon", "0.5,2", "--no-keep-last", "--letters", "5", "--style", "title", "--lists", "p,q"]
+    assert run("rewrite", "--mechanism", "shout", *given, "--floor", "none", "two words")[0] == 0
+    assert shout.seen == ShoutConfig((0.5, 2.0), False, 5, "title", ("p", "q"), None)
+    assert run("rewrite", "--epsilon=3", "--floor=-1.5", "--mechanism=shout", "two words")[0] == 0
+    assert shout.seen == ShoutConfig(epsilon=3.0, floor=-1.5)
+    assert run("rewrite", "--mechanism", "shout", "two words")[0] == 0
+    assert shout.seen == ShoutConfig()
+
+
+@pytest.mark.parametrize(
+    "argv, part",
+    [
+        (["--letters", "10"], "letters must be at most 9"),
+        (["--letters", "many"], "is not a whole number"),
+        (["--epsilon", "0"], "epsilon must be above 0"),
+        (["--epsilon", "1,x"], "is not a number"),
+        (["--style", "loud"], "loud"),
+        (["--order", "parallel"], "unrecognized arguments: --order"),
+        (["--letter", "2"], "unrecognized arguments: --letter"),
+        (["--mechanism", "whisper"], "whisper"),
+        (["--mechanism"], "expected one argument"),
+        (["--file", "no/such/file"], "Give the text or --file"),
+        (["--out", "no/such/folder/f"], "Cannot write no/such/folder/f"),
+        (["--seed", "x"], "--seed"),
+    ],
+)
+def test_errors_are_one_line_and_status_2(run, argv, part):
+    status, out, err = run("rewrite", "--mechanism", "shout", "--quiet", "a text", *argv)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ") and part in err and err.count("\n") == 1
+
+
+def test_bad_input_is_an_error(run, tmp_path):
+    for argv, stdin, part in [
+        (["--file", "no/such/file"], b"", "Cannot read no/such/file"),
+        ([], b"caf\xe9", "standard input is not UTF-8"),
+        (["caf\udce9"], b"", "not UTF-8"),
+    ]:
+        status, out, err = run("rewrite", "--mechanism", "shout", "--quiet", *argv, stdin=stdin)
+        assert (status, out) == (2, "") and err.startswith("error: ") and part in err
+
+
+def test_distribution_by_index_and_by_word(run):
+    status, out, err = run("distribution", "--mechanism", "shout", "--index", "1", "--top", "2", "one two one")
+    assert status == 0
+    assert [line.split() for line in out.splitlines()[:3]] == [
+        ["yy", "0.500000"],
+        ["two", "0.300000"],
+        ["1", "others", "0.200000"],
+    ]
+    assert out.splitlines()[3].split()[-1] == "0.300000" and "“two”" in out
+    assert cli.OWNER_ONLY in err
+    status, out, err = run("distribution", "--mechanism", "shout", "--word", "ONE", "--json", "one two one")
+    found = json.loads(out)
+    assert (found["index"], found["source"], found["others"]["words"]) == (0, "one", 0)
+    assert [t["word"] for t in found["top"]] == ["yy", "one", "x"]
+    assert sum(t["probability"] for t in found["top"]) == pytest.approx(1)
+    assert "stands at 0, 2" in err
+
+
+@pytest.mark.parametrize(
+    "argv, part",
+    [
+        (["--word", "three"], "no word 'three'"),
+        (["--index", "9"], "no token 9"),
+        (["--index", "1", "--word", "one"], "not allowed with"),
+        ([], "required"),
+        (["--index", "0", "--top", "0"], "1 or more"),
+    ],
+)
+def test_distribution_errors(run, argv, part):
+    status, out, err = run("distribution", "--mechanism", "shout", *argv, "one two")
+    assert (status, out) == (2, "") and err.startswith("error: ") and part in err and err.count("\n") == 1
+
+
+def test_mechanisms_lists_every_option(run):
+    status, out, _ = run("mechanisms")
+    assert status == 0
+    for spec in dpt.mechanisms():
+        assert f"{spec.name}: {spec.title}" in out
+    for flag in (
+        "--epsilon",
+        "--keep-last | --no-keep-last",
+        "--style upper|title",
+        "100% of the time",
+        "(1 to 9, default 3)",
+    ):
+        assert flag in out
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus", "shout"])
+@pytest.mark.parametrize("command", ["rewrite", "distribution"])
+def test_help_of_a_mechanism_has_its_flags(run, command, name):
+    status, out, _ = run(command, "--mechanism", name, "--help")
+    assert status == 0
+    spec = next(s for s in dpt.mechanisms() if s.name == name)
+    for field in dataclasses.fields(spec.config_cls):
+        assert "--" + field.name.replace("_", "-") in out
+
+
+def test_a_text_after_two_dashes_names_no_mechanism(run):
+    status, out, _ = run("rewrite", "--mechanism", "shout", "--quiet", "--", "--mechanism=x")
+    assert (status, out) == (0, "--MECHANISM=X\n")
+
+
+def test_models_lists_what_is_here(run, monkeypatch):
+    from dptext_core import models
+
+    info = models.ModelInfo("my/model", "My model", "MIT", "hub cache", 12.5, None, None)
+    bundled = models.ModelInfo("bundled", "Small", "Apache-2.0", "bundled", 21.0, -2.0, 9.25)
+    monkeypatch.setattr(models, "list_models", lambda: [bundled, info])
+    status, out, err = run("models")
+    assert status == 0
+    assert "-2.000 to 9.250" in out and "my/model" in out and "--clip-min" in out and "12.5 MB" in out
+    assert "hf download" in err
+
+
+def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):
+    from dptext_core.bench import speed
+
+    seen = []
+    monkeypatch.setattr(speed, "main", lambda argv: seen.append(argv) or 0)
+    assert run("bench", "speed", "--words", "50")[0] == 0
+    assert seen == [["--words", "50"]]
+    status, _, err = run("bench")
+    assert status == 2 and err.startswith("error: ")
+
+
+def test_version_and_no_command(run):
+    assert run("--version")[:2] == (0, f"DP-Text Studio {dpt.__version__}\n")
+    status, out, err = run()
+    assert (status, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
+
+
+def test_interrupt_is_130(run, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Shout, "_rewrite", stop)
+    assert run("rewrite", "--mechanism", "shout", "x")[0] == 130
+
+
+def test_other_errors_are_not_swallowed(run, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Shout, "_rewrite", fail)
+    with pytest.raises(ZeroDivisionError):
+        run("rewrite", "--mechanism", "shout", "x")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of Windows end otherwise")
+def test_a_reader_that_goes_away_leaves_no_traceback():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dptext_core", "mechanisms"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    with process.stderr as stream:
+        err = stream.read()
+    assert (process.wait(timeout=60), err) == (141, b"")
+
+
+def test_output_is_utf8_whatever_the_locale():
+    done = subprocess.run(
+        [sys.executable, "-m", "dptext_core", "mechanisms"],
+        cwd=ROOT, capture_output=True, timeout=60, env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0 and "ε" in done.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["rewrite", "--help"], ["mechanisms"], ["--version"]])
+def test_help_loads_nothing_heavy(argv):
+    code = (
+        "import sys; from dptext_core.cli import main\n"
+        f"try: main({argv!r})\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'transformers', 'streamlit', 'plotly', 'gensim', 'nltk', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

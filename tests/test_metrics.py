@@ -1,0 +1,151 @@
+"""Metrics: their numbers on texts where those are known, and texts that break metrics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dptext_core import metrics, models
+from dptext_core.errors import ConfigError, InputError
+from dptext_core.metrics import METRICS, score
+from dptext_core.metrics.bleu import corpus_bleu
+from dptext_core.metrics.cosine import embed
+
+ODD = ["", " \n", "!?", "😀", "a\ud800b", "\0", "'", "word", "Don’t.", "你好。"]
+
+
+class TinyModel:
+    """Five candidates whose scores are known: enough of the engine's interface for pseudo-perplexity."""
+
+    candidates = ("alpha", "beta", "gamma", "delta", "it")
+    logits = np.array([0.0, 1.0, 2.0, 3.0, -1.0], dtype=np.float32)
+
+    def __init__(self) -> None:
+        self.requests: list = []
+
+    def encode(self, document):
+        return [[7, i] for i, _ in enumerate(document.tokens)]
+
+    def score(self, requests):
+        self.requests += requests
+        return np.tile(self.logits, (len(requests), 1))
+
+    def loss(self, word: str) -> float:
+        return float(np.log(np.exp(self.logits).sum()) - self.logits[self.candidates.index(word)])
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    model = TinyModel()
+    monkeypatch.setattr(models, "load_masked_lm", lambda name="bundled", device=None: model)
+    monkeypatch.setattr(models, "engine", lambda name="bundled", device=None: model)
+    return model
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_takes_every_text(name, tiny):
+    """One finite number a text, inside the bounds; nan only where perplexity has no word to score."""
+    metric = METRICS[name]
+    values = score(name, ODD, ODD[::-1])
+    assert len(values) == len(ODD)
+    for value in values:
+        assert isinstance(value, float)
+        assert metric.low <= value <= metric.high or (name == "perplexity" and math.isnan(value))
+
+
+@pytest.mark.parametrize("name", ["cosine", "bleu", "unchanged"])
+def test_a_text_is_most_like_itself(name):
+    texts = ["The doctor changed the dose on Monday.", "a b c d e f"]
+    other = ["Nobody here sells any green bicycles!", "u v w x y z"]
+    same, different = score(name, texts, texts), score(name, texts, other)
+    assert same == pytest.approx([METRICS[name].high] * 2, abs=1e-4)
+    assert all(a > b + 0.05 for a, b in zip(same, different, strict=True))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_no_texts(name):
+    assert score(name, [], []) == []
+
+
+def test_score_checks_its_input():
+    with pytest.raises(ConfigError, match="cosine, bleu, unchanged, perplexity"):
+        score("rouge", ["a"], ["a"])
+    with pytest.raises(InputError, match="1 originals and 2 rewrites"):
+        score("bleu", ["a"], ["a", "b"])
+    with pytest.raises(InputError, match="list"):
+        score("bleu", "text", "text")
+    with pytest.raises(InputError, match="str"):
+        score("bleu", [None], ["a"])
+
+
+def test_metrics_describe_themselves():
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.title and metric.low < metric.high
+    assert metrics.METRICS["perplexity"].greater_is_better is False
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite", "expected"),
+    [
+        ("The doctor left.", "the nurse left.", 2 / 3),
+        ("the dog's bone", "the cat's bone", 2 / 3),
+        ("a b c d", "b c d", 3 / 4),
+        ("a b c d", "x a b c d y", 1),
+        ("a b", "b a", 0),
+        ("room 12", "room 13", 1 / 2),
+        ("", "new words", 1),
+        ("old words", "", 0),
+    ],
+)
+def test_unchanged(original, rewrite, expected):
+    assert score("unchanged", [original], [rewrite]) == [pytest.approx(expected)]
+
+
+def test_bleu_is_sacrebleus():
+    import sacrebleu
+
+    original, rewrite = "the doctor changed the dose on monday", "the doctor raised the dose on friday"
+    expected = sacrebleu.sentence_bleu(rewrite, [original]).score
+    assert score("bleu", [original], [rewrite]) == [pytest.approx(expected)]
+    assert score("bleu", ["", "a", ""], ["", "", "a"]) == [100.0, 0.0, 0.0]
+    assert corpus_bleu([original], [original]) == pytest.approx(100)
+    assert corpus_bleu([], []) == 0.0
+
+
+def test_embeddings():
+    vectors = embed(["A doctor called.", "A physician phoned.", "Green bicycles"], device="cpu")
+    assert vectors.shape == (3, 384)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    assert vectors[0] @ vectors[1] > 0.7 > 0.3 > vectors[0] @ vectors[2]
+    assert embed([]).shape == (0, 384)
+
+
+def test_perplexity_counts_candidates_only(tiny):
+    text = "Alpha gamma, zyx 12's IT delta!"
+    words = ["alpha", "gamma", "it", "delta"]
+    expected = math.exp(sum(map(tiny.loss, words)) / len(words))
+    assert score("perplexity", ["unused"], [text]) == [pytest.approx(expected)]
+    assert [request.target for request in tiny.requests] == [0, 1, 6, 7]
+    assert all(request.context is None and len(request.masked) == 9 for request in tiny.requests)
+
+
+def test_perplexity_over_more_texts_than_a_call_takes(tiny):
+    texts = ["alpha " * 300, "", "delta beta"]
+    values = score("perplexity", texts, texts)
+    assert values[0] == pytest.approx(math.exp(tiny.loss("alpha")))
+    assert math.isnan(values[1])
+    assert values[2] == pytest.approx(math.exp((tiny.loss("delta") + tiny.loss("beta")) / 2))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_unchanged_and_bleu_on_any_text(original, rewrite):
+    assert 0 <= score("unchanged", [original], [rewrite])[0] <= 1
+    assert 0 <= score("bleu", [original], [rewrite])[0] <= 100
+    assert score("unchanged", [original], [original]) == [1.0]

