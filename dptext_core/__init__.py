@@ -30,6 +30,7 @@ from .errors import (
 )
 from .guarantee import Guarantee
 from .mechanisms.base import Mechanism, MechanismSpec, Prepared, RewriteResult, Step, Sweep
+from .mechanisms.config import epsilon_option, option
 from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
 from .sampling import Dice
 
@@ -48,8 +49,8 @@ _LAZY = {
 __all__ = [
     "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError",
     "Mechanism", "MechanismSpec", "ModelUnavailable", "NoDistribution", "Prepared", "RewriteResult", "ScoreTable",
-    "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "errors", "get_mechanism",
-    "mechanism_class", "mechanisms", "metrics", "register", "stop_words", "unregister", "word_space",
+    "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "epsilon_option", "errors", "get_mechanism",
+    "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words", "unregister", "word_space",
 ]  # fmt: skip
 
 

@@ -68,7 +68,8 @@ _NEXT_WORD = re.compile(r"[\s\"'“‘«(\[]*([^\W_]+)")
 
 _ASCII_PUNCT = r"!-/:-@\[-`{-~"
 _CHUNK = re.compile(
-    rf"[^\s{_ASCII_PUNCT}“”„‘«»—–…]+(?:(?:['’._/+-]|[:,](?=\d))[^\s{_ASCII_PUNCT}“”„‘«»—–…]+)*\.?"
+    r"(?<!\S)['’](?:s|re|ve|ll|d|m)(?![^\W_])|"
+    rf"[^\s{_ASCII_PUNCT}“”„‘«»—–…]+(?:(?:['’._/+-]|[:,](?=\d))[^\s{_ASCII_PUNCT}“”„‘«»—–…]+)*(?:\.(?!\.))?"
     r"|\.\.+|--+|``|''|\S"
 )
 # Punctuation that separates words without whitespace, which NLTK leaves inside them.

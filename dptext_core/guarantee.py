@@ -51,11 +51,12 @@ class Guarantee:
     def _promise(self) -> str:
         if self.draws == 0:
             return "Nothing was replaced, so nothing is protected: the text is released as it is."
-        odds = odds_text(self.epsilon)
-        words = "1 replaced word is" if self.draws == 1 else f"{self.draws} replaced words are"
+        most = "at most " if self.expected is not None else ""
+        words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"
         return (
-            f"Whatever you wrote here, a released word is at most {odds} as likely under your text as under any other "
-            f"(ε = {number(self.epsilon)} a word); {words} covered, together at most ε = {number(self.total)}."
+            f"Whatever you wrote here, a released word is at most {odds_text(self.epsilon)} as likely under your text "
+            f"as under any other (ε = {number(self.epsilon)} a word). {words[0].upper()}{words[1:]}, together at most "
+            f"ε = {number(self.total)}."
         )
 
     def formal(self) -> str:
@@ -65,7 +66,7 @@ class Guarantee:
         delta = f", δ = {self.delta:g}" if self.delta else ""
         line = (
             f"{NOTIONS[self.notion].capitalize()}, ε = {number(self.epsilon)}{delta} per {self.unit}, for "
-            f"{self.adjacency}; {self.draws} draws, total ε = {number(self.total)} by sequential composition"
+            f"{self.adjacency}; {'at most ' if self.expected is not None else ''}{self.draws} draws, total ε = {number(self.total)} by sequential composition"
         )
         if self.expected is not None:
             line += f" in the worst case ({number(self.expected)} expected; an expectation is not a guarantee)"
@@ -75,7 +76,7 @@ class Guarantee:
         return {
             "notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "unit": self.unit,
             "adjacency": self.adjacency, "draws": self.draws, "total": self.total, "expected": self.expected,
-            "exposed": list(self.exposed), "reason": self.reason, "sentence": self.sentence(), "formal": self.formal(),
+            "exposed": list(self.exposed), "reason": self.reason, "seeded": self.seeded, "sentence": self.sentence(), "formal": self.formal(),
         }  # fmt: skip
 
 

@@ -37,3 +37,11 @@ class FailOnSkip:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for nodeid in self.skipped:
             terminalreporter.write_line(f"skipped, which --fail-on-skip counts as failed: {nodeid}", red=True)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a tiny random masked language model, its weights the same in every run."""
+    from tiny import tiny_masked_lm
+
+    return str(tiny_masked_lm(tmp_path_factory.mktemp("tiny")))

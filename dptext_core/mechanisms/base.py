@@ -225,10 +225,10 @@ class Mechanism(ABC):
             raise ConfigError("Give a seed or dice, not both.")
         dice = dice if dice is not None else Dice(seed)
         if isinstance(text, str | Prepared):
-            return self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel)
+            return _marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
         texts = list(text)
         return [
-            self._rewrite(p, dice.at(i), None, cancel)
+            _marked(self._rewrite(p, dice.at(i), None, cancel))
             for i, p in enumerate(self.prepare_many(texts, progress=progress, cancel=cancel))
         ]
 
@@ -302,3 +302,12 @@ def check_cancel(cancel: threading.Event | None) -> None:
     """Raise Cancelled when the caller has asked to stop."""
     if cancel is not None and cancel.is_set():
         raise Cancelled("Stopped, as you asked.")
+
+
+def _marked(result: RewriteResult) -> RewriteResult:
+    """A seeded result says so in its guarantee, whatever the mechanism."""
+    if result.seed is None:
+        return result
+    g = result.guarantee
+    exposed = (*g.exposed, "everything, to whoever knows the seed")
+    return dataclasses.replace(result, guarantee=dataclasses.replace(g, seeded=True, exposed=exposed))

@@ -365,13 +365,17 @@ class DPMLM(Mechanism):
 
     def _exposed(self, prepared: DPMLMPrepared) -> tuple[str, ...]:
         kept = {r: sum(x == r for x in prepared.reasons) for r in set(prepared.reasons) if r}
-        plural = {"stop word": "stop words", "punctuation": "punctuation marks", "symbol": "symbols and emoji"}
-        items = [f"{kept[r]} {plural[r] if kept[r] != 1 else r}, word for word and in place" for r in plural if r in kept]
+        names = {
+            "stop word": ("stop word", "stop words"),
+            "punctuation": ("punctuation mark", "punctuation marks"),
+            "symbol": ("symbol or emoji", "symbols and emoji"),
+        }
+        items = [f"{kept[r]} {names[r][kept[r] != 1]}, as they are and in their places" for r in names if r in kept]
         items.append(self._length_exposed())
         items.append("the spacing and the line breaks")
         if self.config.recase == "original":
             items.append("which original words began with a capital letter")
-        if self.config.epsilon.__class__ is tuple:
+        if isinstance(self.config.epsilon, tuple):
             items.append("nothing about the list of ε itself, if it was chosen without looking at the text")
         return tuple(items)
 
@@ -509,13 +513,8 @@ class DPMLM(Mechanism):
             assert key is not None
             return table(k), dice.at(*key)
 
-        guarantee = self.guarantee(prepared)
-        if dice.seed is not None:
-            guarantee = dataclasses.replace(
-                guarantee, seeded=True, exposed=(*guarantee.exposed, "everything, to whoever knows the seed")
-            )
         return RewriteResult(
-            spliced.text, document.text, tuple(steps), guarantee, self.name, self.config, dice.seed, dice.family,
+            spliced.text, document.text, tuple(steps), self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
             lambda k: table(k).at(steps[k].epsilon),
             locked if self.config.order == "parallel" else None,
             logits,
@@ -623,13 +622,6 @@ def _stop_words(path: str | None):
 
 @lru_cache(maxsize=1)
 def _antonyms():
-    from ..errors import ModelUnavailable
     from ..words import antonyms
 
-    found = antonyms()
-    if found is None:
-        raise ModelUnavailable(
-            "The antonym filter needs WordNet: install Debian's wordnet-base, or NLTK's wordnet data, "
-            "or turn the filter off."
-        )
-    return found
+    return antonyms()

@@ -48,9 +48,15 @@ function number(eps) {
   return Number(short) === eps ? short : String(Number(eps.toPrecision(6)));
 }
 
+// For ends and marks: without the zeros that keep the reading from jumping.
+const plain = (eps) => String(Number(number(eps)));
+
+// The position rule as the core has it: the first letter or digit, where its capital is one character.
 function capital(word) {
-  const first = String.fromCodePoint(word.codePointAt(0) ?? 32);
-  return word ? first.toUpperCase() + word.slice(first.length) : word;
+  return word.replace(/[\p{L}\p{N}]/u, (char) => {
+    const upper = char.toUpperCase();
+    return [...upper].length === 1 ? upper : char;
+  });
 }
 
 const hasWord = (text) => /[\p{L}\p{N}]/u.test(text);
@@ -298,14 +304,14 @@ class Strip {
     ui.seeded.hidden = !data.seeded;
     ui.slider.max = this.steps;
     ui.slider.setAttribute("aria-label", `Privacy budget ε ${data.unit ?? ""}`.trim());
-    ui.exact.setAttribute("aria-label", `Exact ε, ${number(this.lo)} to ${number(this.hi)}`);
-    ui.reset.textContent = `back to ${number(data.default_eps ?? data.eps)}`;
+    ui.exact.setAttribute("aria-label", `Exact ε, ${plain(this.lo)} to ${plain(this.hi)}`);
+    ui.reset.textContent = `back to ${plain(data.default_eps ?? data.eps)}`;
     this.total = this.tokens.reduce((n, t) => n + t.counts, 0);
     this.added = this.tokens.reduce((n, t) => n + (t.a === "insert"), 0);
     const marks = ticks(this.lo, this.hi);
     ui.ticks.replaceChildren(
       ...marks.map((x, i) => {
-        const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", number(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""));
+        const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
         mark.style.left = `${100 * this.where(x)}%`;
         return mark;
       }),
@@ -374,6 +380,7 @@ class Strip {
       }
       const kind = { replace: "word", insert: "word added", delete: "word gone", keep: "word keep" }[t.a];
       t.node = make("button", kind);
+      if (t.a === "delete" && !/\s$/.test(text)) t.node.classList.add("apart");
       t.node.type = "button";
       t.node.tabIndex = -1;
       t.node.dataset.i = i;
@@ -442,6 +449,8 @@ class Strip {
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
     const ms = performance.now() - start;
+    performance.measure("dptext-frame", { start, duration: ms });
+    performance.clearMeasures("dptext-frame");
     const log = (window.__dptextStrip ??= { frames: 0, lastFrameMs: 0, recent: [] });
     log.frames += 1;
     log.lastFrameMs = ms;
@@ -563,7 +572,7 @@ class Strip {
 
   drawLine(t) {
     const { ui } = this;
-    const drawn = t?.a === "replace";
+    const drawn = t?.a === "replace" && this.data.live;
     ui.dot.hidden = !drawn;
     ui.lineTag.hidden = !drawn;
     if (!drawn) {
@@ -652,7 +661,9 @@ class Strip {
   }
 
   paintInspector() {
-    const { ui, eps } = this;
+    const { ui } = this;
+    // Without live words the chances hold at the ε of the rewrite only.
+    const eps = this.data.live ? this.eps : this.data.eps;
     if (ui.pin.hidden === this.pinned) ui.pin.hidden = !this.pinned;
     if (this.active === null) return;
     const t = this.tokens[this.active];
@@ -951,23 +962,14 @@ class Strip {
 
   // ---------------------------------------------------------------- copying
 
-  // The text as shown. Where a word was deleted, the space before it goes too.
   plainText() {
-    let out = "";
-    for (const t of this.tokens) {
-      if (t.a === "delete") {
-        out += t.pre.replace(/[^\S\n]+$/, "");
-        continue;
-      }
-      const bare = out === "" || out.endsWith("\n");
-      out += (bare && out !== "" ? t.pre.replace(/^[^\S\n]+/, "") : t.pre) + (t.drawn ? t.shown[t.at] : t.o);
-    }
-    return out + (this.data.tail ?? "");
+    const word = (t) => (t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o);
+    return this.tokens.map((t) => t.pre + word(t)).join("") + (this.data.tail ?? "");
   }
 
   async copy() {
     const text = this.plainText();
-    const eps = number(this.eps);
+    const eps = plain(this.eps);
     let done = false;
     try {
       await navigator.clipboard.writeText(text);
@@ -1017,7 +1019,7 @@ class Strip {
 
   warnRange() {
     const { limit } = this.ui;
-    limit.textContent = `ε goes from ${number(this.lo)} to ${number(this.hi)} here`;
+    limit.textContent = `ε goes from ${plain(this.lo)} to ${plain(this.hi)} here`;
     clearTimeout(this.timers.limit);
     this.timers.limit = setTimeout(() => (limit.textContent = ""), 5000);
   }

@@ -103,7 +103,7 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
         elif word.lower() in STOP:
             token |= {"a": "keep", "why": "stop word"}
         elif special and word == "woman":
-            token |= {"a": "delete", "why": "drawn for deletion"}
+            token |= {"a": "delete", "why": "drawn for deletion", "pre": ""}
         else:
             part, full = scored(word, rng)
             token |= part
@@ -126,13 +126,17 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
     return payload, scores * repeat
 
 
-def at_one_eps(payload: dict[str, Any], eps: float) -> dict[str, Any]:
-    """What Python answers where words at other ε need another pass: one word a place, at this ε only."""
+def at_one_eps(payload: dict[str, Any], scores: list[np.ndarray | None], eps: float) -> dict[str, Any]:
+    """What Python answers where words at other ε need another pass: words and chances at this ε only."""
     tokens = []
-    for token in payload["tokens"]:
-        flips = token.get("flips")
-        if flips:
-            token = token | {"flips": [[LO, [k for start, k in flips if start <= eps][-1]]]}
+    for token, full in zip(payload["tokens"], scores, strict=True):
+        if full is not None:
+            log_z = np.log(np.exp(eps * (full - full.max())).sum()) + eps * full.max()
+            token = token | {
+                "flips": [[LO, [k for start, k in token["flips"] if start <= eps][-1]]],
+                "s": [float(s - log_z / eps) for s in token["s"]],
+                "z": [0.0] * N_GRID,
+            }
         tokens.append(token)
     return payload | {"tokens": tokens, "eps": eps, "live": False}
 
@@ -157,7 +161,7 @@ def main() -> None:
 
     @st.fragment
     def strip() -> None:
-        payload, _ = make_payload(60 if variant == "long" else 1)
+        payload, scores = make_payload(60 if variant == "long" else 1)
         payload = payload | {"run": state.run, "seeded": variant == "seeded"}
         if state.command:
             payload |= {"cmd": {"n": state.command, "eps": 20.0}}
@@ -165,7 +169,7 @@ def main() -> None:
             payload |= {"tokens": [{"pre": "", "o": "doctor", "a": "replace"}]}
         if variant == "sequential":
             seen = (state.get("strip") or {}).get("view") or {}
-            payload = at_one_eps(payload, seen.get("eps", 50.0))
+            payload = at_one_eps(payload, scores, seen.get("eps", 50.0))
         view = token_strip(payload, key="strip", on_view_change=lambda: state.update(heard=state.get("heard", 0) + 1))
         st.text(f"view {json.dumps(view)} heard {state.get('heard', 0)}")
 

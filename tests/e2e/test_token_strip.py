@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from strip_harness import HI, HOSTILE, LO, N_CANDIDATES, at_one_eps, make_payload
+from strip_harness import HI, HOSTILE, LO, N_CANDIDATES, make_payload
 
 if TYPE_CHECKING:
     from conftest import Opened
     from playwright.sync_api import Page
 
 HARNESS = Path(__file__).with_name("strip_harness.py")
-QUIET_MS = 900  # longer than the strip waits before it sends, and than Python takes to answer
+QUIET_MS = 500  # longer than the strip waits before it sends
 
 Open = Callable[..., "Opened"]
 
@@ -41,9 +41,7 @@ def changed(tokens: list[dict[str, Any]], eps: float) -> int:
 
 def text_at(payload: dict[str, Any], eps: float) -> str:
     """The whole text at ε."""
-    words = [("" if t["a"] == "delete" else t["pre"] + released(t, eps)) for t in payload["tokens"]]
-    gaps = [t["pre"].rstrip(" ") if t["a"] == "delete" else "" for t in payload["tokens"]]
-    return "".join(g + w for g, w in zip(gaps, words, strict=True)) + payload["tail"]
+    return "".join(t["pre"] + released(t, eps) for t in payload["tokens"]) + payload["tail"]
 
 
 def heard(page: Page) -> dict[str, Any] | None:
@@ -51,6 +49,19 @@ def heard(page: Page) -> dict[str, Any] | None:
     found = re.search(r"view (null|\{.*?\}) heard", page.get_by_text(re.compile("^view ")).inner_text())
     assert found
     return json.loads(found[1])
+
+
+def await_view(page: Page, eps: float | None = None, token: int | None = None, run: int = 1) -> None:
+    """Wait until Python has printed this view (any ε where none is given)."""
+    number = r"[\d.]+" if eps is None else re.escape(json.dumps(eps))
+    view = rf'view \{{"run": {run}, "eps": {number}, "token": {json.dumps(token)}\}} heard'
+    page.get_by_text(re.compile(view)).wait_for()
+
+
+def await_text(page: Page, selector: str, text: str, whole: bool = True) -> None:
+    """Wait until the element says this: painting waits for the next frame."""
+    pattern = rf"^\s*{re.escape(text)}\s*$" if whole else re.escape(text)
+    page.locator(selector).filter(has_text=re.compile(pattern)).first.wait_for(state="visible" if text else "attached")
 
 
 def start(open_app: Open, query: str = "", **options: Any) -> Opened:
@@ -63,6 +74,8 @@ def start(open_app: Open, query: str = "", **options: Any) -> Opened:
 
 
 def shown_words(page: Page) -> list[str]:
+    """The words of the strip after the next frame."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.locator(".text .now").all_inner_texts()
 
 
@@ -103,6 +116,7 @@ def test_drag_changes_words_and_sends_one_message_after_release(open_app: Open) 
     assert len(opened.frames) == sent, "a message left while dragging"
 
     page.mouse.up()
+    await_view(page)
     page.wait_for_timeout(QUIET_MS)
     assert len(opened.frames) == sent + 1
     view = heard(page)
@@ -130,6 +144,7 @@ def test_slider_and_exact_input_by_keyboard(open_app: Open) -> None:
     slider.focus()
     for _ in range(8):
         page.keyboard.press("ArrowRight")
+    await_view(page)
     page.wait_for_timeout(QUIET_MS)
     assert len(opened.frames) == sent + 1, "a burst of keys is one message"
     view = heard(page)
@@ -139,21 +154,18 @@ def test_slider_and_exact_input_by_keyboard(open_app: Open) -> None:
 
     exact.fill("33.333")
     exact.press("Enter")
-    page.wait_for_timeout(QUIET_MS)
-    assert heard(page) == {"run": 1, "eps": 33.333, "token": None}
+    await_view(page, 33.333)
     assert shown_words(page) == expected_words(payload, 33.333)
     exact.fill("9999")
     exact.press("Enter")
-    page.wait_for_timeout(QUIET_MS)
-    assert heard(page) == {"run": 1, "eps": HI, "token": None}
-    assert "ε goes from 5.00 to 500" in page.locator(".limit").inner_text()
+    await_view(page, HI)
+    await_text(page, ".limit", "ε goes from 5 to 500 here")
 
     page.get_by_role("button", name="ε = 20").click()
-    page.wait_for_timeout(QUIET_MS)
-    assert heard(page) == {"run": 1, "eps": 20.0, "token": None}
+    await_view(page, 20.0)
     page.get_by_role("button", name="New run").click()
-    page.wait_for_timeout(QUIET_MS)
-    assert heard(page) == {"run": 2, "eps": 20.0, "token": None}, "the browser's own ε outlives a new run"
+    # The browser's own ε outlives a new run.
+    await_view(page, 20.0, run=2)
     opened.assert_clean()
 
 
@@ -201,42 +213,39 @@ def test_chosen_word_shows_its_distribution(open_app: Open) -> None:
             assert is_written(text, chance), (eps, name, text, chance)
         assert is_written(others, 1 - sum(chances)), (eps, others)
         assert is_written(page.locator(".chance strong").inner_text(), by_name["doctor"])
-    page.wait_for_timeout(QUIET_MS)
-    assert heard(page) == {"run": 1, "eps": 120.0, "token": i}
+    await_view(page, 120.0, token=i)
 
     # A click on the lane goes to an ε at which that word wins.
     segment = page.locator(".lane .segment").first
     segment.click()
-    page.wait_for_timeout(QUIET_MS)
-    view = heard(page)
-    assert view is not None and released(tokens[i], view["eps"]) == segment.inner_text()
+    page.wait_for_timeout(100)
+    assert released(tokens[i], float(page.get_by_role("spinbutton").input_value())) == segment.inner_text()
 
     # Keyboard: Escape frees, arrows walk, Enter pins.
     page.locator(f".word[data-i='{i}']").focus()
     page.keyboard.press("Escape")
-    assert "Point at a word" in page.locator(".note").inner_text()
+    await_text(page, ".note", "Point at a word", whole=False)
     page.keyboard.press("Home")
-    assert page.locator(".note").inner_text() == "kept as it is: stop word. It is visible to everyone."
+    await_text(page, ".note", "kept as it is: stop word. It is visible to everyone.")
     for _ in range(2):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    assert page.locator(".word[data-i='2']").get_attribute("aria-pressed") == "true"
-    assert page.locator(".from").inner_text() == "second"
+    await_text(page, ".from", "second")
+    page.locator(".word[data-i='2'][aria-pressed='true']").wait_for()
     page.keyboard.press("End")
+    await_view(page, token=2)
     assert page.locator(".from").inner_text() == "second", "a pin holds while the focus walks on"
-    page.wait_for_timeout(QUIET_MS)
-    view = heard(page)
-    assert view is not None and view["token"] == 2
     page.keyboard.press("Escape")
 
     lisbon = next(k for k, t in enumerate(tokens) if t["o"] == "Lisbon")
     page.locator(f".word[data-i='{lisbon}']").click()
-    assert page.locator(".chance strong").inner_text() == "0%"
-    assert "never kept" in page.locator(".note").inner_text()
+    await_text(page, ".chance strong", "0%")
+    await_text(page, ".note", "never kept", whole=False)
     page.locator(".word.gone").first.click()
-    assert page.locator(".pair").inner_text().split() == ["woman", "→", "deleted"]
+    await_text(page, ".from", "woman")
+    await_text(page, ".to", "deleted")
     page.locator(".word.added").first.click()
-    assert "added by the mechanism" in page.locator(".note").inner_text()
+    await_text(page, ".note", "added by the mechanism", whole=False)
     opened.assert_clean()
 
 
@@ -271,14 +280,14 @@ def test_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
     page = opened.page
     copy = page.locator(".copy")
     copy.click()
-    page.locator(".copied", has_text="Copied at ε 50.0.").wait_for()
+    page.locator(".copied", has_text="Copied at ε 50.").wait_for()
     assert "no guarantee" not in page.locator(".copied").inner_text()
     page.get_by_role("slider").fill("60")
     copy.click()
     page.locator(".copied", has_text="no guarantee").wait_for()
-    page.wait_for_timeout(QUIET_MS)
+    await_view(page)
     page.get_by_role("button", name="New run").click()
-    page.wait_for_timeout(QUIET_MS)
+    await_view(page, run=2)
     copy.click()
     page.wait_for_timeout(200)
     assert "no guarantee" not in page.locator(".copied").inner_text()
@@ -286,8 +295,7 @@ def test_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("width", [390, 320])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (320, "dark")])
 def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str) -> None:
     opened = start(open_app, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = opened.page
@@ -348,7 +356,7 @@ def contrast(a: list[int], b: list[int]) -> float:
 @pytest.mark.e2e
 def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     opened = start(open_app, "?variant=sequential")
-    page, payload = opened.page, make_payload()[0]
+    page, (payload, scores) = opened.page, make_payload()
     sent = len(opened.frames)
     left, width, y = grab(page, 0.5)
     page.mouse.move(left + width * 0.25, y, steps=6)
@@ -358,13 +366,23 @@ def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     assert shown_words(page) == expected_words(payload, 50.0)
     assert len(opened.frames) == sent
     page.mouse.up()
+    await_view(page)
+    await_text(page, ".hint", "")
     page.wait_for_timeout(QUIET_MS)
     assert len(opened.frames) == sent + 1
     view = heard(page)
     assert view is not None
-    assert shown_words(page) == expected_words(at_one_eps(payload, view["eps"]), view["eps"])
-    assert page.locator(".hint").inner_text() == ""
+    assert shown_words(page) == expected_words(payload, view["eps"])
     assert page.locator(".copy").is_enabled()
+
+    i = next(k for k, t in enumerate(payload["tokens"]) if t["o"] == "doctor")
+    page.locator(f".word[data-i='{i}']").click()
+    await_text(page, ".from", "doctor")
+    full = scores[i]
+    assert full is not None
+    p = np.exp(view["eps"] * (full - full.max()))
+    assert is_written(page.locator(".chance strong").inner_text(), float(p[0] / p.sum()))
+    await_view(page, view["eps"], token=i)
     opened.assert_clean()
 
 

@@ -1,0 +1,226 @@
+"""What every registered mechanism keeps, whatever it does. A new mechanism passes through here as it lands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dptext_core as dpt
+
+TEXT = "The doctor told my friend that the pain was bad. She went home in 3 days, and wrote a letter!"
+TEXTS = [
+    TEXT,
+    "",
+    "   \n\n ",
+    "🙂🙂 👩‍👩‍👧",
+    "...!?",
+    "<img src=x onerror=alert(1)> **bold** [x](javascript:1)",
+    "مرحبا doctor שלום",
+    "one\ttwo\r\nthree  four\n\n\nfive",
+    "it's Ana's U.S. e-mail: a@b.org, isn't it?",
+    "doctor " * 40,
+    "a\u0000b c\u200dd",
+]
+
+
+@dataclass(frozen=True)
+class CoinConfig:
+    """Options of the example mechanism below."""
+
+    epsilon: float = dpt.epsilon_option(2.0, 0.1, 10.0)
+
+
+class Upper(dpt.Mechanism):
+    """The smallest mechanism of one's own: it keeps every token. It shows what registering takes."""
+
+    name, title, family, notion = "keep-all", "Keep all", "example", "pure"
+    config_cls = CoinConfig
+
+    def _prepare(self, document, progress, cancel):
+        return dpt.Prepared(document, self.key)
+
+    def guarantee(self, text):
+        return dpt.Guarantee("pure", self.config.epsilon, "word", "any two texts", 0, 0.0, exposed=("the whole text",))
+
+    def distribution(self, text, index):
+        raise dpt.NoDistribution("Every token is kept.")
+
+    def _rewrite(self, prepared, dice, progress, cancel):
+        steps = tuple(
+            dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (t.start, t.end), i)
+            for i, t in enumerate(prepared.document.tokens)
+        )
+        return dpt.RewriteResult(
+            prepared.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, dice.seed,
+            dice.family, lambda k: self.distribution(prepared.text, k),
+        )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_mechanism():
+    dpt.register(Upper)
+    yield
+    dpt.unregister("keep-all")
+
+
+NAMES = [s.name for s in dpt.mechanisms()] + ["keep-all"]
+
+
+@pytest.fixture(params=NAMES)
+def make(request, tiny_model):
+    """Builds the mechanism on small models, with given options."""
+    spec = dpt.mechanism_class(request.param).spec()
+
+    def build(**options):
+        if "model" in {f.name for f in dataclasses.fields(spec.config_cls)}:
+            options = {"model": tiny_model} | options
+        return dpt.get_mechanism(request.param, **options)
+
+    return build
+
+
+def test_the_registry_refuses_a_second_of_the_same_name():
+    with pytest.raises(dpt.ConfigError, match="already"):
+        dpt.register(Upper)
+    with pytest.raises(dpt.ConfigError, match="dp-mlm"):
+        dpt.get_mechanism("no-such-mechanism")
+
+
+def test_the_spec_is_complete(make):
+    spec = make().spec()
+    assert spec.notion in {"pure", "metric", "group", "approx", "none"}
+    for field in dataclasses.fields(spec.config_cls):
+        assert field.metadata["label"] and field.metadata["help"], field.name
+    assert spec in dpt.mechanisms()
+
+
+def test_the_config_is_frozen(make):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        make().config.epsilon = 3.0
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "5", True, None, 1e9, [], [1.0, math.nan]])
+def test_a_wrong_epsilon_is_refused_with_its_reason(make, epsilon):
+    with pytest.raises(dpt.ConfigError, match="epsilon"):
+        make(epsilon=epsilon)
+
+
+def test_an_unknown_option_is_refused_with_the_known_ones(make):
+    with pytest.raises(dpt.ConfigError, match="epsilon"):
+        make(epsilom=3)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_steps_cover_the_text_and_the_rest_survives(make, text):
+    m = make()
+    r = m.rewrite(text, seed=1)
+    assert r.original == text
+    covered = {i for s in r.steps for i in range(*s.span)}
+    assert all(i in covered for i, c in enumerate(text) if c.isalnum())
+    for s in r.steps:
+        assert s.original == text[slice(*s.span)]
+        assert s.action in {"replace", "keep", "insert", "delete"}
+        assert r.text[slice(*s.out)] == s.replacement or s.action == "delete"
+        if s.action == "keep":
+            assert s.replacement == s.original and s.epsilon == 0 and s.reason
+    kept = [s.original for s in r.steps if s.action == "keep"]
+    at = 0
+    for word in kept:
+        at = r.text.index(word, at) + len(word)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=60).filter(lambda t: not any("\ud800" <= c <= "\udfff" for c in t)))
+def test_any_text_is_handled(make, text):
+    r = make().rewrite(text, seed=2)
+    assert isinstance(r.text, str) and isinstance(r.guarantee.sentence(), str)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"bytes", "broken \ud800 half"])
+def test_what_is_no_text_is_refused(make, text):
+    with pytest.raises((dpt.InputError, TypeError)):
+        make().rewrite(text)
+
+
+def test_a_seed_repeats_and_says_that_it_is_not_private(make):
+    m = make()
+    a, b = m.rewrite(TEXT, seed=7), m.rewrite(TEXT, seed=7)
+    assert a.text == b.text and a.seed == 7
+    assert "not private" in json.dumps(a.to_dict())
+    assert "not private" not in json.dumps(m.rewrite(TEXT).to_dict())
+
+
+def test_the_export_does_not_hold_the_original(make):
+    r = make().rewrite("doctor hospital cancer treatment", seed=3)
+    if r.text != r.original:
+        assert r.original not in json.dumps(r.to_dict())
+    assert r.to_dict(trace=True)["original"] == r.original
+
+
+def test_a_list_gives_a_list_with_independent_dice(make):
+    m = make()
+    many = m.rewrite([TEXT] * 4, seed=5)
+    assert [r.original for r in many] == [TEXT] * 4
+    if any(s.changed for s in many[0].steps):
+        assert len({r.text for r in many}) > 1
+
+
+def test_what_was_drawn_is_in_its_distribution(make):
+    m = make()
+    r = m.rewrite(TEXT, seed=11)
+    for i, s in enumerate(r.steps):
+        if s.action in ("keep", "delete"):
+            with pytest.raises(dpt.NoDistribution):
+                r.distribution(i)
+            continue
+        d = r.distribution(i)
+        assert d.probs.sum() == pytest.approx(1.0, abs=1e-9)
+        assert d.p(s.replacement) > 0
+        assert d.probs.dtype == np.float64 and len(d.candidates) == len(d.probs)
+
+
+def test_a_sweep_is_the_same_rewrite_at_each_epsilon(make):
+    m = make()
+    epsilons = [1.0, 20.0, 120.0]
+    s = m.sweep(TEXT, epsilons=epsilons, seed=3)
+    assert [r.text for r in s.results] == [m.with_(epsilon=e).rewrite(TEXT, seed=3).text for e in epsilons]
+    assert len(s.distributions) == 3 and len(s.distributions[0]) == len(s.results[0].steps)
+    assert len({r.family for r in s.results}) == 1
+
+
+def test_a_prepared_text_stands_for_its_text(make):
+    m = make()
+    p = m.prepare(TEXT)
+    assert m.rewrite(p, seed=4).text == m.rewrite(TEXT, seed=4).text
+    assert m.with_(epsilon=3.0).rewrite(p, seed=4).text == m.with_(epsilon=3.0).rewrite(TEXT, seed=4).text
+    assert m.guarantee(p) == m.guarantee(TEXT)
+
+
+def test_the_guarantee_adds_up(make):
+    m = make()
+    r = m.rewrite(TEXT, seed=6)
+    g = r.guarantee
+    assert g.notion in {"pure", "metric", "group", "approx", "none"}
+    assert sum(s.epsilon for s in r.steps if s.action in ("replace", "insert")) <= g.total + 1e-9
+    assert g.sentence() and g.formal() and g.exposed
+    assert "seed" in " ".join(g.exposed)
+    empty = m.guarantee("")
+    assert empty.total == 0
+
+
+def test_progress_and_cancel(make):
+    import threading
+
+    stop = threading.Event()
+    stop.set()
+    m = make()
+    if any(s.action == "replace" for s in m.rewrite(TEXT, seed=1).steps):
+        with pytest.raises(dpt.Cancelled):
+            m.rewrite(TEXT, cancel=stop)

@@ -1,0 +1,222 @@
+"""DP-MLM and DP-MLM± against an independent recomputation with plain transformers, and their promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+import dptext_core as dpt
+
+TEXT = "The doctor told my friend that the pain was bad. She went home."
+C_MIN, C_MAX = -4.0, 8.0  # the tiny model's range
+
+
+@pytest.fixture
+def mlm(tiny_model):
+    return lambda name="dp-mlm", **options: dpt.get_mechanism(name, model=tiny_model, **options)
+
+
+def plain_logits(folder: str, context: str | None, masked: str) -> dict[str, float]:
+    """Logits at the single mask of ``masked``, by plain transformers, of the tokenizer's whole words."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    tok = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    x = tok(context, masked, return_tensors="pt") if context is not None else tok(masked, return_tensors="pt")
+    with torch.no_grad():
+        logits = model(**x).logits[0, (x["input_ids"][0] == tok.mask_token_id).nonzero()[0, 0]]
+    return {w: float(logits[i]) for w, i in tok.get_vocab().items()}
+
+
+@pytest.mark.parametrize("contextualize", [True, False])
+@pytest.mark.parametrize("epsilon", [10.0, 50.0])
+def test_probabilities_equal_an_independent_recomputation(mlm, tiny_model, contextualize, epsilon):
+    m = mlm(epsilon=epsilon, contextualize=contextualize)
+    d = m.distribution(TEXT, 1)
+    logits = plain_logits(tiny_model, TEXT if contextualize else None, TEXT.replace("doctor", "[MASK]"))
+    clipped = np.clip([logits[w] for w in d.candidates], C_MIN, C_MAX).astype(np.longdouble)
+    weight = np.exp((clipped - C_MAX) / (2 * np.longdouble(C_MAX - C_MIN) / epsilon))
+    exact = (weight / weight.sum()).astype(float)
+    # bfloat16 scores, where the processor has it, move log p by about epsilon/2 · 2^-8 of the range.
+    assert np.abs(np.log(d.probs) - np.log(exact)).max() < 0.02 * epsilon
+    assert d.source == "doctor"
+
+
+def test_draws_follow_the_probabilities(mlm):
+    # Chi-square at level 1e-5 over 20,000 draws: a shift of 3% of a tenth of the mass is found with power > 0.99.
+    m = mlm(epsilon=20.0)
+    d = m.distribution(TEXT, 1)
+    seen = d.sample(20_000, seed=5)
+    counts = np.array([sum(s == w for s in seen) for w in d.candidates])
+    expected = d.probs * len(seen)
+    used = expected > 5
+    rest = (counts[~used].sum() - expected[~used].sum()) ** 2 / max(expected[~used].sum(), 1e-9)
+    statistic = ((counts - expected)[used] ** 2 / expected[used]).sum() + (rest if (~used).any() else 0)
+    assert stats.chi2.sf(statistic, used.sum()) > 1e-5
+
+
+def test_rewrites_are_drawn_from_the_shown_distribution(mlm):
+    """The released word of 600 rewrites against the distribution shown for it."""
+    m = mlm(epsilon=5.0)
+    p = m.prepare("my doctor")
+    d = m.distribution(p, 1)
+    words = [m.rewrite(p, seed=k).steps[1].replacement.casefold() for k in range(600)]
+    top = {w for w, _ in d.top(len(d) // 4)}
+    share = sum(d.p(w) for w in top)
+    hits = sum(w in top for w in words)
+    assert stats.binomtest(hits, 600, share).pvalue > 1e-5
+
+
+def test_two_texts_have_the_same_support(mlm):
+    m = mlm(epsilon=250.0)
+    a = m.distribution("The doctor was here", 1)
+    b = m.distribution("My cat paid nothing today", 1)
+    assert tuple(a.candidates) == tuple(b.candidates)
+    assert (a.probs > 0).all() and (b.probs > 0).all()
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 50.0, 250.0, 1400.0])
+def test_no_two_contexts_exceed_epsilon(mlm, epsilon):
+    """Pure ε-LDP on the log-probabilities themselves, over contexts and both halves."""
+    m = mlm(epsilon=epsilon)
+    texts = ["The doctor was here", "My cat paid nothing today", "zzz xqj " * 9, "bread wine fish"]
+    logs = [m.distribution(t, 1).log_probs for t in texts]
+    worst = max(np.abs(a - b).max() for a in logs for b in logs)
+    assert worst <= epsilon + 1e-9
+
+
+def test_epsilon_beyond_the_numeric_limit_is_refused_with_the_reason(mlm):
+    with pytest.raises(dpt.ConfigError, match="float64"):
+        mlm(epsilon=1500.0)
+
+
+def test_kept_tokens_are_the_listed_ones(mlm):
+    r = mlm().rewrite("The doctor told my friend — again 🙂!", seed=1)
+    reasons = {s.original: s.reason for s in r.steps if s.action == "keep"}
+    assert reasons["The"] == reasons["my"] == "stop word" and reasons["!"] == "punctuation"
+    assert reasons["🙂"] == "symbol"
+    everything = mlm(keep_stopwords=False, keep_punctuation=False).rewrite("The doctor told my friend!", seed=1)
+    assert all(s.action == "replace" for s in everything.steps)
+
+
+def test_capitals_follow_a_public_rule(mlm):
+    names = mlm(keep_stopwords=False, epsilon=1.0)
+    upper = names.rewrite("DOCTOR Friend PARIS. ana went", seed=3)
+    lower = names.rewrite("doctor friend paris. ana went", seed=3)
+    assert [s.replacement[:1].isupper() for s in upper.steps] == [s.replacement[:1].isupper() for s in lower.steps]
+    assert upper.text[0].isupper()
+    copied = mlm(keep_stopwords=False, recase="original").rewrite("doctor Friend", seed=3)
+    assert copied.steps[1].replacement[0].isupper() and copied.steps[0].replacement[0].islower()
+    assert any("capital" in x for x in copied.guarantee.exposed)
+    assert not any("capital" in x for x in upper.guarantee.exposed)
+
+
+def test_a_list_of_epsilons_has_one_value_a_token(mlm):
+    r = mlm(epsilon=[5, 10, 20]).rewrite("my doctor went", seed=1)
+    assert [s.epsilon for s in r.steps] == [0.0, 10.0, 20.0]
+    assert r.guarantee.total == 30 and r.guarantee.epsilon == 20
+    with pytest.raises(dpt.ConfigError, match="3 tokens"):
+        mlm(epsilon=[5, 10]).rewrite("my doctor went")
+    with pytest.raises(dpt.ConfigError):
+        mlm().sweep("my doctor went", epsilons=[[1.0, 2.0, 3.0]])
+
+
+def test_a_list_of_epsilons_draws_what_each_epsilon_would(mlm):
+    one, two = mlm(epsilon=7.0).rewrite("doctor went home", seed=2), mlm(epsilon=90.0).rewrite("doctor went home", seed=2)
+    mixed = mlm(epsilon=[7.0, 90.0, 7.0]).rewrite("doctor went home", seed=2)
+    assert mixed.steps[0].replacement == one.steps[0].replacement
+    assert mixed.steps[1].replacement == two.steps[1].replacement
+
+
+def test_the_sequential_order_sees_what_was_released(mlm, tiny_model):
+    m = mlm(order="sequential", epsilon=30.0, recase="none")
+    r = m.rewrite("doctor told friend", seed=4)
+    d = r.distribution(2)
+    masked = f"{r.steps[0].replacement} {r.steps[1].replacement} [MASK]"
+    logits = plain_logits(tiny_model, "doctor told friend", masked)
+    clipped = np.clip([logits[w] for w in d.candidates], C_MIN, C_MAX)
+    exact = np.exp(30 * (clipped - C_MAX) / (2 * (C_MAX - C_MIN)))
+    assert np.abs(np.log(d.probs) - np.log(exact / exact.sum())).max() < 0.5
+    assert r.guarantee.total == 90
+    assert not r.live and mlm().rewrite("doctor told", seed=1).live
+
+
+def test_the_clipping_range_is_resolved_and_can_be_moved(mlm, tmp_path):
+    assert (mlm().config.clip_min, mlm().config.clip_max) == (C_MIN, C_MAX)
+    narrow = mlm(clip_min=0.0, clip_max=0.001, epsilon=10.0).distribution(TEXT, 1)
+    assert narrow.probs.max() / narrow.probs.min() <= math.exp(5) * (1 + 1e-9)
+    with pytest.raises(dpt.ConfigError, match="below"):
+        mlm(clip_min=3.0, clip_max=3.0)
+
+
+def test_the_similarity_score_keeps_its_sensitivity(mlm):
+    m = mlm(score="similarity", alpha=0.003, epsilon=40.0)
+    p = m.prepare("doctor friend zzzq")
+    tables = m.tables(p, [(0, False), (1, False), (2, False)])
+    spread = max(np.abs(a.scores - b.scores).max() for a in tables for b in tables)
+    assert spread <= 0.5 + 1e-12
+    assert m.distribution(p, 0).p_keep() == m.distribution(p, 0).probs.max(), "nothing is more like a word than itself"
+    assert m.guarantee(p).notion == "pure"
+
+
+def test_the_antonym_filter_removes_antonyms_and_the_guarantee(mlm, monkeypatch):
+    from dptext_core.mechanisms import dp_mlm
+
+    class Antonyms:
+        def of(self, word):
+            return frozenset({"bad"}) if word.casefold() == "good" else frozenset()
+
+    monkeypatch.setattr(dp_mlm, "_antonyms", lambda: Antonyms())
+    m = mlm(antonym_filter=True)
+    assert m.distribution("good food", 0).p("bad") == 0
+    assert m.distribution("good food", 1).p("bad") > 0
+    g = m.guarantee("good food")
+    assert g.notion == "none" and "antonym" in g.sentence() and "No finite" in g.formal()
+
+
+def test_long_texts_use_a_window_and_are_scored_in_blocks(mlm):
+    text = " ".join(["doctor friend paid money in the city"] * 120)
+    r = mlm(epsilon=50.0).rewrite(text, seed=1)
+    assert len(r.steps) == 840
+    assert r.distribution(400).probs.sum() == pytest.approx(1)
+
+
+# --- DP-MLM±
+
+
+def test_plus_deletes_and_adds(mlm):
+    r = mlm("dp-mlm-plus", add_prob=0.5, del_prob=0.4).rewrite(" ".join(["doctor friend money"] * 30), seed=1)
+    actions = [s.action for s in r.steps]
+    n = 90
+    assert stats.binomtest(actions.count("delete"), n, 0.4).pvalue > 1e-4
+    assert stats.binomtest(actions.count("insert"), n, 0.5).pvalue > 1e-4
+    assert len(r.text.split()) == actions.count("replace") + actions.count("insert")
+
+
+def test_plus_with_no_chances_is_dp_mlm(mlm):
+    a = mlm("dp-mlm-plus", add_prob=0.0, del_prob=0.0).rewrite(TEXT, seed=8)
+    b = mlm().rewrite(TEXT, seed=8)
+    assert a.text == b.text and a.guarantee.total == b.guarantee.total
+
+
+def test_plus_promises_the_worst_case(mlm):
+    g = mlm("dp-mlm-plus", epsilon=10.0, add_prob=0.25, del_prob=0.05).guarantee("doctor friend money bread")
+    assert g.total == 2 * 4 * 10 and g.expected == pytest.approx((1 - 0.05 + 0.25) * 4 * 10)
+    assert "number of words after" in " ".join(g.exposed)
+
+
+def test_plus_removes_what_it_deletes_in_both_orders(mlm):
+    for order in ("parallel", "sequential"):
+        r = mlm("dp-mlm-plus", order=order, add_prob=0.0, del_prob=1.0).rewrite("Doctor friend, the money.", seed=1)
+        assert [s.original for s in r.steps if s.action == "delete"] == ["Doctor", "friend", "money"]
+        assert "money" not in r.text and "friend" not in r.text
+
+
+def test_the_choice_to_delete_does_not_depend_on_epsilon(mlm):
+    m = mlm("dp-mlm-plus", add_prob=0.3, del_prob=0.3)
+    s = m.sweep("doctor friend money bread wine city", epsilons=[1.0, 400.0], seed=3)
+    assert [x.action for x in s.results[0].steps] == [x.action for x in s.results[1].steps]

@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import tiny_masked_lm
+
+from dptext_core import models
+from dptext_core.document import Document
+from dptext_core.errors import Busy, Cancelled, ConfigError, InputError
+from dptext_core.models import MaskRequest
+from dptext_core.models.windows import ModelInput
+from dptext_core.models.worker import Engine, _Job
+
+ROOT = Path(__file__).resolve().parents[1]
+LONG = "My old friend told the doctor in London that she was sick and afraid last winter. " * 8
+SHORT = "The nurse gave him bread."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_masked_lm(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def lm(folder):
+    return models.load_masked_lm(str(folder))
+
+
+@pytest.fixture(scope="module")
+def engine(folder):
+    return models.engine(str(folder))
+
+
+def requests(lm, text, context=True):
+    pieces = lm.encode(Document.parse(text))
+    return [MaskRequest(pieces if context else None, pieces, i) for i in range(len(pieces))]
+
+
+class FakeLM:
+    """A model whose passes wait for a permit: what is served when can be told apart from how fast it is."""
+
+    candidates = ("a", "b")
+
+    def __init__(self):
+        self.permits = threading.Semaphore(0)
+        self.begun = threading.Event()
+        self.passes = []
+
+    def model_input(self, request):
+        if request == "refused":
+            raise InputError("Not this one.")
+        return ModelInput([request], None, 0)
+
+    def shape_for(self, length):
+        return 4, 8
+
+    def forward(self, inputs, rows, length):
+        self.begun.set()
+        assert self.permits.acquire(timeout=30)
+        self.passes.append([x.ids[0] for x in inputs])
+        if "broken" in self.passes[-1]:
+            raise RuntimeError("the model broke")
+        return np.arange(2, dtype=np.float32)[None].repeat(len(inputs), 0)
+
+
+@pytest.fixture
+def fake():
+    worker = Engine("fake", capacity=3)
+    worker._lm = FakeLM()
+    yield worker
+    for _ in range(1000):
+        worker._lm.permits.release()
+    worker.stop()
+
+
+def call(function, *args, **options):
+    """Run in a thread; (thread, result list)."""
+    got = []
+
+    def run():
+        try:
+            got.append(function(*args, **options))
+        except Exception as error:
+            got.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread, got
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def test_scores_are_the_models(engine, lm):
+    reqs = requests(lm, LONG)[:40] + requests(lm, SHORT, context=False)
+    told, threads = [], set()
+
+    def progress(done, total):
+        told.append((done, total))
+        threads.add(threading.current_thread())
+
+    scores = engine.score(reqs, progress=progress)
+    assert scores.shape == (len(reqs), len(lm.candidates)) and scores.dtype == np.float32
+    for row, r in zip(scores, reqs, strict=True):
+        x = lm.model_input(r)
+        assert np.array_equal(row, lm.forward([x], *lm.shape_for(len(x.ids)))[0])
+    assert told == sorted(told) and told[-1] == (len(reqs), len(reqs))
+    assert threads == {threading.current_thread()}
+
+
+def test_no_requests_no_rows(engine, lm):
+    assert engine.score([]).shape == (0, len(lm.candidates))
+
+
+def test_scores_do_not_depend_on_the_neighbours(engine, lm):
+    """Bit for bit: alone, in other orders, and while other callers fill up the same passes."""
+    reqs = requests(lm, LONG)[:30] + requests(lm, SHORT)
+    want = engine.score(reqs)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        order = rng.permutation(len(reqs))
+        assert np.array_equal(engine.score([reqs[i] for i in order]), want[order])
+    assert np.array_equal(engine.score(reqs[3:4]), want[3:4])
+    calls = [call(engine.score, [reqs[i] for i in rng.permutation(len(reqs))[:17]]) for _ in range(4)]
+    mixed = [call(engine.score, reqs[n::3]) for n in range(3)]
+    for thread, _ in [*calls, *mixed]:
+        thread.join(60)
+    for n, (_, got) in enumerate(mixed):
+        assert np.array_equal(got[0], want[n::3])
+
+
+def test_bits_on_a_model_of_real_size():
+    """The same for products as large as those of the bundled model, in every type of number used here."""
+    import torch
+
+    from dptext_core.models.fast_bert import _Affine
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        weight, bias, x = torch.randn(1536, 384), torch.randn(1536), torch.randn(4, 48, 384)
+        other = torch.randn(4, 48, 384)
+    for dtype in (torch.float32, torch.bfloat16):
+        layer = _Affine((weight, bias), device="cpu", dtype=dtype, gelu=True)
+        want = layer(x.to(dtype))
+        for row in range(4):
+            for place in range(4):
+                mixed = other.clone()
+                mixed[place] = x[row]
+                assert torch.equal(layer(mixed.to(dtype))[place], want[row])
+
+
+def test_a_short_text_does_not_wait_for_a_long_one(fake):
+    long, got_long = call(fake.score, ["long"] * 100)
+    assert fake._lm.begun.wait(20)
+    short, got_short = call(fake.score, ["short"] * 6)
+    until(lambda: len(fake._jobs) == 2)
+    for _ in range(4):
+        fake._lm.permits.release()
+    short.join(20)
+    assert not short.is_alive() and got_short[0].shape == (6, 2)
+    assert long.is_alive()
+    for _ in range(100):
+        fake._lm.permits.release()
+    long.join(20)
+    assert got_long[0].shape == (100, 2)
+
+
+def test_callers_share_a_pass(fake):
+    first, _ = call(fake.score, ["x"])
+    assert fake._lm.begun.wait(20)
+    others = [call(fake.score, [name]) for name in ("y", "z")]
+    until(lambda: len(fake._jobs) == 2)
+    fake._lm.permits.release(2)
+    for thread, _ in [*others, (first, None)]:
+        thread.join(20)
+    assert [sorted(p) for p in fake._lm.passes] == [["x"], ["y", "z"]]
+
+
+def test_too_many_callers_are_told(fake):
+    calls = [call(fake.score, ["x"] * 9) for _ in range(3)]
+    until(lambda: fake.waiting == 3)
+    with pytest.raises(Busy, match="busy with 3 texts"):
+        fake.score(["y"])
+    fake._lm.permits.release(50)
+    for thread, got in calls:
+        thread.join(20)
+        assert got[0].shape == (9, 2)
+    assert fake.score(["y"]).shape == (1, 2)
+
+
+def test_a_timeout_says_busy_and_withdraws(fake):
+    with pytest.raises(Busy):
+        fake.score(["x"] * 50, timeout=0.1)
+    assert fake.waiting == 0 and not fake._jobs
+
+
+def test_cancelling_ends_the_call_and_the_work(fake):
+    stop = threading.Event()
+    thread, got = call(fake.score, ["x"] * 50, cancel=stop)
+    assert fake._lm.begun.wait(20)
+    stop.set()
+    thread.join(20)
+    assert isinstance(got[0], Cancelled)
+    fake._lm.permits.release(50)
+    assert fake.score(["y"]).shape == (1, 2)
+    assert sum(p.count("x") for p in fake._lm.passes) <= 4
+
+
+def test_an_error_in_progress_withdraws_the_rest(fake):
+    fake._lm.permits.release(1)
+
+    def progress(done, total):
+        raise KeyError("the page was left")
+
+    with pytest.raises(KeyError):
+        fake.score(["x"] * 50, progress=progress)
+    fake._lm.permits.release(50)
+    assert fake.score(["y"]).shape == (1, 2)
+    assert sum(p.count("x") for p in fake._lm.passes) <= 8
+
+
+def test_errors_travel_and_the_engine_goes_on(fake):
+    fake._lm.permits.release(50)
+    with pytest.raises(RuntimeError, match="the model broke"):
+        fake.score(["broken"])
+    with pytest.raises(InputError):
+        fake.score(["refused"])
+    assert fake.score(["y"]).tolist() == [[0.0, 1.0]]
+    assert fake.waiting == 0
+
+
+def test_stopping_releases_the_callers_and_starts_again(fake):
+    thread, got = call(fake.score, ["x"] * 50)
+    assert fake._lm.begun.wait(20)
+    fake._lm.permits.release(1)
+    stopper, _ = call(fake.stop)
+    until(lambda: fake._stopping)
+    fake._lm.permits.release(1)
+    thread.join(20)
+    stopper.join(20)
+    assert isinstance(got[0], Cancelled)
+    fake._lm.permits.release(50)
+    assert fake.score(["y"]).shape == (1, 2)
+
+
+def test_warm_returns_at_once_and_loads_behind(folder):
+    worker = Engine(str(folder), "cpu")
+    assert not worker.ready
+    worker.warm()
+    until(lambda: worker.ready)
+    assert worker.error is None
+    worker.stop()
+
+
+def test_a_model_that_does_not_load_tells_every_caller(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    worker = Engine(str(tmp_path), "no such device")
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            worker.score([])
+    worker.warm()
+    until(lambda: worker.error is not None)
+    assert not worker.ready
+
+
+def test_one_engine_a_model_and_device(folder, engine):
+    from dptext_core.models.masked_lm import best_device
+
+    assert models.engine(str(folder)) is engine
+    assert models.engine(str(folder), best_device()) is engine
+
+
+def test_nothing_of_a_text_is_kept(engine, lm):
+    engine.score(requests(lm, SHORT))
+    with pytest.raises(Busy):
+        engine.score(requests(lm, LONG), timeout=0.0)
+    gc.collect()
+    until(lambda: not any(isinstance(o, _Job) for o in gc.get_objects()))
+
+
+def run_script(code, folder, seconds=90):
+    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-c", code, str(folder)], cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
+    )
+
+
+SETUP = """
+import os, sys, threading
+from dptext_core import models
+from dptext_core.document import Document
+lm, engine = models.load_masked_lm(sys.argv[1], "cpu"), models.engine(sys.argv[1], "cpu")
+pieces = lm.encode(Document.parse("The doctor told me that he was sick. " * 40))
+reqs = [models.MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
+"""
+
+
+def test_the_process_ends_in_the_middle_of_work(folder):
+    done = run_script(
+        SETUP + "threading.Thread(target=engine.score, args=(reqs * 20,), daemon=True).start()\n"
+        "import time\nwhile not engine.waiting: time.sleep(0.01)\ntime.sleep(0.2)\nprint('end')",
+        folder,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "end"), done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_has_an_engine_of_its_own(folder):
+    done = run_script(
+        SETUP + "want = engine.score(reqs[:3])\npid = os.fork()\n"
+        "if pid == 0:\n    os._exit(0 if (engine.score(reqs[:3], timeout=30) == want).all() else 3)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))",
+        folder,
+    )
+    assert done.stdout.strip() == "0", done.stderr
+
+
+def test_the_speed_report_names_both_ratios(folder, capsys, monkeypatch):
+    from dptext_core.bench import speed
+
+    monkeypatch.setattr(speed, "short_texts", lambda: [SHORT, LONG[:60]])
+    assert speed.main(["--model", str(folder), "--device", "cpu", "--repeats", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "one text of 20 tokens" in lines[1] and "2 texts of 20 tokens" in lines[2] and "x" in lines[1]
+
+
+def test_the_plain_loop_and_the_engine_compute_the_same(folder):
+    from dptext_core.bench import speed
+    from dptext_core.models.masked_lm import MaskedLM, plain_model
+
+    lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
+    worker = Engine(str(folder), "cpu")
+    worker._lm = lm
+    plain, tokenizer = plain_model(lm.spec)
+    want = np.stack([x.numpy() for x in speed.plain_scores(plain, tokenizer, SHORT)])[:, lm.candidate_ids]
+    np.testing.assert_allclose(speed.engine_scores(worker, lm, [SHORT]), want, atol=1e-4)
+    worker.stop()
+
+
+def test_the_texts_of_the_speed_report_have_twenty_tokens():
+    from dptext_core.bench.speed import short_texts
+
+    assert len(set(short_texts())) == 20
+    assert {len(Document.parse(t).tokens) for t in short_texts()} == {20}
