@@ -13,6 +13,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
@@ -98,8 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     engine_scores(engine, lm, texts[:1])
     for few, repeats in ((texts[:1], args.repeats), (texts, -(-args.repeats // 3))):
         slow, fast = compare(
-            lambda few=few: [plain_scores(plain, tokenizer, t) for t in few],
-            lambda few=few: engine_scores(engine, lm, few),
+            partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], few),
+            partial(engine_scores, engine, lm, few),
             repeats,
         )
         name = "one text of 20 tokens" if len(few) == 1 else f"{len(few)} texts of 20 tokens"

@@ -50,8 +50,8 @@ class _Affine:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         if self.packed:
-            then = ("gelu", [], "none") if self.gelu else ("none", [], "")
-            return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, *then)
+            after, how = ("gelu", "none") if self.gelu else ("none", "")
+            return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, after, [], how)
         x = F.linear(x, self.weight, self.bias)
         return F.gelu(x) if self.gelu else x
 

@@ -150,7 +150,7 @@ def rows_for(length: int, device: str, threads: int) -> int:
 
 
 def best_device() -> str:
-    """"cuda" or "mps" where there is one, else "cpu"."""
+    """The GPU ("cuda" or "mps") where there is one, else "cpu"."""
     import torch
 
     if torch.cuda.is_available():
@@ -159,7 +159,7 @@ def best_device() -> str:
 
 
 def best_dtype(device: str) -> str:
-    """"bfloat16" where the processor multiplies it natively, else "float32"."""
+    """The type to compute in: "bfloat16" where the processor multiplies it natively, else "float32"."""
     import torch
 
     if device.startswith("cuda"):
@@ -251,7 +251,9 @@ def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
             f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {error}). Take the folder again."
         ) from error
     config = BertConfig.from_pretrained(trunk)
-    model, report = BertForMaskedLM.from_pretrained(None, config=config, state_dict=state, output_loading_info=True)
+    # The stubs of from_pretrained do not know the pair that output_loading_info returns.
+    loaded: Any = BertForMaskedLM.from_pretrained(None, config=config, state_dict=state, output_loading_info=True)
+    model, report = loaded
     _complete(report, spec)
     return model, AutoTokenizer.from_pretrained(trunk, local_files_only=True)
 

@@ -153,7 +153,9 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
                 "code). Convert them with save_pretrained of a current transformers, or download a revision that "
                 "has model.safetensors."
             )
-    low, high, source = notes.get("clip_min"), notes.get("clip_max"), str(notes.get("clip_source", ""))
+    low: Any = notes.get("clip_min")
+    high: Any = notes.get("clip_max")
+    source = str(notes.get("clip_source", ""))
     if low is None and high is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
         low, high, source = known
     if (low is None) != (high is None):

@@ -89,6 +89,8 @@ function interpolate(z, x) {
   return sum;
 }
 
+const chance = (token, k, eps, logZ) => (k < 0 ? 0 : Math.min(1, Math.exp(eps * token.s[k] - logZ)));
+
 function make(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -159,10 +161,11 @@ class Strip {
     const q = (s) => el.querySelector(s);
     this.ui = {
       error: q(".error"), body: q(".body"), unit: q(".unit"), seeded: q(".seeded"), exact: q(".exact"),
-      reset: q(".reset"), count: q(".count strong"), ofAll: q(".count span"), chart: q(".chart"), share: q(".share"), edge: q(".edge"),
+      reset: q(".reset"), count: q(".count strong"), ofAll: q(".count span"), share: q(".share"), edge: q(".edge"),
       line: q(".line"), lineTag: q(".line-tag"), shareTag: q(".share-tag"), head: q(".playhead"),
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
-      originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"), text: q(".text"), legend: q(".legend"),
+      originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
+      text: q(".text"), legend: q(".legend"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       rows: q(".rows"), spoken: q(".spoken"),
@@ -231,7 +234,9 @@ class Strip {
     const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
     if (back) [this.active, this.told, this.pinned] = [this.memo.told, this.memo.told, this.memo.pinned];
     else if (!sameText) [this.active, this.told, this.pinned] = [null, null, false];
-    if (this.active !== null && !tokens[this.active]?.button) [this.active, this.told, this.pinned] = [null, null, false];
+    if (this.active !== null && !tokens[this.active]?.button) {
+      [this.active, this.told, this.pinned] = [null, null, false];
+    }
 
     let answer = false;
     if (data.cmd && data.cmd.n !== this.memo.commandSeen) {
@@ -278,11 +283,6 @@ class Strip {
   // Where ε lies on the axis, 0 to 1.
   where(eps) {
     return clamp(Math.log(eps / this.lo) / this.span, 0, 1);
-  }
-
-  probability(token, k, eps, gridIndex) {
-    if (k < 0) return 0;
-    return Math.min(1, Math.exp(eps * token.s[k] - interpolate(token.z, gridIndex ?? this.where(eps) * (token.z.length - 1))));
   }
 
   // Every change of a word, in order of ε: a drag walks along this list.
@@ -390,7 +390,8 @@ class Strip {
       const below = make("span", "was", t.a === "insert" ? "+" : t.a === "keep" ? "" : t.o);
       below.dir = "auto";
       t.node.append(t.word, below);
-      if (t.a !== "replace" && t.why) t.node.title = `${{ keep: "kept", insert: "added", delete: "deleted" }[t.a]}: ${t.why}`;
+      const did = { keep: "kept", insert: "added", delete: "deleted" }[t.a];
+      if (did && t.why) t.node.title = `${did}: ${t.why}`;
       if (t.a === "keep") t.node.setAttribute("aria-label", `${t.o}, kept as it is`);
       if (t.a === "delete") t.node.setAttribute("aria-label", `${t.o}, deleted`);
       lay(t.node, /^['’]/.test(t.o));
@@ -400,7 +401,8 @@ class Strip {
     lay(null, false);
     if (!line.hasChildNodes()) line.remove();
     // The direction most of the words have: single words carry their own.
-    const rtl = this.words.filter((i) => /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(this.tokens[i].o));
+    const leftward = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;
+    const rtl = this.words.filter((i) => leftward.test(this.tokens[i].o));
     ui.text.dir = rtl.length * 2 > this.words.length ? "rtl" : "ltr";
     ui.text.classList.toggle("long", this.words.length > LONG_TEXT);
     ui.text.classList.toggle("empty", !this.words.length);
@@ -475,7 +477,8 @@ class Strip {
     const target = upTo(this.eventEps, this.eps);
     if (target === this.atEvent) return;
     const touched = new Set();
-    for (let k = Math.min(target, this.atEvent); k < Math.max(target, this.atEvent); k += 1) touched.add(this.eventToken[k]);
+    const [first, end] = target > this.atEvent ? [this.atEvent, target] : [target, this.atEvent];
+    for (let k = first; k < end; k += 1) touched.add(this.eventToken[k]);
     this.atEvent = target;
     const news = [];
     for (const i of touched) {
@@ -538,7 +541,8 @@ class Strip {
       this.el.classList.toggle("stale", stale);
       ui.copy.disabled = stale;
     }
-    const hint = !stale ? "" : this.askedEps === eps && !this.dragging ? "rewriting at this ε …" : "release to rewrite at this ε";
+    const asked = this.askedEps === eps && !this.dragging;
+    const hint = !stale ? "" : asked ? "rewriting at this ε …" : "release to rewrite at this ε";
     if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
   }
 
@@ -583,7 +587,7 @@ class Strip {
     let left = 0;
     for (let i = 0; i <= this.steps; i += 1) {
       const eps = this.lo * Math.exp((this.span * i) / this.steps);
-      const p = this.probability(t, t.src, eps, i / SUBSTEPS);
+      const p = chance(t, t.src, eps, interpolate(t.z, i / SUBSTEPS));
       if (i < 0.4 * this.steps) left = Math.max(left, p);
       path += `${i ? "L" : "M"}${((1000 * i) / this.steps).toFixed(1)},${(100 - 100 * p).toFixed(2)}`;
     }
@@ -596,7 +600,7 @@ class Strip {
     const { ui } = this;
     this.segments = [];
     if (!t?.drawn || !this.data.live) {
-      const text = !t ? "Choose a word in the text" : !t.drawn ? (t.a === "delete" ? "deleted at every ε" : "kept at every ε") : "";
+      const text = !t ? "Choose a word in the text" : t.a === "delete" ? "deleted at every ε" : "kept at every ε";
       ui.lane.replaceChildren(make("span", "lane-note", text));
       return;
     }
@@ -610,7 +614,8 @@ class Strip {
       button.dir = "auto";
       button.style.left = `${100 * start}%`;
       button.style.width = `${100 * Math.max(0, end - start)}%`;
-      button.title = `${t.shown[t.to[k]]}: ε ${number(Number(a.toPrecision(3)))} to ${number(Number(b.toPrecision(3)))}`;
+      const [from3, to3] = [a, b].map((x) => plain(Number(x.toPrecision(3))));
+      button.title = `${t.shown[t.to[k]]}: ε ${from3} to ${to3}`;
       button.setAttribute("aria-label", button.title);
       const middle = this.lo * Math.exp((this.span * (start + end)) / 2);
       const round = Number(middle.toPrecision(3));
@@ -636,16 +641,20 @@ class Strip {
     for (const row of this.rows) row.k = -2;
     if (!t) {
       ui.place.textContent = "What could each word have become?";
-      ui.note.textContent = "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how likely each was. Click it or press Enter to pin it; then move ε.";
+      ui.note.textContent =
+        "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how " +
+        "likely each was. Click it or press Enter to pin it; then move ε.";
       ui.note.hidden = false;
       return;
     }
-    ui.place.textContent = `Word ${integer.format(this.words.indexOf(this.active) + 1)} of ${integer.format(this.words.length)}`;
+    const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
+    ui.place.textContent = `Word ${nth} of ${all}`;
+    const candidates = integer.format(this.data.total_candidates);
     const note = {
       keep: `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
       insert: `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`,
-      replace: t.src < 0 ? `“${t.o}” is not among the ${integer.format(this.data.total_candidates)} words that can be drawn, so it is never kept.` : "",
+      replace: t.src < 0 ? `“${t.o}” is not among the ${candidates} words that can be drawn, so it is never kept.` : "",
     }[t.a];
     ui.note.textContent = note;
     ui.note.hidden = !note;
@@ -676,7 +685,7 @@ class Strip {
     if (!t.drawn) return;
     const grid = this.where(eps) * (t.z.length - 1);
     const logZ = interpolate(t.z, grid);
-    const p = (k) => (k < 0 ? 0 : Math.min(1, Math.exp(eps * t.s[k] - logZ)));
+    const p = (k) => chance(t, k, eps, logZ);
     if (ui.to.textContent !== t.shown[t.at]) ui.to.textContent = t.shown[t.at];
     ui.to.classList.toggle("same", !t.changed && t.a === "replace");
     if (t.a === "replace") {
@@ -706,7 +715,8 @@ class Strip {
       if (r.k !== k) {
         r.k = k;
         r.row.hidden = k === -2;
-        if (others) r.word.textContent = `${integer.format(Math.max(0, this.data.total_candidates - best.length))} others`;
+        const more = Math.max(0, this.data.total_candidates - best.length);
+        if (others) r.word.textContent = `${integer.format(more)} others`;
         else if (k >= 0) {
           r.word.textContent = t.c[k];
           r.rank.textContent = t.rank[k] > ROWS ? ` no. ${integer.format(t.rank[k])}` : "";
@@ -719,7 +729,7 @@ class Strip {
         rest -= p(k);
       }
       const value = others ? Math.max(0, rest) : p(k);
-      r.bar.style.transform = `scaleX(${value})`;
+      r.bar.style.clipPath = `inset(0 ${100 - 100 * value}% 0 0)`;
       const text = others && value < 1e-6 && best.length >= this.data.total_candidates ? "0%" : percent(value);
       if (r.value.textContent !== text) r.value.textContent = text;
     });
@@ -809,7 +819,8 @@ class Strip {
     });
     on(ui.text, "pointermove", (event) => {
       // Words reflow under a resting mouse: only a real move counts.
-      if (event.pointerType !== "mouse" || event.buttons || (event.clientX === this.mouseX && event.clientY === this.mouseY)) return;
+      const still = event.clientX === this.mouseX && event.clientY === this.mouseY;
+      if (event.pointerType !== "mouse" || event.buttons || still) return;
       [this.mouseX, this.mouseY] = [event.clientX, event.clientY];
       const i = this.indexOf(event.target);
       if (i !== null && !this.pinned && i !== this.active) this.choose(i, { pin: false, tell: null });
@@ -818,7 +829,8 @@ class Strip {
       const i = this.indexOf(event.target);
       if (i === null) return;
       this.setStop(i);
-      if (!this.pinned && i !== this.told && event.target.matches(":focus-visible")) this.choose(i, { pin: false, tell: true });
+      if (this.pinned || (i === this.told && i === this.active) || !event.target.matches(":focus-visible")) return;
+      this.choose(i, { pin: false, tell: true });
     });
     on(ui.text, "keydown", (event) => this.walk(event));
     on(this.el, "keydown", (event) => {
@@ -957,7 +969,8 @@ class Strip {
 
   remember() {
     if (!this.memo) return;
-    Object.assign(this.memo, { eps: this.eps, told: this.told, pinned: this.pinned, run: this.run, size: this.tokens.length });
+    const { eps, told, pinned, run, tokens } = this;
+    Object.assign(this.memo, { eps, told, pinned, run, size: tokens.length });
   }
 
   // ---------------------------------------------------------------- copying
@@ -986,7 +999,9 @@ class Strip {
     if (!this.memo.copies.has(eps)) this.memo.copies.set(eps, text);
     const parts = [`Copied at ε ${eps}.`];
     if (this.data.seeded) parts.push("Demonstration, not private.");
-    else if (other) parts.push(`The version at ε ${other} was copied too: for both together there is no guarantee. Release one of them only.`);
+    else if (other) {
+      parts.push(`The version at ε ${other} was copied too: there is no guarantee for both. Release one of them only.`);
+    }
     this.say(parts.join(" "), parts.length > 1);
     this.ui.copy.textContent = "Copied ✓";
     clearTimeout(this.timers.copied);

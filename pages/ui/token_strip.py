@@ -63,7 +63,8 @@ _HTML = """
       <aside class="card inspector" aria-label="Chosen word">
         <div class="which"><span class="place"></span>
           <button type="button" class="badge pin" hidden>pinned <span aria-hidden="true">×</span></button></div>
-        <p class="pair"><span class="from"></span><span class="arrow" aria-hidden="true">→</span><span class="to"></span></p>
+        <p class="pair"><span class="from"></span><span class="arrow" aria-hidden="true">→</span>
+          <span class="to"></span></p>
         <p class="chance"><strong></strong><span>chance of keeping the original word</span></p>
         <p class="note"></p>
         <ul class="rows" aria-label="Chances of the words, best score first"></ul>

@@ -108,7 +108,7 @@ def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def open_app(browser: Browser, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
-    """``open_app(script, query="", **context options)``: a fresh page on that script, watched from its first request."""
+    """``open_app(script, query="", **context options)``: a fresh page on that script, watched from the start."""
     contexts = []
 
     def open_page(script: Path, query: str = "", **options: Any) -> Opened:
@@ -117,7 +117,7 @@ def open_app(browser: Browser, app_url: Callable[[Path], str]) -> Iterator[Calla
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(30_000)
         seen = Opened(page)
         page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda e: seen.errors.append(str(e)))

@@ -20,7 +20,14 @@ TEXT = (
     "to pay for the HOSTILE and the **bold** therapy 🙂 because שלום was written there; "
     "my very old |uncle paid the bill"
 )
-STOP = {"after", "my", "at", "the", "in", "for", "and", "who", "her", "a", "us", "to", "was", "there", "because", "very"}
+
+
+def listed(words: str) -> list[str]:
+    """The words of a string."""
+    return words.split()
+
+
+STOP = set(listed("after my at the in for and who her a us to was there because very"))
 NEAR = {
     "doctor": ["surgeon", "nurse", "physician", "specialist", "therapist", "lawyer", "teacher", "dentist", "midwife"],
     "clinic": ["hospital", "centre", "practice", "surgery", "ward", "office", "school", "church"],
@@ -28,11 +35,11 @@ NEAR = {
     "secret": ["private", "safe", "hidden", "quiet", "closed", "sealed", "close"],
 }
 
-POOL = (
+POOL = listed(
     "table river second garden winter letter yellow copper station window marble harbour village thunder pepper ladder "
     "summer basket candle mirror ticket engine pocket button meadow forest saddle hammer needle planet castle cotton "
     "silver market bottle kettle carpet feather island lantern orchard pencil ribbon shadow temple valley wagon anchor"
-).split()
+)
 
 
 def pieces() -> list[tuple[str, str]]:
@@ -71,7 +78,8 @@ def scored(word: str, rng: np.random.Generator) -> tuple[dict[str, Any], np.ndar
     s[0] = min(0.5, s[1] + rng.uniform(0.0, 0.06))
     near = NEAR.get(word.lower(), [])
     pool = [POOL[k] for k in rng.permutation(len(POOL)) if POOL[k] != word.lower()]
-    names = [word.lower(), *near, *pool, *(f"{'bcdfglmnprst'[k % 12]}{'aeiou'[k % 5]}rt{k}" for k in range(N_CANDIDATES))]
+    more = (f"{'bcdfglmnprst'[k % 12]}{'aeiou'[k % 5]}rt{k}" for k in range(N_CANDIDATES))
+    names = [word.lower(), *near, *pool, *more]
     grid = np.geomspace(LO, HI, N_GRID)
     z = [float(np.log(np.exp(eps * (s - s[0])).sum()) + eps * s[0]) for eps in grid]
     flips = envelope(s, rng.gumbel(size=N_CANDIDATES))
@@ -96,7 +104,8 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
     scores: list[np.ndarray | None] = []
     for pre, word in pieces():
         special, word = word.startswith("|"), word.removeprefix("|")
-        token: dict[str, Any] = {"pre": pre, "o": word, "a": "replace", "why": "", "cap": int(not tokens or "\n" in pre)}
+        first = not tokens or "\n" in pre
+        token: dict[str, Any] = {"pre": pre, "o": word, "a": "replace", "why": "", "cap": int(first)}
         full = None
         if word == "🙂":
             token |= {"a": "keep", "why": "symbol"}
@@ -114,7 +123,8 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
         scores.append(full)
         if special and word == "uncle":
             part, full = scored("cousin", rng)
-            tokens.append({"pre": " ", "o": "", "a": "insert", "why": "drawn for insertion", "cap": 0, **part, "src": -1})
+            added = {"pre": " ", "o": "", "a": "insert", "why": "drawn for insertion", "cap": 0}
+            tokens.append(added | part | {"src": -1})
             scores.append(full)
     many = [dict(t) for _ in range(repeat) for t in tokens]
     for j in range(len(tokens), len(many), len(tokens)):

@@ -1,0 +1,119 @@
+"""Measure the bundled masked language model: accuracy, clipping range, and what the context half is worth.
+
+Run:  python tools/evaluate_masked_lm.py --model bundled --heldout heldout_wikitext2_test.txt \\
+          --sst2 sst2/test.tsv --stopwords stopwords_english.txt
+      python tools/evaluate_masked_lm.py --model FOLDER --clip-from train.txt.gz        the clipping range, for spec.json
+
+Accuracy: 15% of the word pieces replaced by [MASK], windows of 64, the whole vocabulary as candidates. The table: the
+first --n sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w averaged over
+the replaced words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import statistics
+from pathlib import Path
+
+import dptext_core as dpt
+from dptext_core import metrics, models
+from dptext_core.metrics.perplexity import pseudo_perplexity
+
+EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
+
+
+def accuracy(model: str, heldout: Path) -> dict[str, float]:
+    """Top-1, top-5 and mean negative log-likelihood of the masked word pieces."""
+    from safetensors.torch import load_file
+    from train_masked_lm import MaskedLM, evaluate
+    from transformers import AutoTokenizer
+
+    from dptext_core.words.vocabulary import verified_trunk_folder
+
+    module = MaskedLM(verified_trunk_folder())
+    weights = load_file(models.masked_lm_spec(model).folder / "masked_lm.safetensors")
+    module.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    return evaluate(module.eval(), AutoTokenizer.from_pretrained(verified_trunk_folder()), heldout, "cpu")
+
+
+def clip_range(model: str, corpus: Path, n: int = 1000) -> tuple[float, float]:
+    """(μ, μ + 4σ) over ``n`` lines of 8 words or more, evenly spread over a public corpus."""
+    with gzip.open(corpus, "rt", encoding="utf-8") as f:
+        lines = [s for s in map(str.strip, f) if len(s.split()) >= 8]
+    return models.estimate_clip_range(lines[:: len(lines) // n][:n], model)
+
+
+def sst2(path: Path, n: int) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as f:
+        rows = csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [row["sentence"].strip() for row, _ in zip(rows, range(n), strict=False)]
+
+
+def table(model: str, texts: list[str], seed: int, **options) -> list[dict]:
+    """Rows of ε × (with, without context): cosine, BLEU, unchanged share, N_w."""
+    rows = []
+    for contextualize in (True, False):
+        m = dpt.get_mechanism("dp-mlm", model=model, contextualize=contextualize, **options)
+        prepared = [m.prepare(t) for t in texts]
+        for epsilon in EPSILONS:
+            at = m.with_(epsilon=epsilon)
+            dice = dpt.Dice(seed).at(epsilon)
+            rewrites = [at.rewrite(p, dice=dice.at(i)) for i, p in enumerate(prepared)]
+            out = [r.text for r in rewrites]
+            keep = [
+                r.distribution(k).p_keep() for r in rewrites for k, s in enumerate(r.steps) if s.action == "replace"
+            ]
+            rows.append(
+                {"context": contextualize, "epsilon": epsilon}
+                | {name: statistics.fmean(metrics.score(name, texts, out)) for name in ("cosine", "bleu", "unchanged")}
+                | {"n_w": statistics.fmean(keep)}
+            )
+    return rows
+
+
+def show(rows: list[dict]) -> str:
+    lines = ["| context half | ε | cosine | BLEU | unchanged | N_w |", "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {'yes' if r['context'] else 'no'} | {r['epsilon']:g} | {r['cosine']:.2f} | {r['bleu']:.1f} "
+        f"| {r['unchanged']:.2f} | {r['n_w']:.2f} |"
+        for r in rows
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--model", default="bundled")
+    ap.add_argument("--heldout", type=Path)
+    ap.add_argument("--clip-from", type=Path)
+    ap.add_argument("--sst2", type=Path)
+    ap.add_argument("--n", type=int, default=200)
+    ap.add_argument("--stopwords", help="one word a line; the paper keeps NLTK's list")
+    ap.add_argument("--clip", type=float, nargs=2, metavar=("MIN", "MAX"))
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--perplexity", type=int, default=200, metavar="N", help="lines of --heldout for pseudo-perplexity")
+    a = ap.parse_args()
+    if a.clip_from:
+        low, high = clip_range(a.model, a.clip_from)
+        print(json.dumps({"clip_min": round(low, 4), "clip_max": round(high, 4)}))
+    if a.heldout:
+        print(json.dumps(accuracy(a.model, a.heldout)))
+        lines = [s.strip() for s in a.heldout.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 60]
+        values = [
+            x
+            for x in pseudo_perplexity(lines[: a.perplexity], a.model)
+            if x == x  # noqa: PLR0124 - nan where no word can be scored
+        ]
+        print(json.dumps({"pseudo_perplexity_median": statistics.median(values), "lines": len(values)}))
+    if a.sst2:
+        options = {"stopwords": a.stopwords} if a.stopwords else {}
+        if a.clip:
+            options |= {"clip_min": a.clip[0], "clip_max": a.clip[1]}
+        print(show(table(a.model, sst2(a.sst2, a.n), a.seed, **options)))
+
+
+if __name__ == "__main__":
+    main()
