@@ -2,5 +2,6 @@
 
 import streamlit as st
 
-st.set_page_config(page_title="DP-Text Studio", page_icon=":material/tune:", layout="wide")
-st.navigation([st.Page("pages/playground.py", title="Playground", icon=":material/tune:", default=True)]).run()
+# An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
+st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
+st.navigation([st.Page("pages/playground.py", title="Playground", default=True)]).run()

@@ -119,6 +119,13 @@ class ScoreTable:
         x = epsilon * self.scores
         return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
 
+    @property
+    def source_index(self) -> np.ndarray:
+        """Indices of the original word among the candidates, ignoring case; empty where it is none of them."""
+        if self._keep is not None:
+            return self._keep
+        return find_word(self.candidates, self.source) if self.source else np.empty(0, np.int64)
+
     def log_z(self, epsilons: np.ndarray) -> np.ndarray:
         """ln Σ exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
         s = np.sort(self.scores[np.isfinite(self.scores)])[::-1]

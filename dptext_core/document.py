@@ -51,9 +51,7 @@ def _set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_TITLES = _set_of(
-    "mr mrs ms dr prof st rev gen sen rep gov capt lt col sgt maj hon messrs mt ft vs viz cf e.g i.e"
-)
+_TITLES = _set_of("mr mrs ms dr prof st rev gen sen rep gov capt lt col sgt maj hon messrs mt ft vs viz cf e.g i.e")
 _ABBREVIATIONS = _set_of(
     "jr sr inc ltd co corp bros etc al approx dept est ca a.m p.m u.s u.k u.n ph.d b.a m.a m.d "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun ave blvd rd"

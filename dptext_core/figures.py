@@ -52,9 +52,7 @@ def logit_histogram(
             hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
         )
     )
-    figure.add_vrect(
-        x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line_width=0, layer="below"
-    )
+    figure.add_vrect(x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line_width=0, layer="below")
     for x in (clip_min, clip_max):
         figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
     top = np.log10(counts.max() + 1)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._assets import assets_folder
+from .mechanisms.base import Prepared
 from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
 
 _FILE = "first_sight.npz"
@@ -30,8 +31,9 @@ def _model_hash() -> str:
     return hashlib.sha256(_model_file().read_bytes()).hexdigest()
 
 
-def save(prepared: DPMLMPrepared, folder: Path | None = None) -> Path:
+def save(prepared: Prepared, folder: Path | None = None) -> Path:
     """Write the scores of a prepared text (float16, the masks of the original text) as an asset."""
+    assert isinstance(prepared, DPMLMPrepared)
     keys = [(i, False) for i in prepared.targets]
     path = (folder or assets_folder() / "examples") / _FILE
     about = {"text": prepared.text, "model": _model_hash()}
@@ -55,7 +57,9 @@ def load(text: str, mechanism: str, options: Mapping[str, Any]) -> DPMLMPrepared
     about, logits = found
     if about["text"] != text or about["model"] != _model_hash():
         return None
-    prepared = DPMLM.create().plan(text)
+    m = DPMLM.create()
+    assert isinstance(m, DPMLM)
+    prepared = m.plan(text)
     if len(prepared.targets) != len(logits):
         return None
     prepared.fill([(i, False) for i in prepared.targets], logits)

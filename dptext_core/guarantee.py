@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 
@@ -64,20 +65,18 @@ class Guarantee:
         if self.notion == "none":
             return f"No finite ε: {self.reason}"
         delta = f", δ = {self.delta:g}" if self.delta else ""
+        most = "at most " if self.expected is not None else ""
         line = (
             f"{NOTIONS[self.notion].capitalize()}, ε = {number(self.epsilon)}{delta} per {self.unit}, for "
-            f"{self.adjacency}; {'at most ' if self.expected is not None else ''}{self.draws} draws, total ε = {number(self.total)} by sequential composition"
+            f"{self.adjacency}; {most}{self.draws} draws, total ε = {number(self.total)} by sequential composition"
         )
         if self.expected is not None:
             line += f" in the worst case ({number(self.expected)} expected; an expectation is not a guarantee)"
         return line + "."
 
     def to_dict(self) -> dict:
-        return {
-            "notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "unit": self.unit,
-            "adjacency": self.adjacency, "draws": self.draws, "total": self.total, "expected": self.expected,
-            "exposed": list(self.exposed), "reason": self.reason, "seeded": self.seeded, "sentence": self.sentence(), "formal": self.formal(),
-        }  # fmt: skip
+        own = dataclasses.asdict(self) | {"exposed": list(self.exposed)}
+        return own | {"sentence": self.sentence(), "formal": self.formal()}
 
 
 def number(x: float) -> str:

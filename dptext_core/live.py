@@ -33,6 +33,9 @@ def payload(
     low, high: the ends of the ε axis. Where the mechanism needs a new pass for another ε, ``live`` is False and the
     figures hold at the ε of the result only.
     """
+    epsilon = result.config.epsilon
+    shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
+    live = result.live and isinstance(epsilon, float)
     grid = np.geomspace(low, high, N_GRID)
     tokens, end, total = [], 0, 0
     for k, step in enumerate(result.steps):
@@ -42,21 +45,20 @@ def payload(
             token["pre"] = result.text[end : step.out[0]]
             end = step.out[1]
         if step.action in ("replace", "insert"):
-            drawn = _drawn(result, k, step, grid, low, high)
+            drawn = _drawn(result, k, grid if live else None, low, high, shown_at)
             total = drawn.pop("total")
             token |= drawn
         tokens.append(token)
         if progress:
             progress(k + 1, len(result.steps))
-    epsilon = result.config.epsilon
     return {
         "run": run,
-        "eps": float(epsilon) if isinstance(epsilon, float) else float(default),
+        "eps": shown_at,
         "lo": float(low),
         "hi": float(high),
         "n_grid": N_GRID,
         "default_eps": float(default),
-        "live": bool(result.live and isinstance(epsilon, float)),
+        "live": live,
         "seeded": result.seed is not None,
         "total_candidates": total,
         "unit": "per word",
@@ -66,23 +68,25 @@ def payload(
     }
 
 
-def _drawn(result: RewriteResult, k: int, step, grid: np.ndarray, low: float, high: float) -> dict:
-    if result.live and isinstance(result.config.epsilon, float):
+def _drawn(result: RewriteResult, k: int, grid: np.ndarray | None, low: float, high: float, shown_at: float) -> dict:
+    """One drawn step: over the whole ``grid`` of ε, or (None) at ``shown_at`` alone."""
+    step = result.steps[k]
+    if grid is not None:
         table, dice = result.locked(k)
         flips = table.flips(dice.gumbel(len(table.scores)), low, high)
         z = table.log_z(grid)
     else:
         d = result.distribution(k)
-        released = [i for i in d.index(step.replacement) if d.candidates[i] == step.replacement] or d.index(
-            step.replacement
-        )
-        flips, z = [(low, int(released[0]))], np.zeros(len(grid))
-        table = ScoreTable(d.candidates, np.maximum(d.log_probs, -1e5) / step.epsilon, d.source)
+        at = d.index(step.replacement)
+        exact = [i for i in at if d.candidates[i] == step.replacement]
+        flips, z = [(low, int((exact or list(at))[0]))], np.zeros(N_GRID)
+        # Shown at the payload's ε only: there ε·s is log p, and ln Z is 0.
+        table = ScoreTable(d.candidates, np.maximum(d.log_probs, -1e5) / shown_at, d.source)
     scores = table.scores
     n = min(N_CANDIDATES, int(np.isfinite(scores).sum()))
     best = np.argpartition(-scores, n - 1)[:n]
     best = best[np.argsort(-scores[best], kind="stable")]
-    source = table.at(1.0).index(step.original) if step.original else np.empty(0, np.int64)
+    source = table.source_index
     extra = [i for i in [*(w for _, w in flips), *source[:1]] if i not in set(best.tolist())]
     chosen = list(dict.fromkeys([*best.tolist(), *(int(i) for i in extra)]))
     place = {i: j for j, i in enumerate(chosen)}
@@ -98,7 +102,6 @@ def _drawn(result: RewriteResult, k: int, step, grid: np.ndarray, low: float, hi
         "flips": [[round(float(e), 6), place[w]] for e, w in flips],
         "total": len(scores),
     }
-
 
 
 def _display(word: str, result: RewriteResult) -> str:

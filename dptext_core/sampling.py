@@ -14,18 +14,15 @@ from __future__ import annotations
 import math
 import operator
 import os
-from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 
 from .errors import ConfigError
 
-_PREFIX_BITS = 32
-_EDGE = 1 << 12  # prefixes this close to 0 or to 1 are always resolved with all their bits
-# Twice a safe bound on how far a Gumbel variable can be from the one computed from its 32-bit prefix in float32,
-# away from the two edges: there E = -log(1-U) changes by at most a factor 1 + 2^-12.
-_MARGIN = 0.05
+# A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
+# all are looked at): 16 of them at most, on average.
+_CLOSE = 16.0
 _MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
 
 
@@ -68,7 +65,7 @@ class Dice:
         return np.frombuffer(raw, np.uint32).reshape(draws, n)
 
     def extensions(self, index: np.ndarray, draw: int | np.ndarray = 0, level: int = 0) -> np.ndarray:
-        """128 more bits of each uniform ``index`` (m,) of ``draw`` (one, or m), as uint64 (m, 2), leading bits first."""
+        """128 more bits of each uniform ``index`` (m,) of ``draw`` (one, or m), uint64 (m, 2), leading bits first."""
         blocks = np.empty((len(index), 2), np.uint64)
         blocks[:, 0] = index
         blocks[:, 1] = np.asarray(draw) * 256 + level
@@ -97,7 +94,7 @@ def _gumbel(u: np.ndarray) -> np.ndarray:
 
 
 def _full_uniform(dice: Dice, prefix: np.ndarray, index: np.ndarray, draw: int | np.ndarray) -> np.ndarray:
-    """Full-range uniforms (m,) with the leading 32 bits ``prefix``; the further bits belong to ``index`` and ``draw``."""
+    """Full-range uniforms (m,): leading 32 bits ``prefix``, further bits of variable ``index`` in draw ``draw``."""
     more = dice.extensions(index, draw)
     u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
     for j in np.flatnonzero((prefix == 0) & (more[:, 0] < 1 << 44)):
@@ -121,46 +118,34 @@ def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
     """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
 
     ``log_probs`` (V,) float64, −inf for what is impossible. Exactly the maximum over all V variables, at the cost of
-    looking closely at a few: the 32-bit prefixes, in float32, rule out every candidate that cannot win, and the rest
-    are compared in float64 with all their bits.
+    looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its leading 32 bits nearly always
+    rule out. Where no candidate reaches it, all are compared.
     """
     size = len(log_probs)
-    rough_log_probs = log_probs.astype(np.float32)
-    # Rounding log p to float32 adds its own error where log p is large.
-    finite = np.isfinite(log_probs)
-    error = _MARGIN + 2.0**-22 * float(np.abs(log_probs[finite]).max(initial=0.0))
+    top = log_probs.max()
+    log_p = log_probs - (top + np.log(np.exp(log_probs - top).sum()))
+    bound = (-np.expm1(-_CLOSE * np.exp(log_p)) * 2.0**32).astype(np.uint64)
+    bound = np.where(np.isneginf(log_p), -1, bound.astype(np.int64))
+    possible = np.flatnonzero(bound >= 0)
+    limit = np.minimum(bound, 2**32 - 1).clip(0).astype(np.uint32)
     out = np.empty(n, np.int64)
     block = max(1, (1 << 19) // size) if n > 1 else 1
     stream = dice._cipher("prefix")
     for start in range(0, n, block):
         rows = min(block, n - start)
         prefixes = np.frombuffer(stream.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
-        rough = _rough_gumbel(prefixes)
-        rough += rough_log_probs
-        edge = (prefixes - np.uint32(_EDGE)) >= np.uint32((1 << 32) - 2 * _EDGE)  # both ends, by wrap-around
-        best = np.where(edge, np.float32(-np.inf), rough).max(1)
-        row, col = np.nonzero(((rough >= (best - np.float32(error))[:, None]) | edge) & finite)
-        g = _gumbel(_full_uniform(dice, prefixes[row, col], col, start + row))
-        value = log_probs[col] + g
-        first = np.searchsorted(row, np.arange(rows))
-        top = np.flatnonzero(value == np.maximum.reduceat(value, first)[row])
-        out[start + row[top]] = col[top]
+        row, col = np.nonzero(prefixes <= limit)
+        if len(possible) < size:
+            allowed = bound[col] >= 0
+            row, col = row[allowed], col[allowed]
+        value = log_p[col] + _gumbel(_full_uniform(dice, prefixes[row, col], col, start + row))
+        order = np.lexsort((value, row))
+        last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
+        found = np.zeros(rows, bool)
+        if len(last):
+            found = (row[last] == np.arange(rows)) & (value[last] >= -np.log(_CLOSE))
+            out[start : start + rows][found] = col[last][found]
+        for r in map(int, np.flatnonzero(~found)):
+            g = _gumbel(_full_uniform(dice, prefixes[r, possible], possible, start + r))
+            out[start + r] = possible[np.argmax(log_p[possible] + g)]
     return out
-
-
-def _rough_gumbel(prefixes: np.ndarray) -> np.ndarray:
-    """Gumbel variables from 32-bit prefixes in float32; only good to ``_MARGIN`` / 2, and only away from the edges."""
-    u = prefixes.astype(np.float32)
-    u *= np.float32(2.0**-32)
-    # Below 1/16 a short series of −log(1−u), above the logarithm itself, of the exactly complemented integer.
-    small = u * (1 + u * (np.float32(0.5) + u * np.float32(1 / 3)))
-    rest = np.maximum(~prefixes, np.uint32(1)).astype(np.float32)
-    rest *= np.float32(2.0**-32)
-    e = np.where(u < np.float32(1 / 16), small, -np.log(rest))
-    return -np.log(np.maximum(e, np.float32(1e-30)))
-
-
-@lru_cache(maxsize=1)
-def describe() -> str:
-    """One line for the app and the documents: where the randomness of a private run comes from."""
-    return "AES-256 in counter mode, keyed by the operating system's random generator"

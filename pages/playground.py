@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -60,7 +61,9 @@ def controls_column() -> runs.Inputs | None:
     left, right = st.columns(2)
     left.button("Rewrite", type="primary", width="stretch", key="play_rewrite")
     if state.get("play_undo") and state.play_undo != state.play_text:
-        right.button("Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back")
+        right.button(
+            "Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back"
+        )
     with st.expander("Open a file"):
         st.file_uploader("Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload)
         if state.get("play_upload_error"):
@@ -72,7 +75,9 @@ def controls_column() -> runs.Inputs | None:
     chosen |= clip_control(spec, chosen)
     seed = None
     with st.expander("Repeatable demonstration"):
-        if st.toggle("Use a seed", key="play_seeded", help="For teaching. Whoever knows the seed can replay the noise."):
+        if st.toggle(
+            "Use a seed", key="play_seeded", help="For teaching. Whoever knows the seed can replay the noise."
+        ):
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
     text = state.play_text
@@ -96,7 +101,7 @@ def first_words(text: str) -> str:
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, float]:
     """The clipping range as one slider around the model's published range."""
-    if "clip_min" not in {f for f in spec.config_cls.__dataclass_fields__}:
+    if "clip_min" not in {f.name for f in dataclasses.fields(spec.config_cls)}:
         return {}
     try:
         known = models.masked_lm_spec(chosen.get("model", "bundled"))
@@ -113,8 +118,10 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, f
         label, low - pad, high + pad, (low, high), step=0.1, key=f"play_clip_{known.id}",
         help="Model scores are cut to this range before drawing. Narrow: more words look alike.",
     )  # fmt: skip
-    return {} if picked == (low, high) and known.clip_min is not None else dict(
-        zip(("clip_min", "clip_max"), picked, strict=True)
+    return (
+        {}
+        if picked == (low, high) and known.clip_min is not None
+        else dict(zip(("clip_min", "clip_max"), picked, strict=True))
     )
 
 
@@ -133,9 +140,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool) -
         job.cancel.set()
 
     def work(progress, cancel):
-        return runs.make(
-            inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel
-        )
+        return runs.make(inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel)
 
     state.play_job = Job(work, "Rewriting")
     state.play_job_inputs = inputs
@@ -269,9 +274,13 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
     keep, distinct, support = st.columns(3)
     keep.metric("N_w, chance to stay", percent(d.p_keep()), help="The probability that the word is drawn itself.")
     distinct.metric(
-        "S_w, distinct in 100", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws."
+        "S_w, distinct in 100",
+        f"{d.expected_distinct(100):.1f}",
+        help="Expected number of different words in 100 draws.",
     )
-    support.metric("95% of the chance", f"{d.support():,} words", help="The smallest set of words with 95% probability.")
+    support.metric(
+        "95% of the chance", f"{d.support():,} words", help="The smallest set of words with 95% probability."
+    )
     table, histogram = st.tabs(["Candidates", "Model scores and clipping"])
     with table:
         rows = d.top(20)
@@ -290,14 +299,11 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
         if logits is None:
             st.caption("This mechanism has no model scores.")
         else:
-            marks = {
-                w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))
-            }
+            marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
             c = mechanism.config
-            st.plotly_chart(
-                figures.logit_histogram(logits, c.clip_min, c.clip_max, marks=marks, dark=st.context.theme.type == "dark"),
-                theme=None, config={"displayModeBar": False}, key="play_histogram",
-            )  # fmt: skip
+            dark = st.context.theme.type == "dark"
+            figure = figures.logit_histogram(logits, c.clip_min, c.clip_max, marks=marks, dark=dark)
+            st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_histogram")
             above = int((logits >= c.clip_max).sum())
             st.caption(
                 f"Shaded: the clipping range. {above:,} of {len(logits):,} words are at its upper end and cannot be "

@@ -126,7 +126,10 @@ def test_a_list_of_epsilons_has_one_value_a_token(mlm):
 
 
 def test_a_list_of_epsilons_draws_what_each_epsilon_would(mlm):
-    one, two = mlm(epsilon=7.0).rewrite("doctor went home", seed=2), mlm(epsilon=90.0).rewrite("doctor went home", seed=2)
+    one, two = (
+        mlm(epsilon=7.0).rewrite("doctor went home", seed=2),
+        mlm(epsilon=90.0).rewrite("doctor went home", seed=2),
+    )
     mixed = mlm(epsilon=[7.0, 90.0, 7.0]).rewrite("doctor went home", seed=2)
     assert mixed.steps[0].replacement == one.steps[0].replacement
     assert mixed.steps[1].replacement == two.steps[1].replacement
@@ -220,3 +223,16 @@ def test_the_choice_to_delete_does_not_depend_on_epsilon(mlm):
     m = mlm("dp-mlm-plus", add_prob=0.3, del_prob=0.3)
     s = m.sweep("doctor friend money bread wine city", epsilons=[1.0, 400.0], seed=3)
     assert [x.action for x in s.results[0].steps] == [x.action for x in s.results[1].steps]
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus"])
+def test_many_fresh_rewrites_follow_the_distribution(mlm, name):
+    m = mlm(name, epsilon=20.0, **({"del_prob": 0.0} if name == "dp-mlm-plus" else {}))
+    p = m.prepare("my doctor")
+    many = m.rewrites(p, 400, seed=3)
+    assert len(many) == 400 and len({r.family for r in many}) == 400
+    d = m.distribution(p, 1)
+    best, share = d.top(1)[0]
+    hits = sum(r.steps[1].replacement.casefold() == best for r in many)
+    assert stats.binomtest(hits, 400, share).pvalue > 1e-5
+    assert many[0].guarantee.seeded and many[0].steps[1].epsilon == 20.0

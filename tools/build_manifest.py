@@ -25,7 +25,7 @@ CORPUS = (
 # Pattern of the path below assets → (the command that made it, from what, licence). The first that fits counts.
 ORIGINS: dict[str, tuple[str, str, str]] = {
     "examples/first_sight.npz": (
-        "dptext_core.first_sight.save, over the first example text",
+        "python tools/build_first_sight.py",
         "scores of the bundled model for a fictional text, written for this project",
         "MIT",
     ),

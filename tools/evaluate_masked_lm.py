@@ -2,7 +2,7 @@
 
 Run:  python tools/evaluate_masked_lm.py --model bundled --heldout heldout_wikitext2_test.txt \\
           --sst2 sst2/test.tsv --stopwords stopwords_english.txt
-      python tools/evaluate_masked_lm.py --model FOLDER --clip-from train.txt.gz        the clipping range, for spec.json
+      python tools/evaluate_masked_lm.py --model FOLDER --clip-from train.txt.gz      (for spec.json)
 
 Accuracy: 15% of the word pieces replaced by [MASK], windows of 64, the whole vocabulary as candidates. The table: the
 first --n sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w averaged over
@@ -60,7 +60,7 @@ def table(model: str, texts: list[str], seed: int, **options) -> list[dict]:
         prepared = [m.prepare(t) for t in texts]
         for epsilon in EPSILONS:
             at = m.with_(epsilon=epsilon)
-            dice = dpt.Dice(seed).at(epsilon)
+            dice = dpt.Dice(seed).at(str(epsilon))
             rewrites = [at.rewrite(p, dice=dice.at(i)) for i, p in enumerate(prepared)]
             out = [r.text for r in rewrites]
             keep = [
@@ -102,11 +102,7 @@ def main() -> None:
     if a.heldout:
         print(json.dumps(accuracy(a.model, a.heldout)))
         lines = [s.strip() for s in a.heldout.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 60]
-        values = [
-            x
-            for x in pseudo_perplexity(lines[: a.perplexity], a.model)
-            if x == x  # noqa: PLR0124 - nan where no word can be scored
-        ]
+        values = [x for x in pseudo_perplexity(lines[: a.perplexity], a.model) if x == x]
         print(json.dumps({"pseudo_perplexity_median": statistics.median(values), "lines": len(values)}))
     if a.sst2:
         options = {"stopwords": a.stopwords} if a.stopwords else {}

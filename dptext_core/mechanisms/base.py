@@ -113,12 +113,14 @@ class RewriteResult:
         step = self.steps[i]
         if step.action in ("keep", "delete"):
             verb = "kept" if step.action == "keep" else "deleted"
-            raise NoDistribution(f"Step {i} was {verb} ({step.reason}), so no word was drawn for it. Pick another step.")
+            raise NoDistribution(
+                f"Step {i} was {verb} ({step.reason}), so no word was drawn for it. Pick another step."
+            )
         return self._distribution(i)
 
     def to_dict(self, trace: bool = False) -> dict:
         """What may leave with the release. The trace tells the original words: for the owner's eyes only."""
-        out = {
+        out: dict[str, Any] = {
             "text": self.text,
             "mechanism": self.mechanism,
             "config": dataclasses.asdict(self.config),
@@ -195,7 +197,11 @@ class Mechanism(ABC):
         """What a prepared text depends on: every option that is not marked live."""
         return (
             self.name,
-            *((f.name, getattr(self.config, f.name)) for f in dataclasses.fields(self.config) if not f.metadata["live"]),
+            *(
+                (f.name, getattr(self.config, f.name))
+                for f in dataclasses.fields(self.config)
+                if not f.metadata["live"]
+            ),
         )
 
     def prepare(
@@ -204,8 +210,9 @@ class Mechanism(ABC):
         """The expensive part that no ε changes. Hold it and pass it in the text's place."""
         return self._prepare(self._document(text), progress, cancel)
 
+    # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
-    def rewrite(
+    def rewrite(  # type: ignore[overload-overlap]
         self, text: str | Prepared, seed: int | None = None, *, dice: Dice | None = None,
         progress: Progress | None = None, cancel: threading.Event | None = None,
     ) -> RewriteResult: ...  # fmt: skip
@@ -231,6 +238,28 @@ class Mechanism(ABC):
             _marked(self._rewrite(p, dice.at(i), None, cancel))
             for i, p in enumerate(self.prepare_many(texts, progress=progress, cancel=cancel))
         ]
+
+    def rewrites(
+        self,
+        text: str | Prepared,
+        n: int,
+        seed: int | None = None,
+        *,
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> list[RewriteResult]:
+        """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
+        dice = Dice(seed)
+        prepared = self._prepared(text, progress, cancel)
+        return [_marked(r) for r in self._rewrites(prepared, n, dice, progress, cancel)]
+
+    def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
+        out = []
+        for k in range(n):
+            out.append(self._rewrite(prepared, dice.at("fresh", k), None, cancel))
+            if progress:
+                progress(k + 1, n)
+        return out
 
     def prepare_many(
         self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
@@ -274,9 +303,7 @@ class Mechanism(ABC):
         """The distribution of the ``index``-th token, given the original text. NoDistribution for kept tokens."""
 
     @abstractmethod
-    def _prepare(
-        self, document: Document, progress: Progress | None, cancel: threading.Event | None
-    ) -> Prepared: ...
+    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared: ...
 
     @abstractmethod
     def _rewrite(

@@ -33,7 +33,8 @@ def option(
     """A dataclass field with the metadata that forms and checks are made from.
 
     kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts) or "epsilon". live: changing it
-    needs no new model pass. advanced: shown folded.
+    needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
+    ``page=False`` keeps what names a file of the server off the pages.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,

@@ -128,6 +128,7 @@ class DPMLMConfig:
         label="Masked language model",
         kind="text",
         advanced=True,
+        models=True,
         help="bundled, or the hub id or folder of a masked language model on this machine.",
     )
     stopwords: str | None = option(
@@ -135,6 +136,7 @@ class DPMLMConfig:
         label="Stop word file",
         kind="text",
         advanced=True,
+        page=False,
         help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
     )
 
@@ -182,7 +184,7 @@ class DPMLMPrepared(Prepared):
                 if len(self._rows) < ROWS_KEPT:  # type: ignore[attr-defined]
                     self._rows[k] = row  # type: ignore[attr-defined]
 
-    def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int | None = None):
+    def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int = 0):
         """What the model is asked for: the mask on token ``index``, or on a new token after it.
 
         masked, at: the masked half and the place of its mask where it is no longer the original text.
@@ -265,9 +267,7 @@ class DPMLM(Mechanism):
             return "stop word"
         return None
 
-    def _prepare(
-        self, document: Document, progress: Progress | None, cancel: threading.Event | None
-    ) -> DPMLMPrepared:
+    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> DPMLMPrepared:
         prepared = self._plan(document)
         if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
             prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
@@ -370,7 +370,9 @@ class DPMLM(Mechanism):
             "punctuation": ("punctuation mark", "punctuation marks"),
             "symbol": ("symbol or emoji", "symbols and emoji"),
         }
-        items = [f"{kept[r]} {names[r][kept[r] != 1]}, as they are and in their places" for r in names if r in kept]
+        items = [f"{kept[r]} {names[r][kept[r] != 1]}, unchanged and in place" for r in names if r in kept]
+        if "stop word" in kept:
+            items[0] += f" (the list: {_stop_words(self.config.stopwords).source})"
         items.append(self._length_exposed())
         items.append("the spacing and the line breaks")
         if self.config.recase == "original":
@@ -394,6 +396,24 @@ class DPMLM(Mechanism):
         else:
             acts = self._draw_parallel(prepared, epsilons, dice, progress, cancel)
         return self._result(prepared, epsilons, acts, dice)
+
+    def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
+        assert isinstance(prepared, DPMLMPrepared)
+        if self.config.order == "sequential" or type(self)._choices is not DPMLM._choices:
+            return super()._rewrites(prepared, n, dice, progress, cancel)
+        epsilons = self._epsilons(prepared)
+        acts: list[dict[int, tuple[str | None, str | None]]] = [{} for _ in range(n)]
+        for start in range(0, len(prepared.targets), _BLOCK):
+            block = prepared.targets[start : start + _BLOCK]
+            for i, table in zip(block, self.tables(prepared, [(i, False) for i in block], cancel), strict=True):
+                check_cancel(cancel)
+                drawn = draw(table.at(epsilons[i]).log_probs, dice.at(i, False), n)
+                for act, word in zip(acts, drawn, strict=True):
+                    act[i] = (table.candidates[word], None)
+            if progress:
+                progress(start + len(block), len(prepared.targets))
+        promise = self.guarantee(prepared)
+        return [self._result(prepared, epsilons, act, dice.at("fresh", k), promise) for k, act in enumerate(acts)]
 
     def _choices(self, index: int, dice: Dice) -> tuple[bool, bool]:
         """Whether token ``index`` is deleted, and whether a word is added after it."""
@@ -459,7 +479,10 @@ class DPMLM(Mechanism):
                 masked.append(lm.word_pieces(added))
         return _engine(self.config.model).score([prepared.request(index, insert, masked, at)])[0]
 
-    def _result(self, prepared: DPMLMPrepared, epsilons, acts, dice: Dice) -> RewriteResult:
+    def _result(
+        self, prepared: DPMLMPrepared, epsilons, acts, dice: Dice, promise: Guarantee | None = None
+    ) -> RewriteResult:
+        """The released text with its steps. promise: given where the noise is fresh and not that of ``dice``."""
         document = prepared.document
         edits: list[Edit] = []
         capitals: list[bool] = []
@@ -488,13 +511,17 @@ class DPMLM(Mechanism):
                 steps.append(Step(span, token.text, "", "delete", "deleted by chance", 0.0, out, i))
                 drawn.append(None)
             else:
-                steps.append(Step(span, token.text, edits[i].text or "", "replace", "", epsilons[i], out, i, capitals[i]))
+                steps.append(
+                    Step(span, token.text, edits[i].text or "", "replace", "", epsilons[i], out, i, capitals[i])
+                )
                 drawn.append((i, False))
             if added is not None:
                 inserted = spliced.inserted[i]
                 assert inserted is not None
                 after = (token.end, token.end)
-                steps.append(Step(after, "", edits[i].after or "", "insert", "added by chance", epsilons[i], inserted, i))
+                steps.append(
+                    Step(after, "", edits[i].after or "", "insert", "added by chance", epsilons[i], inserted, i)
+                )
                 drawn.append((i, True))
 
         def logits(k: int) -> np.ndarray:
@@ -514,9 +541,10 @@ class DPMLM(Mechanism):
             return table(k), dice.at(*key)
 
         return RewriteResult(
-            spliced.text, document.text, tuple(steps), self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
+            spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
+            dice.seed, dice.family,
             lambda k: table(k).at(steps[k].epsilon),
-            locked if self.config.order == "parallel" else None,
+            locked if self.config.order == "parallel" and promise is None else None,
             logits,
         )  # fmt: skip
 

@@ -55,5 +55,5 @@ def mechanisms() -> list[MechanismSpec]:
 
 
 def get_mechanism(name: str, **options: Any) -> Mechanism:
-    """A mechanism with its options. Raises ConfigError on anything unknown or out of range, before a model is loaded."""
+    """A mechanism with its options. Raises ConfigError on anything unknown or wrong, before a model is loaded."""
     return mechanism_class(name).create(**options)

@@ -7,12 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import MechanismSpec
+from dptext_core import MechanismSpec, models
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Controls for every option of the mechanism but those in ``skip``; what differs from the default."""
-    fields = [f for f in dataclasses.fields(spec.config_cls) if f.name not in skip and f.metadata["kind"] != "epsilon"]
+    fields = [
+        f
+        for f in dataclasses.fields(spec.config_cls)
+        if f.name not in skip and f.metadata["kind"] != "epsilon" and f.metadata.get("page", True)
+    ]
     values: dict[str, Any] = {}
     for field in (f for f in fields if not f.metadata["advanced"]):
         values |= _control(field, f"{key}-{spec.name}-{field.name}")
@@ -25,7 +29,7 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
 
 
 def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
-    meta, default = field.metadata, field.default
+    meta, default = field.metadata, _default(field)
     label, help = meta["label"], meta["help"]
     value: Any
     if meta["kind"] == "flag":
@@ -34,8 +38,12 @@ def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
         value = st.selectbox(
             label, meta["choices"], index=meta["choices"].index(default), format_func=str.capitalize, help=help, key=key
         )
+    elif meta.get("models"):
+        known = list(dict.fromkeys([default, *(m.id for m in models.list_models())]))
+        value = st.selectbox(label, known, help=help, key=key)
     elif meta["kind"] == "text":
-        value = st.text_input(label, value=default or "", help=help, key=key).strip() or None
+        value = st.text_input(label, value=default or "", help=help, key=key)
+        value = value.strip() or None
     else:
         value = st.number_input(
             label, min_value=meta["min"], max_value=meta["max"], value=default, help=help, key=key, format="%g"
@@ -46,4 +54,9 @@ def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
 def epsilon_range(spec: MechanismSpec) -> tuple[float, float, float]:
     """Lower end, upper end and default of the mechanism's ε axis."""
     field = next(f for f in dataclasses.fields(spec.config_cls) if f.metadata["kind"] == "epsilon")
-    return field.metadata["low"], field.metadata["high"], field.default
+    return field.metadata["low"], field.metadata["high"], _default(field)
+
+
+def _default(field: dataclasses.Field) -> Any:
+    """The default of a config field; every option has one."""
+    return field.default

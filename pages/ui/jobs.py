@@ -25,7 +25,7 @@ class Job:
     def _run(self, work) -> None:
         try:
             self.result = work(self._progress, self.cancel)
-        except BaseException as error:  # noqa: BLE001 - handed to the page, which shows or raises it
+        except BaseException as error:
             self.error = error
 
     def _progress(self, done: int, of: int) -> None:

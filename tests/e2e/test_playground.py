@@ -1,0 +1,138 @@
+"""The Playground in a browser: type, rewrite, drag, choose, download; and what hostile text does to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+LONG = 60_000
+
+
+def strip_text(page) -> str:
+    return page.locator(".strip .text").inner_text()
+
+
+def opened(open_app: Callable, **options):
+    seen = open_app(APP, **options)
+    seen.page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    return seen
+
+
+def type_text(page, text: str) -> None:
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    box.fill(text)
+    page.get_by_role("button", name="Rewrite", exact=True).click()
+
+
+def settled(page) -> None:
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=LONG)
+
+
+def epsilon_slider(page):
+    return page.locator(".strip input.slider")
+
+
+def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
+    seen = opened(open_app)
+    page = seen.page
+    assert "Halvorsen" in page.get_by_role("textbox", name="Text", exact=True).input_value()
+
+    type_text(page, "My doctor in Lisbon treated my sister for diabetes last winter.")
+    page.locator(".strip .text", has_text="in").get_by_text("diabetes").first.wait_for(timeout=LONG)
+    settled(page)
+
+    # Dragging ε by mouse changes words without a message to the server.
+    at_default = strip_text(page)
+    before = len(seen.frames)
+    box = epsilon_slider(page).bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    for x in (0.4, 0.3, 0.2, 0.1, 0.02):
+        page.mouse.move(box["x"] + box["width"] * x, y)
+    page.wait_for_timeout(150)
+    assert len(seen.frames) == before
+    assert strip_text(page) != at_default
+    page.mouse.up()
+    page.get_by_text(re.compile(r"ε = 5(\.\d+)? a word")).first.wait_for(timeout=LONG)
+    settled(page)
+
+    # A word is chosen by mouse, then by keyboard; the panels follow.
+    drawn = page.locator(".strip .text button", has_text="diabetes").first
+    drawn.click()
+    page.get_by_text("“diabetes” became").wait_for(timeout=LONG)
+    settled(page)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.get_by_text("“winter” became").wait_for(timeout=LONG)
+    settled(page)
+    chance = page.locator(".strip .chance strong").inner_text()
+    epsilon_slider(page).press("End")
+    page.wait_for_timeout(600)
+    settled(page)
+    assert page.locator(".strip .chance strong").inner_text() != chance
+
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download text").click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert text.endswith(".") and text.startswith("My ") and len(text.split()) == 10
+    seen.assert_clean()
+
+
+def test_hostile_text_is_shown_literally(open_app: Callable) -> None:
+    seen = opened(open_app)
+    page = seen.page
+    hostile = "<img src=x onerror=alert(1)> **bold** [link](http://example.org/a.png) doctor $x$ :smile:"
+    page.on("dialog", lambda d: pytest.fail("a script ran"))
+    type_text(page, hostile)
+    page.locator(".strip .text").get_by_text("onerror", exact=False).first.wait_for(timeout=LONG)
+    settled(page)
+    assert page.locator(".strip .text img, .strip .text strong, .strip .text a").count() == 0
+    page.locator(".strip .text button", has_text="doctor").first.click()
+    page.get_by_text("“doctor” became").wait_for(timeout=LONG)
+    assert page.locator("img[src*=example], img[src=x]").count() == 0
+    seen.assert_clean()
+
+
+def test_empty_emoji_and_endless_text(open_app: Callable) -> None:
+    seen = opened(open_app)
+    page = seen.page
+    type_text(page, "   ")
+    page.get_by_text("Type a text on the left").wait_for(timeout=LONG)
+    type_text(page, "🙂🙂🙂")
+    page.get_by_text("Nothing was replaced").wait_for(timeout=LONG)
+    type_text(page, "word " * 5000)
+    page.get_by_text("This page takes up to 1,000 words").wait_for(timeout=LONG)
+    type_text(page, "Back to a short text about my doctor.")
+    page.locator(".strip .text").get_by_text("doctor").first.wait_for(timeout=LONG)
+    seen.assert_clean()
+
+
+def test_options_bring_their_page_with_them(open_app: Callable) -> None:
+    seen = opened(open_app)
+    page = seen.page
+    type_text(page, "The doctor told my friend everything.")
+    page.locator(".strip .text").get_by_text("everything").first.wait_for(timeout=LONG)
+    page.get_by_text("Repeatable demonstration").click()
+    page.get_by_text("Use a seed").click()
+    page.get_by_text("This is a demonstration, not private").first.wait_for(timeout=LONG)
+    page.locator(".strip .badge.seeded").wait_for(timeout=LONG)
+    settled(page)
+    seen.assert_clean()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_overflows_on_a_phone(open_app: Callable, scheme: str) -> None:
+    seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = seen.page
+    settled(page)
+    wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+    assert wide <= 0
+    seen.assert_clean()
