@@ -57,7 +57,7 @@ def controls_column() -> runs.Inputs | None:
         "Text", key="play_text", height=210, placeholder="Type or paste a text, or pick an example below.",
         help="It stays in this session. It is not stored and not logged.",
     )  # fmt: skip
-    st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example)
+    st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example, wrap=True)
     left, right = st.columns(2)
     left.button("Rewrite", type="primary", width="stretch", key="play_rewrite")
     if state.get("play_undo") and state.play_undo != state.play_text:
@@ -68,8 +68,8 @@ def controls_column() -> runs.Inputs | None:
         st.file_uploader("Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload)
         if state.get("play_upload_error"):
             st.error(literal(state.play_upload_error))
-    specs = dpt.mechanisms()
-    spec = st.selectbox("Mechanism", specs, format_func=lambda s: s.title, key="play_mechanism")
+    specs = {s.name: s for s in dpt.mechanisms()}
+    spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism")]
     st.caption(spec.summary)
     chosen = controls.options(spec, "play", skip=frozenset({"clip_min", "clip_max"}))
     chosen |= clip_control(spec, chosen)
@@ -272,15 +272,9 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
     d = result.distribution(token)
     st.markdown(f"“{literal(step.original) or '(added)'}” became “**{literal(step.replacement)}**”.")
     keep, distinct, support = st.columns(3)
-    keep.metric("N_w, chance to stay", percent(d.p_keep()), help="The probability that the word is drawn itself.")
-    distinct.metric(
-        "S_w, distinct in 100",
-        f"{d.expected_distinct(100):.1f}",
-        help="Expected number of different words in 100 draws.",
-    )
-    support.metric(
-        "95% of the chance", f"{d.support():,} words", help="The smallest set of words with 95% probability."
-    )
+    keep.metric("N_w", percent(d.p_keep()), help="The chance that the word stays what it was.")
+    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws.")
+    support.metric("95% set", f"{d.support():,}", help="S_w, other reading: the fewest words with 95% of the chance.")
     table, histogram = st.tabs(["Candidates", "Model scores and clipping"])
     with table:
         rows = d.top(20)
@@ -313,6 +307,15 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
 
 def percent(p: float) -> str:
     return f"{100 * p:.0f}%" if p >= 0.1 else f"{100 * p:.2g}%" if p >= 1e-6 else "< 0.0001%"
+
+
+def where(engine: Any) -> str:
+    """What the engine runs on, in a few words."""
+    if not engine.ready:
+        return "loads in the background"
+    lm = models.load_masked_lm("bundled")
+    device = {"cpu": "the processor", "cuda": "the GPU", "mps": "the GPU"}[lm.device.split(":")[0]]
+    return f"ready, on {device} in {lm.dtype}"
 
 
 def main() -> None:
@@ -354,7 +357,7 @@ def main() -> None:
     engine = models.engine("bundled")
     engine.warm()
     with left:
-        st.caption(f"Model: {'ready' if engine.ready else 'loading in the background'}")
+        st.caption(f"Language model: {where(engine)}")
 
 
 main()

@@ -82,7 +82,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download text").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
-    assert text.endswith(".") and text.startswith("My ") and len(text.split()) == 10
+    assert text.endswith(".") and text.startswith("My ") and len(text.split()) == 11
     seen.assert_clean()
 
 
