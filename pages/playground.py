@@ -270,7 +270,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
         st.markdown(f"“{literal(step.original)}” {verb}: {step.reason}. No word was drawn for it.")
         return
     d = result.distribution(token)
-    st.markdown(f"“{literal(step.original) or '(added)'}” became “**{literal(step.replacement)}**”.")
+    st.markdown(f"“{literal(step.original) or '(added)'}” → “**{literal(step.replacement)}**”")
     keep, distinct, support = st.columns(3)
     keep.metric("N_w", percent(d.p_keep()), help="The chance that the word stays what it was.")
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws.")

@@ -384,7 +384,7 @@ def test_weights_on_the_trunk_give_the_trained_models_logits(tmp_path):
     training = training_module()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
-        trained = training.MaskedLM(training.trunk_folder()).eval()
+        trained = training.MaskedLM(training.verified_trunk_folder()).eval()
         with torch.no_grad():
             for p in trained.parameters():
                 if p.requires_grad:

@@ -126,7 +126,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     at.run()
     assert not at.exception
     text = " ".join(m.value for m in at.markdown)
-    assert "“doctor” became" in text
+    assert "“doctor” →" in text
     assert any(m.label.startswith("N_w") for m in at.metric)
     assert next(m for m in at.metric if m.label == "Total ε").value == "24"
 

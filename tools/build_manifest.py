@@ -35,12 +35,19 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the licence of all-MiniLM-L6-v2, on whose weights the bundled model is built",
         "the text of the licence itself",
     ),
+    "models/masked_lm/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/masked_lm/*": (
-        "python tools/train_masked_lm.py --corpus train.txt.gz --out assets/models/masked_lm",
+        "python tools/train_masked_lm.py --corpus train.txt.gz --out assets/models/masked_lm, "
+        "then python tools/evaluate_masked_lm.py --clip-from train.txt.gz for spec.json",
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
-    "pictures/*": ("a screenshot of the app", "the app itself, with a text of assets/examples", "MIT"),
+    "pictures/icon.svg": ("drawn by hand", "nothing else", "MIT"),
+    "pictures/*": (
+        "python tests/e2e/take_screenshot.py --out assets/pictures/playground.png",
+        "the app itself, with a text of assets/examples",
+        "MIT",
+    ),
     "words/minilm.npz": (
         "python tools/build_word_space.py --corpus train.txt.gz --out assets/words/minilm.npz",
         f"{TRUNK}: a vector for each whole word of its vocabulary, in the order of the words' counts in {CORPUS}",
