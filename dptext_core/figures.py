@@ -19,6 +19,8 @@ def _layout(figure: go.Figure, colours: dict[str, str], height: int) -> go.Figur
         height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, showlegend=False, bargap=0.04,
         paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": colours["ink"], "size": 13},
     )  # fmt: skip
+    figure.update_xaxes(automargin=True)
+    figure.update_yaxes(automargin=True)
     figure.update_xaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
     figure.update_yaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
     return figure

@@ -146,6 +146,39 @@ def test_every_mechanism_renders_its_controls():
         assert payload(at)["tokens"]
 
 
+def test_the_sequential_order_asks_the_server_for_another_epsilon():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    at.selectbox(key="play-dp-mlm-order").set_value("sequential")
+    settle(at)
+    shown = payload(at)
+    assert not shown["live"] and shown["eps"] == 50.0
+    at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 20.0, "token": 1}}
+    at.run()
+    assert not at.exception
+    assert payload(at)["eps"] == 20.0 and payload(at)["run"] > shown["run"]
+    assert next(m for m in at.metric if m.label == "ε per word").value == "20"
+
+
+def test_draw_again_counts_what_releasing_would_spend():
+    at = settle(app())
+    first = payload(at)
+    at.button(key="play_again").click()
+    settle(at)
+    assert payload(at)["run"] > first["run"]
+    assert [t.get("flips") for t in payload(at)["tokens"]] != [t.get("flips") for t in first["tokens"]]
+    assert any("Drawn 2 times" in m.value for m in at.markdown)
+
+
+def test_moving_the_clipping_range_keeps_the_scores():
+    at = settle(app())
+    prepared = at.session_state["play_run"].prepared
+    at.slider(key="play_clip_bundled").set_value((0.0, 5.0))
+    settle(at)
+    run = at.session_state["play_run"]
+    assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
+
+
 def broken(*_):
     raise dpt.Busy("The model is busy: try **again**.")
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -38,6 +38,8 @@ from .config import epsilon_option, option
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
 _BLOCK = 128
+#: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
@@ -165,24 +167,24 @@ class DPMLMPrepared(Prepared):
     model: str
     contextualize: bool
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_rows", {})
-        object.__setattr__(self, "_lock", threading.Lock())
+    _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
     def pieces(self) -> list[list[int]]:
         """Word-piece ids of each token."""
-        with self._lock:  # type: ignore[attr-defined]
-            if not hasattr(self, "_pieces"):
-                object.__setattr__(self, "_pieces", _language_model(self.model).encode(self.document))
-        return self._pieces  # type: ignore[attr-defined]
+        with self._lock:
+            if not self._pieces:
+                self._pieces.extend(_language_model(self.model).encode(self.document))
+        return self._pieces
 
     def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
         """Keep scores that were computed already, as many as a prepared text holds."""
-        with self._lock:  # type: ignore[attr-defined]
+        with self._lock:
             for k, row in zip(keys, logits, strict=True):
-                if len(self._rows) < ROWS_KEPT:  # type: ignore[attr-defined]
-                    self._rows[k] = row  # type: ignore[attr-defined]
+                if len(self._rows) < ROWS_KEPT:
+                    self._rows[k] = row
 
     def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int = 0):
         """What the model is asked for: the mask on token ``index``, or on a new token after it.
@@ -206,22 +208,25 @@ class DPMLMPrepared(Prepared):
         cancel: threading.Event | None = None,
     ) -> np.ndarray:
         """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
-        rows: dict = self._rows  # type: ignore[attr-defined]
-        with self._lock:  # type: ignore[attr-defined]
+        rows = self._rows
+        with self._lock:
             missing = [k for k in keys if k not in rows]
         if missing:
             scores = _engine(self.model).score(
-                [self.request(i, insert) for i, insert in missing], cancel=cancel, progress=progress
+                [self.request(i, insert) for i, insert in missing],
+                cancel=cancel,
+                progress=progress,
+                timeout=PATIENCE + len(missing),
             )
             if len(missing) == len(keys):
                 fresh = scores
             else:
                 at = {k: j for j, k in enumerate(missing)}
-                with self._lock:  # type: ignore[attr-defined]
+                with self._lock:
                     fresh = np.stack([scores[at[k]] if k in at else rows[k] for k in keys])
             self.fill(missing, scores)
             return fresh
-        with self._lock:  # type: ignore[attr-defined]
+        with self._lock:
             return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
 
 
@@ -277,6 +282,11 @@ class DPMLM(Mechanism):
         """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
         return self._plan(self._document(text))
 
+    def _planned(self, text: str | Prepared) -> DPMLMPrepared:
+        prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
+        assert isinstance(prepared, DPMLMPrepared)
+        return prepared
+
     def _plan(self, document: Document) -> DPMLMPrepared:
         reasons = self._reasons(document)
         targets = tuple(i for i, r in enumerate(reasons) if r is None)
@@ -308,9 +318,7 @@ class DPMLM(Mechanism):
         ]
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
-        prepared = text if isinstance(text, Prepared) else self.plan(text)
-        self._prepared(prepared)
-        assert isinstance(prepared, DPMLMPrepared)
+        prepared = self._planned(text)
         tokens = prepared.document.tokens
         if not 0 <= index < len(tokens):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
@@ -335,8 +343,7 @@ class DPMLM(Mechanism):
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        prepared = text if isinstance(text, Prepared) else self.plan(text)
-        assert isinstance(prepared, DPMLMPrepared)
+        prepared = self._planned(text)
         every = self._epsilons(prepared)
         spent = [every[i] for i in prepared.targets]
         per_draw = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
@@ -577,7 +584,10 @@ class DPMLMPlus(DPMLM):
         return twice * total, (1 - c.del_prob + c.add_prob) * total, twice * len(spent)
 
     def _length_exposed(self) -> str:
-        return "the number of words after deleting and adding, and which words were kept"
+        return (
+            "the number of words after deleting and adding, and which were kept; whoever sees this guarantee with its "
+            "total learns the original number too"
+        )
 
 
 _NOWHERE = np.empty(0, np.int64)
