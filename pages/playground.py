@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
 from dptext_core.guarantee import number
-from pages.ui import controls, runs
+from pages.ui import controls, model, runs
 from pages.ui.jobs import Job
 from pages.ui.text import decode, literal
 from pages.ui.token_strip import token_strip
@@ -160,17 +160,18 @@ def take(job: Job) -> None:
         raise job.error
 
 
-@st.fragment(run_every=0.3)
+@st.fragment(run_every=1.0)
 def waiting() -> None:
+    """Progress and a way to stop. Each run of a fragment takes time from the job, so that they are few."""
     job: Job | None = state.get("play_job")
-    if job is None or job.wait(0):
-        st.rerun(scope="app")
-    else:
+    if job is not None and not job.wait(0):
         bar, stop = st.columns([5, 1], vertical_alignment="center")
         text = f"{job.label} …" if models.engine("bundled").ready else "Loading the language model …"
         bar.progress(job.share, text=text)
         if stop.button("Stop", key="play_stop", width="stretch"):
             job.cancel.set()
+    if job is None or job.wait(0.7):
+        st.rerun(scope="app")
 
 
 def redraw() -> None:
@@ -309,15 +310,6 @@ def percent(p: float) -> str:
     return f"{100 * p:.0f}%" if p >= 0.1 else f"{100 * p:.2g}%" if p >= 1e-6 else "< 0.0001%"
 
 
-def where(engine: Any) -> str:
-    """What the engine runs on, in a few words."""
-    if not engine.ready:
-        return "loads in the background"
-    lm = models.load_masked_lm("bundled")
-    device = {"cpu": "the processor", "cuda": "the GPU", "mps": "the GPU"}[lm.device.split(":")[0]]
-    return f"ready, on {device} in {lm.dtype}"
-
-
 def main() -> None:
     st.markdown("## DP-Text Studio")
     st.caption("Rewrite a text under differential privacy, and see what each ε keeps and what it hides.")
@@ -354,10 +346,9 @@ def main() -> None:
                 st.error(literal(state.play_error))
         if state.get("play_run") is not None:
             rewritten()
-    engine = models.engine("bundled")
-    engine.warm()
+    engine = model.warm()
     with left:
-        st.caption(f"Language model: {where(engine)}")
+        st.caption(f"Language model: {literal(model.where(engine))}")
 
 
 main()
