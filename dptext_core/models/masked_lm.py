@@ -16,12 +16,13 @@ import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
-from .registry import UPDATE_FILE, MaskedLMSpec, masked_lm_spec
+from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
 from .windows import MaskRequest, ModelInput, Template, bucket, model_input
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ class MaskedLM:
     def __init__(self, spec: MaskedLMSpec, device: str, dtype: str | None = None):
         import torch
 
-        model, tokenizer = plain_model(spec)
+        model, tokenizer = trunk_parts(spec) if spec.on_trunk else plain_model(spec)
         self.spec = spec
         self.device = device
         self.dtype = dtype or best_dtype(device)
         self._tokens = _private_backend(tokenizer)
         self.candidate_ids, self.candidates, self._marker = whole_words(tokenizer)
-        width = model.get_output_embeddings().weight.shape[0] if model.get_output_embeddings() is not None else None
-        if width is not None and self.candidate_ids[-1] >= width:
+        decoder = None if spec.on_trunk else model.get_output_embeddings()
+        if decoder is not None and self.candidate_ids[-1] >= decoder.weight.shape[0]:
             raise ConfigError(f"The tokenizer and the model in {spec.folder} do not belong together: sizes differ.")
         self._id_of = dict(zip(self.candidates, self.candidate_ids.tolist(), strict=True))
         self.mask_id: int = _special(tokenizer, "mask_token", spec)
@@ -64,7 +65,7 @@ class MaskedLM:
         from .fast_bert import AnyModel, FastBert, fits
 
         ids = torch.as_tensor(self.candidate_ids)
-        kind = FastBert if fits(model) else AnyModel
+        kind = FastBert if spec.on_trunk or fits(model) else AnyModel
         with torch.inference_mode():
             self._logits = kind(model, ids, device, getattr(torch, self.dtype))
         # Fixed here, so that a later change of torch's setting does not change the shape of a pass.
@@ -226,10 +227,10 @@ def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
     return model.eval().requires_grad_(False), tokenizer
 
 
-def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
+def _trunk_state(spec: MaskedLMSpec) -> tuple[Path, dict[str, Any]]:
+    """The trunk's folder, and the state of a BertForMaskedLM: the trunk's embeddings with the update's weights."""
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
-    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
     from ..words.vocabulary import verified_trunk_folder
 
@@ -250,6 +251,72 @@ def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
         raise ModelUnavailable(
             f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {error}). Take the folder again."
         ) from error
+    return trunk, state
+
+
+def trunk_parts(spec: MaskedLMSpec) -> tuple[Any, Any]:
+    """The weights of a model on the trunk as plain attributes, and its tokenizer, both without transformers.
+
+    Importing transformers takes longer than everything else together, and the first rewrite of a page waits for it.
+    """
+    trunk, state = _trunk_state(spec)
+    config = SimpleNamespace(**_read_json(trunk / "config.json"))
+    root = SimpleNamespace(config=config)
+    for name, tensor in state.items():
+        *path, leaf = name.split(".")
+        node = root
+        for part in path:
+            if not hasattr(node, part):
+                setattr(node, part, SimpleNamespace(eps=config.layer_norm_eps) if part == "LayerNorm" else _Node())
+            node = getattr(node, part)
+        setattr(node, leaf, tensor)
+    try:
+        head = root.cls.predictions
+        head.decoder = SimpleNamespace(weight=root.bert.embeddings.word_embeddings.weight, bias=head.bias)
+        layers = root.bert.encoder.layer
+        root.bert.encoder.layer = [getattr(layers, str(i)) for i in range(config.num_hidden_layers)]
+    except AttributeError as error:
+        raise ConfigError(
+            f"{spec.id!r} has no trained weights for some layers ({error}). Take the folder again."
+        ) from None
+    return root, _TrunkTokenizer(trunk)
+
+
+class _Node(SimpleNamespace):
+    """A named part of a model's weights."""
+
+
+class _TrunkTokenizer:
+    """The trunk's tokenizer with the few things that are asked of one of transformers."""
+
+    model_input_names = ("input_ids", "token_type_ids", "attention_mask")
+    is_fast = True
+
+    def __init__(self, trunk: Path):
+        from tokenizers import Tokenizer
+
+        self.backend_tokenizer = Tokenizer.from_file(str(trunk / "tokenizer.json"))
+        self.backend_tokenizer.no_truncation()
+        self.backend_tokenizer.no_padding()
+        names = {"mask": "[MASK]", "unk": "[UNK]", "pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]"}
+        ids = {name: self.backend_tokenizer.token_to_id(token) for name, token in names.items()}
+        self.mask_token_id, self.unk_token_id, self.pad_token_id = ids["mask"], ids["unk"], ids["pad"]
+        self.all_special_ids = list(ids.values())
+
+    def get_vocab(self) -> dict[str, int]:
+        return self.backend_tokenizer.get_vocab()
+
+    def __call__(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = True, return_token_type_ids: bool = True
+    ) -> dict[str, list[int]]:
+        encoding = self.backend_tokenizer.encode(text, pair, add_special_tokens=add_special_tokens)
+        return {"input_ids": encoding.ids, "token_type_ids": encoding.type_ids}
+
+
+def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+    trunk, state = _trunk_state(spec)
     config = BertConfig.from_pretrained(trunk)
     # The stubs of from_pretrained do not know the pair that output_loading_info returns.
     loaded: Any = BertForMaskedLM.from_pretrained(None, config=config, state_dict=state, output_loading_info=True)
