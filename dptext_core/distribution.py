@@ -129,12 +129,15 @@ class ScoreTable:
     def log_z(self, epsilons: np.ndarray) -> np.ndarray:
         """ln Σ exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
         s = np.sort(self.scores[np.isfinite(self.scores)])[::-1]
-        gaps = s - s[0]
+        # Clipping makes many scores equal at the lower end: they are one term.
+        ties = int(np.searchsorted(s[::-1], s[-1], side="right"))
+        gaps = s[: len(s) - ties] - s[0]
+        lowest = s[-1] - s[0]
         out = np.empty(len(epsilons))
         for i, e in enumerate(epsilons):
             # Terms below exp(−45) together change log Z by less than V·3e-20.
-            m = len(s) if e <= 0 else int(np.searchsorted(-gaps, 45.0 / e, side="right"))
-            out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]).sum())
+            m = len(gaps) if e <= 0 else int(np.searchsorted(-gaps, 45.0 / e, side="right"))
+            out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]).sum() + ties * np.exp(e * lowest))
         return out
 
     def flips(self, gumbel: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:

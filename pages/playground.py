@@ -18,7 +18,7 @@ from pages.ui.text import decode, literal
 from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
-PATIENCE = 1.2  # seconds a run may take before the page shows progress and a way to stop
+PATIENCE = 0.8  # seconds a run may take before the page shows progress and a way to stop
 
 state = st.session_state
 
@@ -108,21 +108,21 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, f
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return {}
-    low, high = known.clip_min, known.clip_max
-    if low is None or high is None:
-        low, high = 0.0, 15.0
+    published = known.clip_min is not None and known.clip_max is not None
+    exact = (known.clip_min or 0.0, known.clip_max or 15.0)
+    if not published:
         st.caption("No clipping range is published for this model. Set one from public texts of yours.")
-    low, high, pad = round(low, 1), round(high, 1), round((high - low) / 2, 1)
-    label = "Clipping range"
+    low, high = (round(x, 1) for x in exact)
+    pad = round((high - low) / 2, 1)
     picked = st.slider(
-        label, low - pad, high + pad, (low, high), step=0.1, key=f"play_clip_{known.id}",
+        "Clipping range", low - pad, high + pad, (low, high), step=0.1, key=f"play_clip_{known.id}",
         help="Model scores are cut to this range before drawing. Narrow: more words look alike.",
     )  # fmt: skip
-    return (
-        {}
-        if picked == (low, high) and known.clip_min is not None
-        else dict(zip(("clip_min", "clip_max"), picked, strict=True))
-    )
+    if published and picked == (low, high):
+        return {}
+    # An end that was not moved keeps its exact value.
+    ends = zip(picked, (low, high), exact, strict=True)
+    return dict(zip(("clip_min", "clip_max"), (e if p == r else p for p, r, e in ends), strict=True))
 
 
 def current_epsilon(default: float) -> float:
@@ -335,7 +335,7 @@ def main() -> None:
         if wanted and not (state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite):
             start(inputs, axis, redraw=False)
             job = state.play_job
-        if job is not None and job.wait(PATIENCE):
+        if job is not None and job.wait(max(0.0, PATIENCE - job.age)):
             take(job)
             state.play_failed = inputs if state.play_error else None
             job = None

@@ -25,8 +25,9 @@ def test_probabilities_are_the_exponential_mechanism(epsilon):
     assert d.probs.dtype == np.float64 and (d.probs > 0).all()
 
 
-def test_log_z_on_a_grid():
-    t = table(3000)
+@pytest.mark.parametrize("low", [-1.0, -0.3, 0.0])
+def test_log_z_on_a_grid(low):
+    t = ScoreTable([f"w{i}" for i in range(3000)], np.maximum(table(3000).scores, low), "w3")
     grid = np.geomspace(0.1, 1000, 17)
     exact = [np.log(np.exp(np.longdouble(e) * t.scores.astype(np.longdouble)).sum()) for e in grid]
     assert t.log_z(grid) == pytest.approx(np.array(exact, float), abs=1e-10)

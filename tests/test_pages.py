@@ -177,6 +177,10 @@ def test_moving_the_clipping_range_keeps_the_scores():
     settle(at)
     run = at.session_state["play_run"]
     assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
+    at.slider(key="play_clip_bundled").set_value((-1.9, 5.0))
+    settle(at)
+    exact = dpt.get_mechanism("dp-mlm").config.clip_min
+    assert at.session_state["play_run"].mechanism.config.clip_min == exact, "an end that was not moved stays exact"
 
 
 def broken(*_):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ class Job:
         self.cancel = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
+        self._started = time.monotonic()
         self._done = 0
         self._of = 0
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
@@ -37,6 +39,11 @@ class Job:
     def share(self) -> float:
         """How much is done, 0 to 1."""
         return min(1.0, self._done / self._of) if self._of else 0.0
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self._started
 
     def wait(self, seconds: float) -> bool:
         """Whether it is finished, after waiting at most so long."""
