@@ -16,7 +16,10 @@ import csv
 import gzip
 import json
 import statistics
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
 from dptext_core import metrics, models

@@ -20,6 +20,7 @@ import argparse
 import gzip
 import json
 import math
+import sys
 import time
 from pathlib import Path
 
@@ -28,6 +29,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from transformers import AutoTokenizer, BertConfig, BertModel
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.words.vocabulary import verified_trunk_folder
 
