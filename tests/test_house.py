@@ -331,7 +331,6 @@ def test_examples_are_short_and_complete():
 @pytest.mark.parametrize("tool", sorted(p.name for p in (ROOT / "tools").glob("*.py")))
 def test_every_tool_starts_from_a_clone(tool: str, tmp_path: Path) -> None:
     """The commands that the documents name work as they are written: nothing has to be installed or exported."""
-    run = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / tool), "--help"], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    command = [sys.executable, str(ROOT / "tools" / tool), "--help"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0 and "usage" in run.stdout, run.stderr[-500:]
