@@ -6,6 +6,7 @@ computed them.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._assets import assets_folder
+from .document import Document, Token
 from .mechanisms.base import Prepared
 from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
 
@@ -36,7 +38,8 @@ def save(prepared: Prepared, folder: Path | None = None) -> Path:
     assert isinstance(prepared, DPMLMPrepared)
     keys = [(i, False) for i in prepared.targets]
     path = (folder or assets_folder() / "examples") / _FILE
-    about = {"text": prepared.text, "model": _model_hash()}
+    tokens = [dataclasses.astuple(t) for t in prepared.document.tokens]
+    about = {"text": prepared.text, "tokens": tokens, "model": _model_hash()}
     np.savez_compressed(path, logits=prepared.logits(keys).astype(np.float16), about=np.array(json.dumps(about)))
     return path
 
@@ -59,7 +62,8 @@ def load(text: str, mechanism: str, options: Mapping[str, Any]) -> DPMLMPrepared
         return None
     m = DPMLM.create()
     assert isinstance(m, DPMLM)
-    prepared = m.plan(text)
+    # The tokens are bundled too: cutting a text into words imports NLTK, which takes over a second.
+    prepared = m.plan(Document(text, tuple(Token(*t) for t in about["tokens"])))
     if len(prepared.targets) != len(logits):
         return None
     prepared.fill([(i, False) for i in prepared.targets], logits)

@@ -83,6 +83,8 @@ def controls_column() -> runs.Inputs | None:
     text = state.play_text
     if not text.strip():
         return None
+    if len(text) < 2 * MAX_WORDS:  # a word and its space: too short to be too long
+        return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
     words = sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
     if words > MAX_WORDS:
         st.error(

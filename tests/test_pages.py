@@ -102,6 +102,7 @@ def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded():
 def test_the_bundled_scores_are_those_of_the_bundled_model():
     text = json.loads(json.dumps(first_sight._read()[0]["text"]))
     given = first_sight.load(text, "dp-mlm", {})
+    assert given.document == dpt.Document.parse(text)
     m = dpt.get_mechanism("dp-mlm")
     keys = [(i, False) for i in given.targets[:4]]
     assert given.logits(keys) == pytest.approx(m.prepare(text).logits(keys), abs=0.3)

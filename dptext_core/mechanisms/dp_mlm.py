@@ -273,24 +273,22 @@ class DPMLM(Mechanism):
         return None
 
     def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> DPMLMPrepared:
-        prepared = self._plan(document)
+        prepared = self.plan(document)
         if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
             prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
         return prepared
 
-    def plan(self, text: str) -> DPMLMPrepared:
+    def plan(self, text: str | Document) -> DPMLMPrepared:
         """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
-        return self._plan(self._document(text))
+        document = text if isinstance(text, Document) else self._document(text)
+        reasons = self._reasons(document)
+        targets = tuple(i for i, r in enumerate(reasons) if r is None)
+        return DPMLMPrepared(document, self.key, reasons, targets, self.config.model, self.config.contextualize)
 
     def _planned(self, text: str | Prepared) -> DPMLMPrepared:
         prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
         assert isinstance(prepared, DPMLMPrepared)
         return prepared
-
-    def _plan(self, document: Document) -> DPMLMPrepared:
-        reasons = self._reasons(document)
-        targets = tuple(i for i, r in enumerate(reasons) if r is None)
-        return DPMLMPrepared(document, self.key, reasons, targets, self.config.model, self.config.contextualize)
 
     # --- scores to distributions
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import gzip
 import importlib.util
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -194,6 +196,9 @@ def _collect(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
 
 def _nltk_data(name: str) -> Any | None:
     """NLTK's pointer to a file of its data, or None where it is not on disk."""
+    # Importing NLTK takes over a second: not to find that there is none of its data.
+    if "nltk" not in sys.modules and not any(folder.is_dir() for folder in _nltk_folders()):
+        return None
     try:
         import nltk.data
     except ImportError:
@@ -202,6 +207,17 @@ def _nltk_data(name: str) -> Any | None:
         return nltk.data.find(name)
     except LookupError:
         return None
+
+
+def _nltk_folders() -> list[Path]:
+    """Where NLTK looks for its data before anyone tells it otherwise (its own list, without importing it)."""
+    named = [Path(p) for p in os.environ.get("NLTK_DATA", "").split(os.pathsep) if p]
+    here = [Path(sys.prefix) / d for d in ("nltk_data", "share/nltk_data", "lib/nltk_data")]
+    if sys.platform == "win32":
+        shared = [Path(os.environ.get("APPDATA", "C:/")) / "nltk_data", *(Path(f"{d}:/nltk_data") for d in "CDE")]
+    else:
+        shared = [Path(p) / "nltk_data" for p in ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")]
+    return [*named, Path.home() / "nltk_data", *here, *shared]
 
 
 def _lines(path: Path) -> list[str]:

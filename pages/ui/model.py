@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import threading
 
-from dptext_core import models
+from dptext_core import Document, models
 from dptext_core.models.worker import Engine
 
-_frozen = {"before": False, "loaded": False}
+_done = {"before": False, "loaded": False, "words": False}
 
 
 def warm() -> Engine:
@@ -17,10 +18,14 @@ def warm() -> Engine:
     would make each of these collections take half a second: they are taken out of the collector's sight.
     """
     engine = models.engine("bundled")
-    if not engine.ready and not _frozen["before"]:
+    if not engine.ready and not _done["before"]:
         _freeze("before")
-    elif engine.ready and not _frozen["loaded"]:
+    elif engine.ready and not _done["loaded"]:
         _freeze("loaded")
+    if not _done["words"]:
+        _done["words"] = True
+        # The first text to be cut into words imports NLTK.
+        threading.Thread(target=Document.parse, args=("Ready.",), daemon=True).start()
     engine.warm()
     return engine
 
@@ -28,7 +33,7 @@ def warm() -> Engine:
 def _freeze(stage: str) -> None:
     gc.collect()
     gc.freeze()
-    _frozen[stage] = True
+    _done[stage] = True
 
 
 def where(engine: Engine) -> str:
