@@ -309,7 +309,9 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
 
 
 def percent(p: float) -> str:
-    return f"{100 * p:.0f}%" if p >= 0.1 else f"{100 * p:.2g}%" if p >= 1e-6 else "< 0.0001%"
+    if p == 0:
+        return "0%"
+    return f"{100 * p:.0f}%" if p >= 0.1 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
 
 
 def main() -> None:
