@@ -129,3 +129,26 @@ def test_impossible_candidates_are_never_drawn():
 
 def test_one_candidate_is_always_drawn():
     assert set(sampling.draw(np.zeros(1), Dice(2), 50)) == {0}
+
+
+class PrefixStub(Dice):
+    """Dice whose leading bits are all ones, so that every Gumbel variable is far below −ln 16."""
+
+    def _cipher(self, purpose):
+        if purpose != "prefix":
+            return super()._cipher(purpose)
+
+        class Ones:
+            def update(self, data):
+                return b"\xff" * len(data)
+
+        return Ones()
+
+
+@pytest.mark.parametrize("n", [1, 7])
+def test_where_no_candidate_is_near_all_are_compared(n):
+    log_p = np.log([0.2, 0.3, 0.1, 0.4])
+    dice = PrefixStub(3)
+    drawn = sampling.draw(log_p, dice, n)
+    assert len(drawn) == n and drawn[0] == np.argmax(log_p + dice.gumbel(4))
+    assert set(sampling.draw(np.array([-np.inf, 0.0, -np.inf]), dice, n)) == {1}
