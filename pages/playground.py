@@ -127,6 +127,11 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, f
     return dict(zip(("clip_min", "clip_max"), (e if p == r else p for p, r, e in ends), strict=True))
 
 
+def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
+    """Lower end, upper end and default of the ε axis."""
+    return controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec())
+
+
 def current_epsilon(default: float) -> float:
     """Where the user left the slider."""
     view = (state.get("play_strip") or {}).get("view") or {}
@@ -178,29 +183,27 @@ def waiting() -> None:
 
 def redraw() -> None:
     run: runs.Run = state.play_run
-    spec = next(s for s in dpt.mechanisms() if s.name == run.inputs.mechanism)
-    start(run.inputs, controls.epsilon_range(spec), redraw=True)
+    start(run.inputs, axis_of(run.inputs), redraw=True)
 
 
 @st.fragment
 def rewritten() -> None:
     """The strip and what belongs to it. Moving ε or choosing a word reruns only this."""
     run: runs.Run = state.play_run
-    spec = next(s for s in dpt.mechanisms() if s.name == run.inputs.mechanism)
-    axis = controls.epsilon_range(spec)
+    axis = axis_of(run.inputs)
     epsilon = current_epsilon(run.payload["eps"])
     if not run.payload["live"] and abs(epsilon - run.payload["eps"]) > 1e-9:
         state.play_number = state.get("play_number", 0) + 1
         run = state.play_run = runs.moved(run, epsilon, axis, state.play_number)
     view = token_strip(run.payload, key="play_strip")
     token = view["token"] if view and view["run"] == run.number else None
-    mechanism, result = run.at(epsilon)
+    result = run.at(epsilon)
     actions(run, result, epsilon)
     left, right = st.columns([1, 1], gap="large")
     with left:
         promise(run, result)
     with right:
-        selected(run, result, mechanism, token)
+        selected(result, token)
 
 
 def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -257,7 +260,7 @@ def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
         st.markdown(literal(g.formal()))
 
 
-def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism, token: int | None) -> None:
+def selected(result: dpt.RewriteResult, token: int | None) -> None:
     """The distribution of the chosen word, at the ε of the slider."""
     st.subheader("How this word was drawn")
     drawn = [i for i, s in enumerate(result.steps) if s.action in ("replace", "insert")]
@@ -297,7 +300,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, mechanism: dpt.Mechanism,
             st.caption("This mechanism has no model scores.")
         else:
             marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
-            c = mechanism.config
+            c = result.config
             dark = st.context.theme.type == "dark"
             figure = figures.logit_histogram(logits, c.clip_min, c.clip_max, marks=marks, dark=dark)
             st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_histogram")
@@ -328,12 +331,11 @@ def main() -> None:
             if not state.play_text.strip():
                 slot.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
             return
-        spec = next(s for s in dpt.mechanisms() if s.name == inputs.mechanism)
-        axis = controls.epsilon_range(spec)
+        axis = axis_of(inputs)
         run: runs.Run | None = state.get("play_run")
         if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
             state.play_number = 1
-            state.play_run = run = runs.first(inputs, given, 1, axis)
+            state.play_run = run = runs.make(inputs, 1, axis[2], axis, given=given)
         job: Job | None = state.get("play_job")
         wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)
         if wanted and not (state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite):

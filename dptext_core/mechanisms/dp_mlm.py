@@ -212,12 +212,7 @@ class DPMLMPrepared(Prepared):
         with self._lock:
             missing = [k for k in keys if k not in rows]
         if missing:
-            scores = _engine(self.model).score(
-                [self.request(i, insert) for i, insert in missing],
-                cancel=cancel,
-                progress=progress,
-                timeout=PATIENCE + len(missing),
-            )
+            scores = _score(self.model, [self.request(i, insert) for i, insert in missing], cancel, progress)
             if len(missing) == len(keys):
                 fresh = scores
             else:
@@ -383,7 +378,7 @@ class DPMLM(Mechanism):
         if self.config.recase == "original":
             items.append("which original words began with a capital letter")
         if isinstance(self.config.epsilon, tuple):
-            items.append("nothing about the list of ε itself, if it was chosen without looking at the text")
+            items.append("the list of ε, which tells something if it was chosen by looking at the text")
         return tuple(items)
 
     def _length_exposed(self) -> str:
@@ -450,16 +445,16 @@ class DPMLM(Mechanism):
             delete, add = self._choices(i, dice)
             acts[i] = (None, None)
             if not delete:
-                row = self._logits_given(prepared, acts, i, False)
+                row = self._logits_given(prepared, acts, i, False, cancel)
                 acts[i] = (_draw_word(self.table(row, tokens[i].text), epsilons[i], dice.at(i, False)), None)
             if add:
-                row = self._logits_given(prepared, acts, i, True)
+                row = self._logits_given(prepared, acts, i, True, cancel)
                 acts[i] = (acts[i][0], _draw_word(self.table(row, None), epsilons[i], dice.at(i, True)))
             if progress:
                 progress(done + 1, len(prepared.targets))
         return acts
 
-    def _logits_given(self, prepared: DPMLMPrepared, acts, index: int, insert: bool) -> np.ndarray:
+    def _logits_given(self, prepared: DPMLMPrepared, acts, index: int, insert: bool, cancel=None) -> np.ndarray:
         """Raw logits of one draw, given what was released at the tokens before it."""
         lm = _language_model(self.config.model)
         masked: list[list[int]] = []
@@ -482,7 +477,7 @@ class DPMLM(Mechanism):
                 masked.append(lm.word_pieces(released))
             if added is not None:
                 masked.append(lm.word_pieces(added))
-        return _engine(self.config.model).score([prepared.request(index, insert, masked, at)])[0]
+        return _score(self.config.model, [prepared.request(index, insert, masked, at)], cancel)[0]
 
     def _result(
         self, prepared: DPMLMPrepared, epsilons, acts, dice: Dice, promise: Guarantee | None = None
@@ -601,10 +596,11 @@ def _language_model(model: str):
     return load_masked_lm(model)
 
 
-def _engine(model: str):
+def _score(model: str, requests: list, cancel: threading.Event | None, progress: Progress | None = None) -> np.ndarray:
+    """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
     from ..models import engine
 
-    return engine(model)
+    return engine(model).score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
 
 
 @lru_cache(maxsize=8)

@@ -34,10 +34,9 @@ class Run:
     payload: dict
     draws: int = 1
 
-    def at(self, epsilon: float) -> tuple[dpt.Mechanism, dpt.RewriteResult]:
+    def at(self, epsilon: float) -> dpt.RewriteResult:
         """The same dice at another ε."""
-        mechanism = self.mechanism.with_(epsilon=epsilon)
-        return mechanism, mechanism.rewrite(self.prepared, dice=self.dice)
+        return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, dice=self.dice)
 
 
 def make(
@@ -47,14 +46,20 @@ def make(
     axis: tuple[float, float, float],
     *,
     before: Run | None = None,
+    given: dpt.Prepared | None = None,
     redraw: bool = True,
     progress: Callable[[int, int], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Run:
-    """Rewrite. Scores of ``before`` are used again where they still hold; its dice too, unless ``redraw``."""
+    """Rewrite. Scores of ``before`` are used again where they still hold; its dice too, unless ``redraw``.
+
+    given: the text with scores that are bundled, so that no model is loaded.
+    """
     mechanism = dpt.get_mechanism(inputs.mechanism, epsilon=epsilon, **dict(inputs.options))
     same_text = before is not None and before.inputs.text == inputs.text
-    if before is not None and same_text and before.prepared.key == mechanism.key:
+    if given is not None:
+        prepared = given
+    elif before is not None and same_text and before.prepared.key == mechanism.key:
         prepared = before.prepared
     else:
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
@@ -66,18 +71,10 @@ def make(
     return Run(number, inputs, mechanism, prepared, dice, result, shown, draws)
 
 
-def first(inputs: Inputs, prepared: dpt.Prepared, number: int, axis: tuple[float, float, float]) -> Run:
-    """A rewrite of a text whose scores are bundled: no model is loaded."""
-    mechanism = dpt.get_mechanism(inputs.mechanism, epsilon=axis[2], **dict(inputs.options))
-    dice = dpt.Dice(inputs.seed)
-    result = mechanism.rewrite(prepared, dice=dice)
-    return Run(number, inputs, mechanism, prepared, dice, result, _payload(result, number, axis))
-
-
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
     """The run at another ε with the same dice, where the browser cannot work it out by itself."""
-    mechanism, result = run.at(epsilon)
-    return replace(run, number=number, mechanism=mechanism, result=result, payload=_payload(result, number, axis))
+    result = run.at(epsilon)
+    return replace(run, number=number, result=result, payload=_payload(result, number, axis))
 
 
 def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
