@@ -7,9 +7,11 @@ at any ε. All probabilities and all draws are float64.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,6 +42,7 @@ class TokenDistribution:
     epsilon: float | None = None
     draws: int | None = None
     _keep: np.ndarray | None = field(default=None, repr=False)
+    _sampler: Callable[[int, Dice], np.ndarray] | None = field(default=None, repr=False)
 
     @cached_property
     def probs(self) -> np.ndarray:
@@ -67,6 +70,11 @@ class TokenDistribution:
         at = self._keep if self._keep is not None else self.index(self.source)
         return float(self.probs[at].sum())
 
+    def keep_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where N_w lies: exactly itself for a closed form, else the Clopper-Pearson interval of the draws."""
+        p = self.p_keep()
+        return (p, p) if self.draws is None else clopper_pearson(round(p * self.draws), self.draws, confidence)
+
     def support(self, eta: float = 0.05) -> int:
         """S_w (b): the size of the smallest set of words that has probability 1 − eta or more."""
         if not 0 <= eta < 1:
@@ -75,9 +83,13 @@ class TokenDistribution:
         return int(min(np.searchsorted(np.cumsum(descending), 1 - eta - 1e-12) + 1, np.count_nonzero(descending)))
 
     def expected_distinct(self, n: int = 100) -> float:
-        """S_w (a): the expected number of different words in n independent draws, Σ 1 − (1 − p)^n."""
-        with np.errstate(divide="ignore"):
-            return float(-np.expm1(n * np.log1p(-np.minimum(self.probs, 1.0))).sum())
+        """S_w (a): the expected number of different words in n independent draws, Σ 1 − (1 − p)^n.
+
+        Of an estimate from draws: in n of them, chosen at random, which is unbiased.
+        """
+        if self.draws is not None:
+            return rarefied(np.rint(self.probs[self.probs > 0] * self.draws), n)
+        return float(seen_at_least_once(self.probs, n).sum())
 
     def entropy(self) -> float:
         """Shannon entropy in bits."""
@@ -96,17 +108,68 @@ class TokenDistribution:
         return [self.candidates[i] for i in self.sample_indices(n, Dice(seed))]
 
     def sample_indices(self, n: int, dice: Dice) -> np.ndarray:
-        """n independent draws as indices into ``candidates``, int64 (n,)."""
-        return draw(self.log_probs, dice, n)
+        """n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""
+        return draw(self.log_probs, dice, n) if self._sampler is None else self._sampler(n, dice)
+
+
+class Law(ABC):
+    """What one word is drawn from at every ε, and what it becomes under locked dice.
+
+    candidates: the possible outputs. source: the original word. draws: None for a closed form, n where probabilities
+    are estimated from n draws.
+    """
+
+    draws: int | None = None
+
+    if TYPE_CHECKING:  # at run time these are fields of a dataclass or properties
+
+        @property
+        def candidates(self) -> Sequence[str]: ...
+
+        @property
+        def source(self) -> str | None: ...
+
+    @property
+    @abstractmethod
+    def source_index(self) -> np.ndarray:
+        """Indices of the original word among the candidates, ignoring case; empty where it is none of them."""
+
+    @abstractmethod
+    def at(self, epsilon: float) -> TokenDistribution:
+        """The distribution at ``epsilon``."""
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        """Index of the word released at ``epsilon`` under these dice."""
+        return int(draw(self.at(epsilon).log_probs, dice)[0])
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        """Under these dice: from which ε on which candidate is released, ascending, the first at ``low``."""
+        return search_flips(lambda epsilon: self.draw(epsilon, dice), low, high)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        """At most n candidates worth showing between two ε, int64, those that are most probable somewhere first."""
+        best = np.max([self.at(e).log_probs for e in np.geomspace(low, high, 5)], axis=0)
+        n = min(n, int(np.isfinite(best).sum()))
+        part = np.argpartition(-best, n - 1)[:n] if n < len(best) else np.arange(n)
+        return part[np.argsort(-best[part], kind="stable")]
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        """N_w and S_w (a): ``at(epsilon).p_keep()`` and ``.expected_distinct(100)``, perhaps without the whole of it."""
+        d = self.at(epsilon)
+        return d.p_keep(), d.expected_distinct(100)
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """ln of the probabilities of the candidates ``which`` (c,) at every ε (m,): float64 (c, m), −inf for 0."""
+        return np.stack([self.at(e).log_probs[which] for e in epsilons], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(Law):
     """Scores s(y) of every candidate; the word is released with probability ∝ exp(ε·s(y)).
 
     candidates: the V possible outputs. scores: float64 (V,), −inf for a candidate that a filter removed.
     source: the original word. A spread of at most 1/2 between any two texts' scores of one candidate makes the draw
-    ε-DP (exponential mechanism, McSherry and Talwar 2007).
+    ε-DP (exponential mechanism, McSherry and Talwar 2007); scores of −d/2 with a distance d make it metric ε·d-DP.
     """
 
     candidates: Sequence[str]
@@ -119,9 +182,11 @@ class ScoreTable:
         x = epsilon * self.scores
         return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
 
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return int(draw(epsilon * self.scores, dice)[0])
+
     @property
     def source_index(self) -> np.ndarray:
-        """Indices of the original word among the candidates, ignoring case; empty where it is none of them."""
         if self._keep is not None:
             return self._keep
         return find_word(self.candidates, self.source) if self.source else np.empty(0, np.int64)
@@ -140,26 +205,93 @@ class ScoreTable:
             out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]).sum() + ties * np.exp(e * lowest))
         return out
 
-    def flips(self, gumbel: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:
-        """Under locked noise (V,): from which ε on which candidate is released, ascending, the first at ``low``.
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        p = np.exp(epsilon * (self.scores - self.scores.max()))
+        p /= p.sum()
+        return float(p[self.source_index].sum()), float(seen_at_least_once(p, 100).sum())
 
-        The winner is the upper envelope of the lines ε·s + g, so the released score never falls as ε grows.
-        """
-        s, g = self.scores, gumbel
-        with np.errstate(invalid="ignore"):
-            line = low * s + g
-        winner = int(np.nanargmax(np.where(np.isfinite(s), line, -np.inf)))
-        out, at = [(float(low), winner)], low
-        while True:
-            ahead = np.flatnonzero(s > s[winner])
-            if not len(ahead):
-                return out
-            cross = (g[winner] - g[ahead]) / (s[ahead] - s[winner])
-            j = int(np.argmin(cross))
-            if cross[j] > high:
-                return out
-            winner, at = int(ahead[j]), max(float(cross[j]), at)
-            out.append((at, winner))
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return np.multiply.outer(self.scores[which], epsilons) - self.log_z(epsilons)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        n = min(n, int(np.isfinite(self.scores).sum()))
+        part = np.argpartition(-self.scores, n - 1)[:n]
+        return part[np.argsort(-self.scores[part], kind="stable")]
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        """As :meth:`Law.flips`, exact: the released score never falls as ε grows."""
+        return envelope(self.scores, dice.gumbel(len(self.scores)), low, high)
+
+
+def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
+    """1 − (1 − p)^n, float64 like ``probs``; its absolute error is below n·1e-16."""
+    miss = np.maximum(1.0 - probs, 0.0)
+    never = np.ones_like(miss)
+    # By squaring: products are ten times faster than powers, for the same digits.
+    while n:
+        if n & 1:
+            never *= miss
+        miss, n = miss * miss, n >> 1
+    return 1.0 - never
+
+
+def rarefied(counts: np.ndarray, n: int) -> float:
+    """Expected number of different words among n of the draws that gave these counts (k,), chosen at random."""
+    from scipy.special import gammaln
+
+    total = counts.sum()
+    n = min(n, int(total))
+    left = total - counts
+    with np.errstate(invalid="ignore"):
+        missed = gammaln(left + 1) - gammaln(left - n + 1) - gammaln(total + 1) + gammaln(total - n + 1)
+    return float((1.0 - np.where(left < n, 0.0, np.exp(missed))).sum())
+
+
+def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:
+    """Which of the lines ε·slope + offset is the highest, from which ε on: ascending, the first at ``low``.
+
+    slopes, offsets: float64 (V,); a slope of −inf never wins.
+    """
+    s, g = slopes, offsets
+    with np.errstate(invalid="ignore"):
+        line = low * s + g
+    winner = int(np.nanargmax(np.where(np.isfinite(s), line, -np.inf)))
+    out, at = [(float(low), winner)], low
+    while True:
+        ahead = np.flatnonzero(s > s[winner])
+        if not len(ahead):
+            return out
+        cross = (g[winner] - g[ahead]) / (s[ahead] - s[winner])
+        j = int(np.argmin(cross))
+        if cross[j] > high:
+            return out
+        winner, at = int(ahead[j]), max(float(cross[j]), at)
+        out.append((at, winner))
+
+
+def search_flips(winner: Callable[[float], int], low: float, high: float, points: int = 160) -> list[tuple[float, int]]:
+    """Flips of any rule that names a winner at each ε: on a grid of ``points``, each change then by bisection. A word
+    that wins between two neighbouring points only is not seen."""
+    grid = np.geomspace(low, high, points)
+    found = [winner(e) for e in grid]
+    out = [(float(low), found[0])]
+    for k in np.flatnonzero(np.diff(found)):
+        a, b = grid[k], grid[k + 1]
+        for _ in range(14):
+            middle = (a * b) ** 0.5
+            a, b = (middle, b) if winner(middle) == found[k] else (a, middle)
+        out.append((float(b), found[k + 1]))
+    return out
+
+
+def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact two-sided interval of a probability, where ``hits`` of ``n`` draws hit (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return low, high
 
 
 def find_word(candidates: Sequence[str], word: str) -> np.ndarray:

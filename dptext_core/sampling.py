@@ -34,7 +34,7 @@ class Dice:
     the same stream, different paths independent ones.
     """
 
-    __slots__ = ("_key", "seed")
+    __slots__ = ("_block", "_key", "seed")
 
     def __init__(self, seed: int | None = None):
         if seed is None:
@@ -46,13 +46,21 @@ class Dice:
                 raise ConfigError(f"A seed is a whole number, not {seed!r}. Leave it out for a private run.") from None
             self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
         self.seed = seed
+        self._block = 0
 
     def at(self, *path: int | str) -> Dice:
         """The stream at ``path`` below this one."""
         child = object.__new__(Dice)
         child._key = blake2b(repr(path).encode(), digest_size=32, key=self._key).digest()
         child.seed = self.seed
+        child._block = 0
         return child
+
+    def skip(self, blocks: int) -> Dice:
+        """The same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
+        later = object.__new__(Dice)
+        later._key, later.seed, later._block = self._key, self.seed, self._block + blocks
+        return later
 
     @property
     def family(self) -> str:
@@ -76,15 +84,42 @@ class Dice:
         """One uniform number in (0, 1), full range."""
         return float(_full_uniform(self, self.prefixes(1)[0], np.zeros(1, np.int64), 0)[0])
 
+    def words(self, n: int) -> np.ndarray:
+        """n words of 64 random bits, uint64 (n,)."""
+        raw = self._cipher("words", self._block).update(bytes(8 * n))
+        return np.frombuffer(raw, np.uint64)
+
+    def full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
+        """Uniforms in (0, 1) from words (m,) that stand at ``first`` and on in this stream; float64 (m,)."""
+        u = np.minimum(words * 2.0**-64, 1.0 - 2.0**-53)
+        for j in np.flatnonzero(words < 1 << 44):
+            index = np.array([2 * self._block + first + j])
+            more = self.extensions(index, 1 << 40)[0]
+            u[j] = _resolve(self, index, int(words[j]) << 96 | int(more[0]) << 32 | int(more[1]) >> 32, 1 << 40)
+        return u
+
+    def uniforms(self, n: int) -> np.ndarray:
+        """n uniform numbers in (0, 1), full range, float64 (n,). ``uniforms(m)`` begins like ``uniforms(n)``."""
+        return self.full_range(self.words(n))
+
+    def normals(self, n: int) -> np.ndarray:
+        """n standard normal numbers, float64 (n,), from uniforms by the inverse of their distribution function."""
+        from scipy.special import ndtri
+
+        raw = np.frombuffer(self._cipher("normals").update(bytes(8 * n)), np.int64)
+        u = (np.abs(raw >> 1) + 0.5) * 2.0**-63  # half of the uniform on each side, so that both tails reach as far
+        return np.copysign(ndtri(np.minimum(u, 0.5)), raw)
+
     def gumbel(self, n: int) -> np.ndarray:
         """The n locked Gumbel variables of this stream, float64 (n,): what :func:`draw` uses in its first draw."""
         return _gumbel(_full_uniform(self, self.prefixes(n)[0], np.arange(n), 0))
 
-    def _cipher(self, purpose: str):
+    def _cipher(self, purpose: str, block: int = 0):
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         key = blake2b(purpose.encode(), digest_size=32, key=self._key).digest()
-        mode = modes.CTR(bytes(16)) if purpose == "prefix" else modes.ECB()  # ECB of distinct blocks: a random function
+        # ECB of distinct blocks is a random function.
+        mode = modes.ECB() if purpose == "extension" else modes.CTR(block.to_bytes(16, "big"))
         return Cipher(algorithms.AES(key), mode).encryptor()
 
 
@@ -117,17 +152,19 @@ def _resolve(dice: Dice, index: np.ndarray, bits: int, draw: int) -> float:
 def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
     """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
 
-    ``log_probs`` (V,) float64, −inf for what is impossible. Exactly the maximum over all V variables, at the cost of
+    ``log_probs`` (V,) float64, up to a constant; −inf for what is impossible. Exactly the maximum over all V variables, at the cost of
     looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its leading 32 bits nearly always
     rule out. Where no candidate reaches it, all are compared.
     """
     size = len(log_probs)
     top = log_probs.max()
-    log_p = log_probs - (top + np.log(np.exp(log_probs - top).sum()))
-    bound = (-np.expm1(-_CLOSE * np.exp(log_p)) * 2.0**32).astype(np.uint64)
-    bound = np.where(np.isneginf(log_p), -1, bound.astype(np.int64))
-    possible = np.flatnonzero(bound >= 0)
-    limit = np.minimum(bound, 2**32 - 1).clip(0).astype(np.uint32)
+    weights = np.exp(log_probs - top)
+    total = weights.sum()
+    norm = top + np.log(total)
+    # 1 − exp(−16·p) ≤ 16·p: a little more than needed is looked at, for one exponential less a candidate.
+    limit = weights * (_CLOSE * 2.0**32 / total)
+    certain = log_probs.min() > -np.inf
+    possible = np.arange(size) if certain else np.flatnonzero(np.isfinite(log_probs))
     out = np.empty(n, np.int64)
     block = max(1, (1 << 19) // size) if n > 1 else 1
     stream = dice._cipher("prefix")
@@ -135,10 +172,10 @@ def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
         rows = min(block, n - start)
         prefixes = np.frombuffer(stream.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
         row, col = np.nonzero(prefixes <= limit)
-        if len(possible) < size:
-            allowed = bound[col] >= 0
+        if not certain:
+            allowed = log_probs[col] > -np.inf
             row, col = row[allowed], col[allowed]
-        value = log_p[col] + _gumbel(_full_uniform(dice, prefixes[row, col], col, start + row))
+        value = log_probs[col] - norm + _gumbel(_full_uniform(dice, prefixes[row, col], col, start + row))
         order = np.lexsort((value, row))
         last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
         found = np.zeros(rows, bool)
@@ -147,5 +184,5 @@ def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
             out[start : start + rows][found] = col[last][found]
         for r in map(int, np.flatnonzero(~found)):
             g = _gumbel(_full_uniform(dice, prefixes[r, possible], possible, start + r))
-            out[start + r] = possible[np.argmax(log_p[possible] + g)]
+            out[start + r] = possible[np.argmax(log_probs[possible] + g)]
     return out
