@@ -18,11 +18,13 @@ from dptext_core.words import (
     Lexicon,
     WordSpace,
     antonyms,
+    common_vocabulary,
     lexicons,
     space,
     stop_words,
     vocabulary,
     word_space,
+    word_spaces,
 )
 from dptext_core.words.vocabulary import read_pieces, trunk_folder, verified_trunk_folder, whole_words
 
@@ -235,14 +237,15 @@ def small():
 
 def test_neighbours_are_exact(small):
     assert small.vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(small.vectors, axis=1), 1)
+    assert small.vectors.tolist() == [[2, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 3], [1, 1, 0]]
     assert [word for word, _ in small.neighbours("ALPHA", 3)] == ["beta", "epsilon", "gamma"]
     words, distances = zip(*small.neighbours("alpha", 4, "euclidean"), strict=True)
     assert words == ("beta", "epsilon", "gamma", "delta")
-    assert distances == pytest.approx([np.sqrt(2 - np.sqrt(2))] * 2 + [np.sqrt(2)] * 2)
+    assert distances == pytest.approx([np.sqrt(2)] * 2 + [np.sqrt(5), np.sqrt(13)])
     assert small.neighbours("beta", 1)[0][0] == "epsilon"
     assert len(small.neighbours("beta", 99)) == 4
     assert small.similarities("gamma") == pytest.approx([0, np.sqrt(0.5), 1, 0, np.sqrt(0.5)])
+    assert small.similarities("gamma").dtype == small.distances("gamma").dtype == np.float32
     assert small.distances("gamma")[2] == 0
 
 
@@ -251,40 +254,224 @@ def test_lookups(small):
     assert small.index("zeta") is None
     assert "Beta" in small and "zeta" not in small and 3 not in small
     assert len(small) == 5
+    rows = small.rows(["Gamma", "zeta", "alpha"])
+    assert rows.tolist() == [2, -1, 0] and rows.dtype == np.int64
+    assert small.rows([]).shape == (0,)
     with pytest.raises(InputError):
         small.similarities("zeta")
-    with pytest.raises(ConfigError, match="cosine, euclidean"):
-        small.neighbours("beta", 1, "manhattan")
-    with pytest.raises(ConfigError):
-        small.neighbours("beta", -1)
+    for call in (lambda: small.neighbours("beta", 1, "manhattan"), lambda: small.nearest([0], 1, "manhattan")):
+        with pytest.raises(ConfigError, match="cosine, euclidean"):
+            call()
+    for call in (lambda: small.neighbours("beta", -1), lambda: small.nearest([0], 0)):
+        with pytest.raises(ConfigError):
+            call()
+
+
+@pytest.mark.parametrize("rows", [[-1], [5], [[0]], [0.5], ["alpha"]])
+def test_wrong_places_are_refused(small, rows):
+    with pytest.raises(InputError):
+        small.distance_rows(rows)
+    with pytest.raises(InputError):
+        small.nearest(rows, 1)
+
+
+def test_nearest_puts_the_word_first_and_ties_to_the_more_frequent(small):
+    chosen, values = small.nearest([4, 1, 3], 5)
+    # beta and epsilon are equal: each comes first in its own row; alpha and gamma tie for neither.
+    assert chosen.tolist() == [[4, 1, 2, 0, 3], [1, 4, 2, 0, 3], [3, 2, 1, 4, 0]]
+    assert values[0] == pytest.approx([0, 0, 1, np.sqrt(2), np.sqrt(11)])
+    chosen, values = small.nearest([3, 0], 3, "cosine")
+    assert chosen.tolist() == [[3, 0, 1], [0, 1, 4]]
+    assert values[0].tolist() == [1, 0, 0]
+    assert small.nearest([0], 99)[0].shape == (1, 5)
+    empty, none = small.nearest([], 2)
+    assert empty.shape == none.shape == (0, 2) and empty.dtype == np.int64 and none.dtype == np.float32
+
+
+def plain_distances(vectors, place):
+    """By hand, one word at a time, in float64."""
+    full = vectors.astype(np.float64)
+    return np.array([np.sqrt(sum((a - b) ** 2 for a, b in zip(full[place], other, strict=True))) for other in full])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**31), st.sampled_from([1.0, 1e-3, 1e3]), st.booleans(),
+    st.integers(1, 45), st.integers(1, 30),
+)  # fmt: skip
+def test_against_a_plain_loop(n, d, seed, scale, whole, k, block):
+    rng = np.random.default_rng(seed)
+    # Whole numbers make many exact ties.
+    vectors = rng.integers(1, 4, (n, d)) if whole else rng.normal(size=(n, d)) * scale
+    made = WordSpace("made", "", tuple(f"w{i}" for i in range(n)), vectors)
+    rows = rng.integers(0, n, 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(space, "_BLOCK", block * n)
+        together = made.distance_rows(rows)
+        chosen, values = made.nearest(rows, k)
+        delta = made.delta if n > 1 else None
+    assert together.shape == (5, n) and together.dtype == np.float32
+    every = np.array([plain_distances(made.vectors, i) for i in range(n)])
+    for row, found, near, value in zip(rows, together, chosen, values, strict=True):
+        assert found[row] == 0
+        assert found == pytest.approx(every[row], rel=1e-5, abs=1e-6 * scale)
+        expected = [row, *sorted((i for i in range(n) if i != row), key=lambda i: (found[i], i))][:k]
+        assert near.tolist() == expected
+        assert value == pytest.approx(every[row][expected], rel=1e-5, abs=1e-6 * scale)
+    if delta is not None:
+        between = every[~np.eye(n, dtype=bool)]
+        assert delta == pytest.approx((between.min(), between.max()), rel=1e-9)
+
+
+def test_near_neighbours_keep_their_digits():
+    """Distances of 0.05 between vectors far from the origin, where |x|² + |y|² - 2xy loses seven digits in float32."""
+    rng = np.random.default_rng(3)
+    centre = rng.normal(size=64) * 10
+    steps = rng.normal(size=(50, 64))
+    made = WordSpace(
+        "near", "", tuple(map(str, range(50))), centre + 0.05 * steps / np.linalg.norm(steps, axis=1)[:, None]
+    )
+    found = made.distance_rows(np.arange(50))
+    every = np.array([plain_distances(made.vectors, i) for i in range(50)])
+    apart = ~np.eye(50, dtype=bool)
+    assert np.max(np.abs(found[apart] / every[apart] - 1)) < 1e-6
+
+
+def test_nearest_on_torch_is_the_same(small, monkeypatch):
+    """The products that a GPU does, here by torch on the CPU."""
+    torch = pytest.importorskip("torch")
+    for metric in ("euclidean", "cosine"):
+        expected = small.nearest(np.arange(5), 4, metric)
+        with monkeypatch.context() as patch:
+            patch.setattr(space, "_cuda", lambda: torch.device("cpu"))
+            found = small.nearest(np.arange(5), 4, metric)
+        assert np.array_equal(found[0], expected[0]) and np.allclose(found[1], expected[1])
+
+
+def test_delta(small):
+    assert small.delta == (0.0, pytest.approx(np.sqrt(13)))
+    assert WordSpace("given", "", ("a", "b"), np.eye(2), known_delta=(1.0, 2.0)).delta == (1.0, 2.0)
+    with pytest.raises(InputError, match="one word"):
+        _ = WordSpace("one", "", ("a",), np.ones((1, 2))).delta
 
 
 def test_a_space_cannot_be_changed(small):
     with pytest.raises(ValueError, match="read-only"):
         small.vectors[0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        word_space().counts[0] = 1
     with pytest.raises(AttributeError):
         small.name = "x"
 
 
 @pytest.mark.parametrize(
     ("words", "rows"),
-    [(("a",), np.ones((2, 3))), (("a", "A"), np.ones((2, 3))), (("a",), np.zeros((1, 3))), (("a",), [[np.nan, 1]])],
-)
+    [
+        ((), np.ones((0, 3))), (("a",), np.ones((2, 3))), (("a", "A"), np.ones((2, 3))), (("a",), np.zeros((1, 3))),
+        (("a",), [[np.nan, 1]]), (("a",), [1.0]),
+    ],
+)  # fmt: skip
 def test_a_space_checks_its_parts(words, rows):
     with pytest.raises(InputError):
         WordSpace("x", "X", words, np.asarray(rows))
 
 
+@pytest.mark.parametrize("counts", [[3], [1, 2], [1, -1], [[2, 1]]])
+def test_a_space_checks_its_counts(counts):
+    with pytest.raises(InputError, match="counts"):
+        WordSpace("x", "X", ("a", "b"), np.eye(2), counts)
+    assert WordSpace("x", "X", ("a", "b"), np.eye(2), [2, 2]).counts.dtype == np.int64
+
+
+# Bundled word spaces
+
+LARGE, TRAINED = ("minilm", "minilm-input"), ("word2vec", "fasttext", "cooccurrence")
+
+
+@pytest.mark.parametrize("name", space.SPACES)
+def test_bundled_spaces(name):
+    bundled = word_space(name)
+    assert word_space(name) is bundled
+    assert bundled.name == name and bundled.title == space.SPACES[name]
+    # The titles say how many words there are.
+    assert f"{len(bundled):,} words" in bundled.title
+    assert set(bundled.words) <= set(whole_words(read_pieces()))
+    assert {"the", "of", "and", "to"} <= set(bundled.words[:10])
+    assert len(bundled.counts) == len(bundled) and bundled.counts.dtype == np.int64
+    large = word_space("minilm")
+    assert np.array_equal(bundled.counts, large.counts[large.rows(bundled.words)])
+    lengths = np.linalg.norm(bundled.vectors, axis=1)
+    if name == "minilm-input":
+        assert lengths.min() < 0.5 and lengths.max() > 1.5
+    else:
+        assert np.abs(lengths - 1).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", space.SPACES)
+def test_stored_deltas_bound_the_distances(name):
+    bundled = word_space(name)
+    low, high = bundled.delta
+    rng = np.random.default_rng(5)
+    found = bundled.distance_rows(rng.choice(len(bundled), 200, replace=False))
+    others = found[found > 0]
+    assert found.shape[0] == found.size - others.size
+    assert others.min() >= low * (1 - 1e-6) and others.max() <= high * (1 + 1e-6)
+    assert 0 < low < others.min() * 8 and high < others.max() * 1.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", space.SPACES)
+def test_stored_deltas_are_exact(name):
+    bundled = word_space(name)
+    again = WordSpace("again", "", bundled.words, bundled.vectors)
+    assert again.delta == pytest.approx(bundled.delta, rel=1e-6)
+
+
 def test_minilm_space():
-    bundled = word_space("minilm")
-    assert word_space() is bundled
+    bundled = word_space()
+    assert bundled is word_space("minilm")
     assert len(bundled) == 21_719
     assert set(bundled.words) == set(whole_words(read_pieces()))
-    assert {"the", "of", "and", "to"} <= set(bundled.words[:10])
-    assert np.abs(np.linalg.norm(bundled.vectors, axis=1) - 1).max() < 1e-5
     near = {word for word, _ in bundled.neighbours("doctor", 4)}
     assert {"doctors", "physician"} <= near
     assert {"insulin", "glucose"} <= {word for word, _ in bundled.neighbours("diabetes", 8)}
+    assert bundled.counts.sum() > 3_000_000 and bundled.counts[0] > 200_000
+
+
+def test_common_vocabulary():
+    common = common_vocabulary()
+    assert len(common) == 18_060
+    counts = word_space().counts[word_space().rows(common)]
+    assert np.all(np.diff(counts) <= 0) and counts.min() >= 4
+    for name in space.SPACES:
+        assert np.all(word_space(name).rows(common) >= 0)
+    assert set(word_space("fasttext").words) == set(common)
+
+
+# Words near a word, as anyone would say them; how many of them are among the 50 nearest of 18,000.
+SENSE = {
+    "doctor": "doctors physician physicians nurse patient patients medical medicine hospital surgeon clinic",
+    "money": "cash funds dollars pay paying payment savings financial fund bucks tax",
+    "monday": "tuesday wednesday thursday friday saturday sunday",
+    "german": "germany french italian berlin dutch austrian polish germans",
+    "big": "huge large bigger biggest great enormous small little",
+    "bought": "buy buying purchased purchase sold bargain spent",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "floor"),
+    [("minilm", 0.75), ("minilm-input", 0.7), ("word2vec", 0.55), ("fasttext", 0.65), ("cooccurrence", 0.7)],
+)
+def test_neighbours_make_sense(name, floor):
+    bundled = word_space(name)
+    shares = []
+    for word, wanted in SENSE.items():
+        near = {bundled.words[i] for i in bundled.nearest(bundled.rows([word]), 51)[0][0]}
+        shares.append(np.mean([other in near for other in wanted.split()]))
+    assert np.mean(shares) >= floor, dict(zip(SENSE, np.round(shares, 2), strict=True))
+    # By chance it would be 50 in 18,060.
+    assert min(shares) > 0.1
 
 
 def test_minilm_space_against_the_model():
@@ -298,25 +485,52 @@ def test_minilm_space_against_the_model():
     assert np.abs(exact @ exact.T - rounded @ rounded.T).max() < 0.02
 
 
-def test_word_space_needs_no_torch():
-    code = "import sys; from dptext_core.words import word_space; word_space(); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+def test_minilm_input_is_the_models_own():
+    from safetensors.torch import load_file
+
+    rows = load_file(trunk_folder() / "model.safetensors")["embeddings.word_embeddings.weight"].numpy()
+    bundled = word_space("minilm-input")
+    for word in ("doctor", "the", "lisbon"):
+        assert np.array_equal(bundled.vectors[bundled.index(word)], rows[read_pieces().index(word)])
+
+
+def test_word_spaces_need_no_torch():
+    code = (
+        "import sys; from dptext_core.words import space, word_space; [word_space(n).delta for n in space.SPACES]; "
+        "print([m for m in ('torch', 'gensim', 'scipy') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_usable_spaces_are_listed():
+    listed = word_spaces()
+    assert [found.name for found in listed[:5]] == list(space.SPACES)
+    assert all(found.title and found.where for found in listed)
 
 
 def test_unknown_space():
     with pytest.raises(ConfigError, match="minilm"):
         word_space("glove")
+    with pytest.raises(ConfigError, match="limit"):
+        word_space("minilm", limit=5)
 
 
 def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch):
+    files = {name: (space.assets_folder() / "words" / f"{name}.npz").read_bytes() for name in ("minilm", *TRAINED)}
     monkeypatch.setattr(space, "assets_folder", lambda: tmp_path)
     (tmp_path / "words").mkdir()
     load = space._load.__wrapped__
-    with pytest.raises(ModelUnavailable, match="missing"):
-        load("minilm")
-    (tmp_path / "words" / "minilm.npz").write_bytes(b"no zip")
-    with pytest.raises(ModelUnavailable, match="damaged"):
-        load("minilm")
-    np.savez(tmp_path / "words" / "minilm.npz", order=[0], codes=[[1]], step=1.0, words_sha256=np.array("other"))
-    with pytest.raises(ModelUnavailable, match="another vocabulary"):
-        load("minilm")
+    for name, data in files.items():
+        path = tmp_path / "words" / f"{name}.npz"
+        with pytest.raises(ModelUnavailable, match="missing"):
+            load(name)
+        middle = len(data) // 2
+        for bad in (b"no zip", b"", data[:middle], data[:middle] + b"0123456789" + data[middle + 10 :]):
+            path.write_bytes(bad)
+            with pytest.raises(ModelUnavailable, match="damaged"):
+                load(name)
+        np.savez(path, words_sha256=np.array("other"))
+        with pytest.raises(ModelUnavailable, match="another vocabulary"):
+            load(name)
+        path.write_bytes(data)
+        assert len(load(name)) == len(word_space(name))

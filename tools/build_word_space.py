@@ -5,10 +5,12 @@
 Every whole word of all-MiniLM-L6-v2's vocabulary is encoded as a sentence in float32. The vectors are rotated to their
 principal axes (uncentred, so that every angle and distance stays) and rounded to multiples of one step for all axes:
 axes that carry little then take few bits, and no axis is dropped before its values round to zero. The order of the
-words is that of their counts in a public corpus (one text a line), ties in the order of the vocabulary. Only that order
-and the rounded vectors are written; no word and no text of the corpus is.
+words is that of their counts in a public corpus (one text a line), ties in the order of the vocabulary. Only that
+order, the counts, the rounded vectors, and the smallest and largest distance of two words are written, the last also
+for the space minilm-input (the model's input embeddings); no word and no text of the corpus is.
 
-Prints the share of the 50 nearest neighbours that the file shares with full precision, its bytes and its SHA-256.
+Prints the share of the 50 nearest neighbours that the file shares with full precision, these distances, the file's
+bytes and its SHA-256.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.document import Document
-from dptext_core.words.space import words_sha256
+from dptext_core.words.space import WordSpace, input_rows, words_sha256
 from dptext_core.words.vocabulary import read_pieces, verified_trunk_folder, whole_words
 
 
@@ -48,13 +50,13 @@ def encode(words: tuple[str, ...], batch_size: int = 512) -> np.ndarray:
     return np.concatenate(rows)
 
 
-def frequency_order(words: tuple[str, ...], corpus: Path) -> np.ndarray:
-    """Places of the words from the most to the least frequent in the corpus, uint16 (n,)."""
+def count_words(words: tuple[str, ...], corpus: Path) -> np.ndarray:
+    """How often each of the words occurs in the corpus, case ignored, int64 (n,)."""
     counts: Counter[str] = Counter()
     with gzip.open(corpus, "rt", encoding="utf-8") if corpus.suffix == ".gz" else corpus.open(encoding="utf-8") as file:
         for line in file:
             counts.update(token.text.lower() for token in Document.parse(line).tokens if token.kind == "word")
-    return np.argsort([-counts[word] for word in words], kind="stable").astype(np.uint16)
+    return np.array([counts[word] for word in words])
 
 
 def rotate(vectors: np.ndarray) -> np.ndarray:
@@ -98,18 +100,26 @@ def main() -> None:
         raise SystemExit(f"A step of {args.step} needs more than 8 bits: take a larger one.")
     codes = codes.astype(np.int8)
     codes = codes[:, codes.any(axis=0)]
-    order = frequency_order(words, args.corpus)
+    counts = count_words(words, args.corpus)
+    order = np.argsort(-counts, kind="stable")
+    rounded = codes.astype(np.float32)
+    rounded /= np.linalg.norm(rounded, axis=1, keepdims=True)
+    delta = WordSpace("minilm", "", words, rounded).delta
+    input_delta = WordSpace("minilm-input", "", words, input_rows()).delta
     args.out.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         args.out,
-        order=order,
+        order=order.astype(np.uint16),
+        counts=counts[order].astype(np.uint32),
+        delta=np.array(delta),
+        input_delta=np.array(input_delta),
         codes=np.ascontiguousarray(codes.T),
         step=np.float32(args.step),
         words_sha256=np.array(words_sha256(words)),
     )
-    rounded = codes.astype(np.float32)
-    rounded /= np.linalg.norm(rounded, axis=1, keepdims=True)
     print(f"{codes.shape[1]} axes; overlap of the 50 nearest with full precision: {overlap(vectors, rounded):.4f}")
+    for name, (low, high) in (("minilm", delta), ("minilm-input", input_delta)):
+        print(f"distances of two words of {name}: {low:.6f} to {high:.6f}")
     data = args.out.read_bytes()
     print(f"{args.out}: {len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}")
 

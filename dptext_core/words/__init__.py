@@ -1,8 +1,12 @@
-"""Words: vocabularies, word spaces, stop words and antonyms. Nothing loads before it is asked for."""
+"""Words: vocabularies, word spaces, 1-D lists, stop words and antonyms. Nothing loads before it is asked for."""
 
 from __future__ import annotations
 
 from .lexicons import Antonyms, Lexicon, antonyms, stop_words
-from .space import WordSpace, word_space
+from .lists import WordList, word_list, word_lists
+from .space import WordSpace, common_vocabulary, word_space, word_spaces
 
-__all__ = ["Antonyms", "Lexicon", "WordSpace", "antonyms", "stop_words", "word_space"]
+__all__ = [
+    "Antonyms", "Lexicon", "WordList", "WordSpace", "antonyms", "common_vocabulary", "stop_words", "word_list",
+    "word_lists", "word_space", "word_spaces",
+]  # fmt: skip

