@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import errors, metrics
-from .distribution import MAX_EPSILON, ScoreTable, TokenDistribution
+from .distribution import MAX_EPSILON, Law, ScoreTable, TokenDistribution
 from .document import Document, Token
 from .errors import (
     Busy,
@@ -35,7 +35,7 @@ from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, reg
 from .sampling import Dice
 
 if TYPE_CHECKING:
-    from .words import WordSpace, antonyms, stop_words, word_space
+    from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
 
 __version__ = "0.1.0"
 
@@ -43,14 +43,18 @@ _LAZY = {
     "WordSpace": "words",
     "antonyms": "words",
     "stop_words": "words",
+    "word_list": "words",
+    "word_lists": "words",
     "word_space": "words",
+    "word_spaces": "words",
 }
 
 __all__ = [
-    "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError",
+    "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError", "Law",
     "Mechanism", "MechanismSpec", "ModelUnavailable", "NoDistribution", "Prepared", "RewriteResult", "ScoreTable",
     "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "epsilon_option", "errors", "get_mechanism",
-    "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words", "unregister", "word_space",
+    "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words", "unregister", "word_list",
+    "word_lists", "word_space", "word_spaces",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import importlib
 import io
 import json
 import os
@@ -29,6 +30,8 @@ from .mechanisms.registry import mechanism_class
 
 PROG = "python -m dptext_core"
 DEFAULT_MECHANISM = "dp-mlm"
+#: Measurements: name → module of ``dptext_core.bench``.
+BENCHES = {"speed": "speed", "words": "words", "deniability": "deniability", "lists": "lists", "peers": "peers"}
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
 
@@ -176,8 +179,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         "models", help="list the models, and how to get those that are not here", allow_abbrev=False
     )
     models.set_defaults(run=_models)
-    bench = commands.add_parser("bench", help="measure; bench speed --help lists its options", allow_abbrev=False)
-    bench.add_argument("what", choices=["speed"])
+    bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
+    bench.add_argument("what", choices=list(BENCHES), metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser
 
 
@@ -362,10 +365,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The same bytes on every machine: UTF-8, and the text's own line ends.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
-        if argv[:2] == ["bench", "speed"]:
-            from .bench import speed
-
-            return speed.main(argv[2:]) or 0
+        if argv[:1] == ["bench"] and len(argv) > 1 and argv[1] in BENCHES:
+            bench = importlib.import_module(f".bench.{BENCHES[argv[1]]}", __package__)
+            return bench.main(argv[2:]) or 0
         args = build_parser(argv).parse_args(argv)
         args.run(args)
         return 0

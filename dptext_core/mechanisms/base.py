@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from ..distribution import ScoreTable, TokenDistribution
-from ..document import Document
+from ..distribution import Law, TokenDistribution
+from ..document import Document, Token, sentence_case
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..sampling import Dice
@@ -60,6 +60,36 @@ class Step:
         return self.original.casefold() != self.replacement.casefold()
 
 
+class Steps(Sequence[Step]):
+    """The steps of a rewrite, made when they are first looked at: who wants only the text of many need not wait."""
+
+    __slots__ = ("_made", "_make", "_n")
+
+    def __init__(self, n: int, make: Callable[[], Sequence[Step]]):
+        self._n, self._make = n, make
+        self._made: tuple[Step, ...] | None = None
+
+    def _all(self) -> tuple[Step, ...]:
+        if self._made is None:
+            self._made = tuple(self._make())
+        return self._made
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, i):
+        return self._all()[i]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == (other._all() if isinstance(other, Steps) else other)
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """The ε-independent part of a rewrite, held by the caller. ``key`` names what it was prepared for."""
@@ -81,23 +111,25 @@ class RewriteResult:
 
     text: str
     original: str
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     guarantee: Guarantee
     mechanism: str
     config: Any
     seed: int | None
     family: str
     _distribution: Callable[[int], TokenDistribution] = field(repr=False)
-    _locked: Callable[[int], tuple[ScoreTable, Dice]] | None = field(default=None, repr=False)
+    _locked: Callable[[int], tuple[Law, Dice]] | None = field(default=None, repr=False)
     _logits: Callable[[int], np.ndarray] | None = field(default=None, repr=False)
+    _views: Callable[[int], tuple] | None = field(default=None, repr=False)
+    _similarities: Callable[[int], Mapping[str, float] | None] | None = field(default=None, repr=False)
 
     @property
     def live(self) -> bool:
         """Whether the same dice at another ε need no new pass of the mechanism."""
         return self._locked is not None
 
-    def locked(self, i: int) -> tuple[ScoreTable, Dice]:
-        """The score table and the dice of drawn step ``i``: what it would be at every other ε. For the owner's eyes."""
+    def locked(self, i: int) -> tuple[Law, Dice]:
+        """The law and the dice of drawn step ``i``: what it would be at every other ε. For the owner's eyes."""
         if self._locked is None:
             raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
         return self._locked(i)
@@ -105,6 +137,16 @@ class RewriteResult:
     def logits(self, i: int) -> np.ndarray | None:
         """The model's scores at drawn step ``i`` before clipping, float32 (V,); None where the mechanism has none."""
         return None if self._logits is None else self._logits(i)
+
+    def views(self, i: int) -> tuple:
+        """Pictures of how drawn step ``i`` came about (see ``dptext_core.views``); () where the mechanism has none."""
+        if self._views is None or self.steps[i].action not in ("replace", "insert"):
+            return ()
+        return self._views(i)
+
+    def similarities(self, i: int) -> Mapping[str, float] | None:
+        """Cosine of the original word of step ``i`` with every word of the space; None where there is none."""
+        return None if self._similarities is None else self._similarities(i)
 
     def distribution(self, i: int) -> TokenDistribution:
         """The distribution that step ``i`` was drawn from, given what came before it. NoDistribution for kept ones."""
@@ -192,6 +234,24 @@ class Mechanism(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.config!r})"
 
+    @classmethod
+    def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
+        """Lower end, upper end and default of an ε axis for these options (those not given at their defaults)."""
+        meta = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
+        default = meta.default if isinstance(meta.default, float) else 1.0
+        return meta.metadata["low"], meta.metadata["high"], default
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
+
+        1 between any two different inputs for a pure promise; a metric's distance for a metric one; NaN between inputs
+        that the promise does not make alike.
+        """
+        n = len(words)
+        if type(self).notion == "none":
+            return np.full((n, n), np.nan)
+        return 1.0 - np.eye(n)
+
     @property
     def key(self) -> tuple:
         """What a prepared text depends on: every option that is not marked live."""
@@ -233,9 +293,11 @@ class Mechanism(ABC):
         dice = dice if dice is not None else Dice(seed)
         if isinstance(text, str | Prepared):
             return _marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
-        texts = list(text)
+        return [_marked(r) for r in self._rewrite_list(list(text), dice, progress, cancel)]
+
+    def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
         return [
-            _marked(self._rewrite(p, dice.at(i), None, cancel))
+            self._rewrite(p, dice.at(i), None, cancel)
             for i, p in enumerate(self.prepare_many(texts, progress=progress, cancel=cancel))
         ]
 
@@ -309,6 +371,26 @@ class Mechanism(ABC):
     def _rewrite(
         self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
     ) -> RewriteResult: ...
+
+    def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
+        """One ε a token."""
+        n, epsilon = len(prepared.document.tokens), self.config.epsilon
+        if not isinstance(epsilon, tuple):
+            return (epsilon,) * n
+        if len(epsilon) != n:
+            raise ConfigError(
+                f"epsilon has {len(epsilon)} values, the text {n} tokens (punctuation and kept words counted). "
+                "Give one value a token, or one for all."
+            )
+        return epsilon
+
+    def _capital(self, token: Token, begin: bool) -> bool:
+        if self.config.recase == "original":
+            return token.text[:1].isupper()
+        return begin and self.config.recase == "sentence"
+
+    def _case(self, word: str, capital: bool) -> str:
+        return word if self.config.recase == "none" else sentence_case(word, capital)
 
     def _document(self, text: str) -> Document:
         if not isinstance(text, str):

@@ -28,10 +28,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..distribution import ScoreTable, TokenDistribution
-from ..document import Document, Edit, Token, sentence_case
+from ..document import Document, Edit, Token
 from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..sampling import Dice, draw
+from ..words.lexicons import cached_stop_words as _stop_words
 from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
 from .config import epsilon_option, option
 
@@ -321,18 +322,6 @@ class DPMLM(Mechanism):
         epsilon = self._epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 
-    def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
-        """One ε a token."""
-        n, epsilon = len(prepared.document.tokens), self.config.epsilon
-        if not isinstance(epsilon, tuple):
-            return (epsilon,) * n
-        if len(epsilon) != n:
-            raise ConfigError(
-                f"epsilon has {len(epsilon)} values, the text {n} tokens (punctuation and kept words counted). "
-                "Give one value a token, or one for all."
-            )
-        return epsilon
-
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -548,14 +537,6 @@ class DPMLM(Mechanism):
             logits,
         )  # fmt: skip
 
-    def _capital(self, token: Token, begin: bool) -> bool:
-        if self.config.recase == "original":
-            return token.text[:1].isupper()
-        return begin and self.config.recase == "sentence"
-
-    def _case(self, word: str, capital: bool) -> str:
-        return word if self.config.recase == "none" else sentence_case(word, capital)
-
 
 class DPMLMPlus(DPMLM):
     """DP-MLM±: words are also deleted and added, so that the length changes (Algorithm 3)."""
@@ -587,7 +568,7 @@ _NOWHERE = np.empty(0, np.int64)
 
 
 def _draw_word(table: ScoreTable, epsilon: float, dice: Dice) -> str:
-    return table.candidates[int(draw(table.at(epsilon).log_probs, dice)[0])]
+    return table.candidates[table.draw(epsilon, dice)]
 
 
 def _language_model(model: str):
@@ -643,13 +624,6 @@ def _similarities(model: str, word: str | None) -> np.ndarray:
     if word is None or space.index(word) is None:
         return np.zeros(len(rows))
     return np.where(there, space.similarities(word)[rows], 0.0).astype(np.float64)
-
-
-@lru_cache(maxsize=8)
-def _stop_words(path: str | None):
-    from ..words import stop_words
-
-    return stop_words(path) if path else stop_words()
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,15 @@ from .base import Mechanism, MechanismSpec
 _BUILT_IN = {
     "dp-mlm": ("dp_mlm", "DPMLM"),
     "dp-mlm-plus": ("dp_mlm", "DPMLMPlus"),
+    "diffractor": ("diffractor", "Diffractor"),
+    "custext": ("custext", "CusText"),
+    "santext": ("santext", "SanText"),
+    "santext-plus": ("santext", "SanTextPlus"),
+    "tem": ("tem", "TEM"),
+    "mvc": ("mvc", "MVC"),
+    "mahalanobis": ("mahalanobis", "Mahalanobis"),
+    "vickrey": ("vickrey", "Vickrey"),
+    "gumbel": ("gumbel", "TruncatedGumbel"),
 }
 _registered: dict[str, type[Mechanism]] = {}
 

@@ -1,0 +1,163 @@
+"""The truncated Gumbel mechanism (Xu, Aggarwal, Feyisetan, Teissier: "Density-Aware …", 2021; Algorithm 1).
+
+k is drawn from a Poisson distribution with mean ln|V|, truncated to 1 … |V|; the k nearest words (the word itself is
+the first) each get their distance plus Gumbel(0, b) noise truncated to ±Δmax, and the smallest sum is released.
+b = 2Δmax / min(W(2aΔmax), ln(aΔmin)), a = (ε − 2(1 + ln|V|)/Δmin)/3, W the Lambert function.
+
+It is implemented as published and promises nothing here: P(y|x) ≤ P(k ≥ rank of y among the neighbours of x), which no
+ε·d bounds. b is positive only from ε = (5 + 2·ln|V|)/Δmin on or so; below, the real part of W is taken as released code
+does, which gives noise that grows with ε, and where b is then negative (released code stops) its noise is mirrored.
+
+Δmin, Δmax: exactly the smallest and largest distance of two words; released code takes them from one random word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..distribution import Law, TokenDistribution, rarefied, search_flips
+from ..sampling import Dice
+from .config import epsilon_option
+from .mvc import CURVE_DRAWS, DRAWS
+from .word_level import SpaceConfig
+from .word_space import SpaceMechanism
+
+_ESTIMATE = Dice()
+
+
+@dataclass(frozen=True)
+class GumbelConfig(SpaceConfig):
+    """Options of the truncated Gumbel mechanism."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(150.0, 20.0, 600.0, "nominal, per word")
+
+
+@dataclass(frozen=True, eq=False)
+class GumbelLaw(Law):
+    """The smallest noisy distance among k near words. near, distances: rows and distances, nearest first."""
+
+    mechanism: TruncatedGumbel
+    row: int
+    near: np.ndarray = field(repr=False)
+    distances: np.ndarray = field(repr=False)
+    draws: int | None = DRAWS
+
+    @property
+    def candidates(self) -> Sequence[str]:
+        return self.mechanism.vocabulary.words
+
+    @property
+    def source(self) -> str:
+        return self.mechanism.vocabulary.words[self.row]
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.array([self.row])
+
+    def winners(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
+        """Rows released under uniforms (n, 1 + neighbours): the first behind k, the others behind each noise."""
+        k = 1 + np.searchsorted(self.mechanism.poisson, uniforms[:, 0])
+        noise = self.mechanism.noise(epsilon, uniforms[:, 1:])
+        sums = np.where(np.arange(noise.shape[1]) < k[:, None], self.distances + noise, np.inf)
+        return self.near[np.argmin(sums, axis=1)]
+
+    def _counts(self, epsilon: float, n: int) -> np.ndarray:
+        uniforms = _ESTIMATE.uniforms(n * (1 + len(self.near))).reshape(n, -1)
+        return np.bincount(self.winners(epsilon, uniforms), minlength=len(self.candidates))
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        with np.errstate(divide="ignore"):
+            log_p = np.log(self._counts(epsilon, DRAWS) / DRAWS)
+
+        def sample(n: int, dice: Dice) -> np.ndarray:
+            return np.array([self.draw(epsilon, dice.at("fresh", k)) for k in range(n)], np.int64)
+
+        return TokenDistribution(self.candidates, log_p, self.source, float(epsilon), DRAWS, self.source_index, sample)
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return int(self.winners(epsilon, dice.uniforms(1 + len(self.near))[None])[0])
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        uniforms = dice.uniforms(1 + len(self.near))[None]
+        return search_flips(lambda e: int(self.winners(e, uniforms)[0]), low, high)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        return self.near[:n]
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        counts = self._counts(epsilon, CURVE_DRAWS)
+        return float(counts[self.row] / CURVE_DRAWS), rarefied(counts[counts > 0], 100)
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack([self._counts(e, CURVE_DRAWS)[which] / CURVE_DRAWS for e in epsilons], axis=1))
+
+
+class TruncatedGumbel(SpaceMechanism):
+    """Truncated Gumbel: noise on the distances of a random number of neighbours. A baseline without a promise."""
+
+    name = "gumbel"
+    title = "Truncated Gumbel"
+    notion = "none"
+    summary = "Noise on the distances of a few nearest words. A published baseline whose promise does not hold."
+    config_cls = GumbelConfig
+
+    @cached_property
+    def poisson(self) -> np.ndarray:
+        """P(k ≤ j) for j = 1, 2, …, float64: Poisson with mean ln|V|, truncated to 1 … |V|."""
+        from scipy.stats import poisson
+
+        n = len(self.vocabulary.words)
+        # Beyond the mean by so much, k has a chance below 1e-16: that and more is one case.
+        most = min(n, int(np.log(n) + 12 * np.sqrt(np.log(n) + 1) + 40))
+        mass = poisson.pmf(np.arange(1, most + 1), np.log(max(n, 2)))
+        return np.cumsum(mass / mass.sum())[:-1]
+
+    def scale(self, epsilon: float) -> float:
+        """b, the scale of the noise at ε; negative or positive below the ε from which the paper defines it."""
+        from scipy.special import lambertw
+
+        small, large = self.vocabulary.delta
+        a = (epsilon - 2 * (1 + np.log(len(self.vocabulary.words))) / small) / 3
+        branch = float(lambertw(2 * a * large).real)
+        below = branch if a * small <= 0 else min(branch, float(np.log(a * small)))
+        return 2 * large / (below if abs(below) > 1e-12 else 1e-12)
+
+    def noise(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
+        """Gumbel(0, b) truncated to ±Δmax, by the inverse of its distribution function."""
+        b, large = self.scale(epsilon), self.vocabulary.delta[1]
+        with np.errstate(over="ignore", divide="ignore"):
+            low, high = (np.exp(-np.exp(-x / b)) for x in (-large, large))
+            u = low + uniforms * (high - low)
+            return np.clip(-b * np.log(-np.log(u)), -large, large)
+
+    def law(self, row: int) -> Law:
+        return self.laws(np.array([row]))[0]
+
+    def laws(self, rows: np.ndarray) -> list[Law]:
+        k = min(len(self.poisson) + 1, len(self.vocabulary.words))
+        near, distances = self.vocabulary.nearest(rows, k)
+        return [
+            GumbelLaw(self, r, n, d.astype(np.float64)) for r, n, d in zip(rows.tolist(), near, distances, strict=True)
+        ]
+
+    def _promise(self, epsilon: float) -> dict[str, Any]:
+        small, _ = self.vocabulary.delta
+        reason = (
+            "a word can only become one of a few nearest words, whose number is drawn without looking at ε, so that "
+            "some outputs are practically impossible under one word and likely under another."
+        )
+        if (
+            epsilon
+            and self.scale(epsilon) * np.sign(epsilon - 2 * (1 + np.log(len(self.vocabulary.words))) / small) <= 0
+        ):
+            reason += " At this ε the paper's noise scale is not defined, and its real part is used."
+        return {"notion": "none", "reason": reason}
+
+    def _views(self, result, k: int, row: int, dice: Dice) -> tuple:
+        return ()

@@ -1,0 +1,177 @@
+"""SanText and SanText+ (Yue, Du, Wang, Li, Sun, Chow: Findings of ACL 2021; Sections 3 and 4).
+
+SanText draws P(y|x) ∝ exp(−ε·d(x,y)/2) over the whole vocabulary, d Euclidean: metric DP, the log-ratio for two words
+is at most ε·d(x,x'). SanText+ draws only sensitive words always; the others pass through with probability 1−p.
+
+Deviations from the released code:
+
+* all draws of SanText+ are over the sensitive words, as the paper's proof needs; drawing over all words breaks the
+  bound between a sensitive and another word;
+* the sensitive words are the rarest share of a public vocabulary by public counts, not of the private texts;
+* words that the vocabulary lacks are drawn at random unless ``oov`` says otherwise; the code draws them over the
+  sensitive words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..distribution import Law, ScoreTable, TokenDistribution, logsumexp
+from ..sampling import Dice, draw
+from .config import epsilon_option, option
+from .word_level import SpaceConfig
+from .word_space import SpaceMechanism
+
+
+@dataclass(frozen=True)
+class SanTextConfig(SpaceConfig):
+    """Options of SanText."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(16.0, 4.0, 40.0, "per word and unit of distance")
+
+
+@dataclass(frozen=True)
+class SanTextPlusConfig(SanTextConfig):
+    """Options of SanText+."""
+
+    sensitive: float = option(
+        0.9,
+        label="Share of sensitive words",
+        min=0.01,
+        max=1.0,
+        help="The rarest words by public counts are always drawn; the others mostly pass through.",
+    )
+    p: float = option(
+        0.3,
+        label="Chance that another word is drawn (p)",
+        min=0.001,
+        max=1.0,
+        help="A word that is not sensitive stays as it is with probability 1 − p.",
+    )
+
+
+class SanText(SpaceMechanism):
+    """SanText: the exponential mechanism over the whole vocabulary with the distance as score."""
+
+    name = "santext"
+    title = "SanText"
+    notion = "metric"
+    summary = "Draws over the whole vocabulary, near words first: the exponential mechanism on distances."
+    config_cls = SanTextConfig
+
+    def law(self, row: int) -> Law:
+        return self.laws(np.array([row]))[0]
+
+    def laws(self, rows: np.ndarray) -> list[Law]:
+        distances = self.vocabulary.distance_rows(rows)
+        words = self.vocabulary.words
+        return [
+            ScoreTable(words, d.astype(np.float64) / -2.0, words[r], np.array([r]))
+            for r, d in zip(rows.tolist(), distances, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class PassThrough(Law):
+    """With probability 1 − p the word itself, else a draw from a table that does not have it.
+
+    table: scores of the whole vocabulary, −inf for words that are not sensitive. row: where the word stands in it.
+    """
+
+    table: ScoreTable
+    row: int
+    p: float
+
+    @property
+    def candidates(self):
+        return self.table.candidates
+
+    @property
+    def source(self):
+        return self.table.source
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return self.table.source_index
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = epsilon * self.table.scores
+        log_p = x - logsumexp(x) + np.log(self.p)
+        if self.p < 1:
+            log_p[self.row] = np.log1p(-self.p)
+        return TokenDistribution(
+            self.candidates, log_p, self.source, float(epsilon), None, self.source_index,
+            lambda n, dice: self._sample(epsilon, n, dice),
+        )  # fmt: skip
+
+    def _sample(self, epsilon: float, n: int, dice: Dice) -> np.ndarray:
+        passes = dice.at("pass").uniforms(n) >= self.p
+        out = np.full(n, self.row)
+        out[~passes] = draw(epsilon * self.table.scores, dice, n)[~passes]
+        return out
+
+    def _passes(self, dice: Dice) -> bool:
+        return bool(dice.at("pass").uniforms(1)[0] >= self.p)
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return self.row if self._passes(dice) else self.table.draw(epsilon, dice)
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.row)] if self._passes(dice) else self.table.flips(dice, low, high)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        return np.append([self.row], self.table.shown(n - 1, low, high))
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        out = self.table.log_p(epsilons, which) + np.log(self.p)
+        if self.p < 1:
+            out[which == self.row] = np.log1p(-self.p)
+        return out
+
+
+class SanTextPlus(SanText):
+    """SanText+: rare words are always drawn, common ones pass through with probability 1 − p."""
+
+    name = "santext-plus"
+    title = "SanText+"
+    summary = "Draws rare words always and common words seldom; what passes through is exposed."
+    config_cls = SanTextPlusConfig
+
+    @cached_property
+    def first_sensitive(self) -> int:
+        """Rows from here on are sensitive: the rarest words."""
+        n = len(self.vocabulary.words)
+        return n - max(1, round(n * self.config.sensitive))
+
+    def laws(self, rows: np.ndarray) -> list[Law]:
+        out: list[Law] = []
+        for row, table in zip(rows.tolist(), super().laws(rows), strict=True):
+            assert isinstance(table, ScoreTable)
+            table.scores[: self.first_sensitive] = -np.inf
+            out.append(table if row >= self.first_sensitive else PassThrough(table, row, self.config.p))
+        return out
+
+    def distances(self, words) -> np.ndarray:
+        """Between sensitive words only: a common word that passes through is exposed."""
+        out = super().distances(words)
+        common = self.vocabulary.rows(words) < self.first_sensitive
+        out[common] = np.nan
+        out[:, common] = np.nan
+        return out
+
+    def _promise(self, epsilon: float) -> dict[str, Any]:
+        return super()._promise(epsilon) | {
+            "adjacency": self._adjacency() + ", where both words of each changed place are sensitive (the rarest "
+            f"{self.config.sensitive:.0%} of the vocabulary)"
+        }
+
+    def _leaks(self) -> tuple[str, ...]:
+        return (
+            f"each word that is not sensitive (the most common {1 - self.config.sensitive:.0%}), with probability "
+            f"1 − p = {1 - self.config.p:g}; a released common word is certainly the original one; against a sensitive "
+            f"word that could have stood there, a drawn word costs ln(1/p) = {-np.log(self.config.p):.2f} more",
+        )

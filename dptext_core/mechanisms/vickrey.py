@@ -1,0 +1,117 @@
+"""The Vickrey mechanism (Xu, Aggarwal, Feyisetan, Teissier: "On a Utilitarian Approach …", EACL 2021).
+
+Noise as MVC or Mahalanobis; from the noisy point with nearest and second nearest word at distances d₁ ≤ d₂ the first is
+released with probability (1−t)·d₂ / (t·d₁ + (1−t)·d₂): more words move than by taking the nearest, most of all where
+two are nearly as near. What follows the noise does not see the original, so the promise is that of the noise.
+
+No deviation from the paper. Released code fixes the weights t = [1, 0], which is MVC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..distribution import search_flips
+from ..sampling import Dice
+from .config import option
+from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
+from .mvc import NoiseBlock, NoiseLaw, nearest_words
+
+
+@dataclass(frozen=True)
+class VickreyConfig(MahalanobisConfig):
+    """Options of the Vickrey mechanism."""
+
+    noise: str = option(
+        "mvc",
+        label="Noise",
+        kind="choice",
+        choices=("mvc", "mahalanobis"),
+        help="Spherical noise (MVC), or in the shape of the vectors (Mahalanobis, with λ).",
+    )
+    t: float = option(
+        0.75,
+        label="t, weight of the second nearest",
+        min=0.0,
+        max=1.0,
+        help="0 releases the nearest word; larger values release the second nearest more often.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class VickreyLaw(NoiseLaw):
+    """The nearest or the second nearest word to a vector with noise, by a coin."""
+
+    def _pick(self, epsilon: float, lines: np.ndarray, block: NoiseBlock, start: int) -> np.ndarray:
+        each = np.arange(len(lines))
+        first = np.argmax(lines, axis=1)
+        best = lines[each, first].astype(np.float64)
+        lines[each, first] = -np.inf
+        second = np.argmax(lines, axis=1)
+        other = lines[each, second].astype(np.float64)
+        noise = block.noise[start : start + len(lines)]
+        x = self.mechanism.vocabulary.vectors[self.row].astype(np.float64)
+        squared = np.square(x + noise / epsilon).sum(axis=1)
+        near, far = (np.sqrt(np.maximum(0.0, squared - 2 * line / epsilon)) for line in (best, other))
+        return np.where(block.coins[start : start + len(lines)] < first_chance(near, far, self._t), first, second)
+
+    @property
+    def _t(self) -> float:
+        return self.mechanism.config.t
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        noise = self.mechanism.noise(dice)
+        space = self.mechanism.vocabulary
+        x = space.vectors[self.row].astype(np.float64)
+        offsets = (space.vectors @ noise.astype(np.float32)).astype(np.float64)
+        # Only words that come near the top somewhere can be first or second.
+        some = {
+            int(i)
+            for e in np.geomspace(low, high, 40)
+            for i in np.argpartition(-(self.base + offsets / e), min(12, len(offsets) - 1))[:12]
+        }
+        rows = np.array(sorted(some))
+        slopes, offsets = self.base[rows], offsets[rows]
+        coin = dice.at("coin").uniform()
+
+        def winner(epsilon: float) -> int:
+            lines = slopes + offsets / epsilon
+            first, second = np.argsort(-lines, kind="stable")[[0, min(1, len(lines) - 1)]]
+            squared = np.square(x + noise / epsilon).sum()
+            near, far = (np.sqrt(max(0.0, squared - 2 * lines[i])) for i in (first, second))
+            return int(rows[first if coin < first_chance(near, far, self._t) else second])
+
+        return search_flips(winner, low, high)
+
+
+def first_chance(near: Any, far: Any, t: float) -> Any:
+    """The chance of the nearest word, at distance ``near``, against the second nearest at ``far``."""
+    first, second = (1 - t) * far, t * near
+    total = first + second
+    return np.where(total > 0, first / np.where(total > 0, total, 1.0), 1.0)
+
+
+class Vickrey(Mahalanobis):
+    """Vickrey: noise, then by a coin the nearest or the second nearest word."""
+
+    name = "vickrey"
+    title = "Vickrey"
+    summary = "As MVC or Mahalanobis, but releases the nearest or the second nearest word."
+    config_cls = VickreyConfig
+    law_cls = VickreyLaw
+
+    @cached_property
+    def _root(self) -> np.ndarray | None:
+        shaped = self.config.noise == "mahalanobis"
+        return regularised_root(self.vocabulary, self.config.lam) if shaped else None
+
+    def _settle(self, points: np.ndarray, dice: Sequence[Dice]) -> np.ndarray:
+        rows, distances = nearest_words(self.vocabulary, points, 2)
+        coins = np.array([d.at("coin").uniform() for d in dice])
+        chance = first_chance(distances[:, 0], distances[:, 1], self.config.t)
+        return np.where(coins < chance, rows[:, 0], rows[:, 1])

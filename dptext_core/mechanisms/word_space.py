@@ -1,0 +1,61 @@
+"""What the mechanisms share that act in a word space: the distance of the promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..words import WordSpace, word_space
+from .word_level import WordMechanism
+
+
+class SpaceMechanism(WordMechanism):
+    """A word-level mechanism over one word space, with Euclidean distance unless it says otherwise."""
+
+    @cached_property
+    def vocabulary(self) -> WordSpace:
+        return word_space(self.config.space)
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        """Euclidean distances of words (n,), float64 (n, n); NaN for words that the space does not have."""
+        if self.notion == "none":
+            return super().distances(words)
+        rows = self.vocabulary.rows(words)
+        x = self.vocabulary.vectors[rows].astype(np.float64)
+        out = self._between(x)
+        out[rows < 0] = np.nan
+        out[:, rows < 0] = np.nan
+        return out
+
+    def _between(self, x: np.ndarray) -> np.ndarray:
+        """Distances between vectors (n, d), float64 (n, n)."""
+        from scipy.spatial.distance import cdist
+
+        return cdist(x, x)
+
+    def _similarities(self, row: int) -> Mapping[str, float]:
+        space = self.vocabulary
+        return dict(zip(space.words, space.similarities(space.words[row]).tolist(), strict=True))
+
+    def _metric_name(self) -> str:
+        return f"Euclidean, in the word space {self.vocabulary.name}"
+
+    def _promise(self, epsilon: float) -> dict[str, Any]:
+        return {
+            "notion": "metric",
+            "metric": self._metric_name(),
+            "near": nearest_distance(self.vocabulary),
+            "largest": self.vocabulary.delta[1],
+        }
+
+
+@lru_cache(maxsize=8)
+def nearest_distance(space: WordSpace) -> float:
+    """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency."""
+    rows = np.unique(np.linspace(0, len(space) - 1, min(400, len(space))).astype(np.int64))
+    if len(space) < 2:
+        return 0.0
+    return float(np.median(space.nearest(rows, 2)[1][:, 1]))
