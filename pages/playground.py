@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
+from dptext_core.bench import deniability
 from dptext_core.guarantee import number
 from pages.ui import controls, model, runs
 from pages.ui.jobs import Job
@@ -129,11 +132,17 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, f
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
     """Lower end, upper end and default of the ε axis."""
-    return controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec())
+    return controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), dict(inputs.options))
 
 
-def current_epsilon(default: float) -> float:
-    """Where the user left the slider."""
+def current_epsilon(axis: tuple[float, float, float]) -> float:
+    """Where the user left the slider, as long as it is the slider of this axis; else the axis' default."""
+    run: runs.Run | None = state.get("play_run")
+    default = axis[2]
+    if run is not None:
+        if axis_of(run.inputs) != axis:
+            return default
+        default = run.payload["eps"]
     view = (state.get("play_strip") or {}).get("view") or {}
     epsilon = view.get("eps")
     return float(epsilon) if isinstance(epsilon, int | float) and not isinstance(epsilon, bool) else default
@@ -142,7 +151,7 @@ def current_epsilon(default: float) -> float:
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool) -> None:
     before: runs.Run | None = state.get("play_run")
     state.play_number = number_ = state.get("play_number", 0) + 1
-    epsilon = current_epsilon(axis[2])
+    epsilon = current_epsilon(axis)
     if (job := state.get("play_job")) is not None:
         job.cancel.set()
 
@@ -151,6 +160,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool) -
 
     state.play_job = Job(work, "Rewriting")
     state.play_job_inputs = inputs
+    state.play_job_needs = dpt.mechanism_class(inputs.mechanism).needs
 
 
 def take(job: Job) -> None:
@@ -173,7 +183,8 @@ def waiting() -> None:
     job: Job | None = state.get("play_job")
     if job is not None and not job.wait(0):
         bar, stop = st.columns([5, 1], vertical_alignment="center")
-        text = f"{job.label} …" if models.engine("bundled").ready else "Loading the language model …"
+        loading = "masked language model" in state.play_job_needs and not models.engine("bundled").ready
+        text = "Loading the language model …" if loading else f"{job.label} …"
         bar.progress(job.share, text=text)
         if stop.button("Stop", key="play_stop", width="stretch"):
             job.cancel.set()
@@ -191,7 +202,7 @@ def rewritten() -> None:
     """The strip and what belongs to it. Moving ε or choosing a word reruns only this."""
     run: runs.Run = state.play_run
     axis = axis_of(run.inputs)
-    epsilon = current_epsilon(run.payload["eps"])
+    epsilon = current_epsilon(axis)
     if not run.payload["live"] and abs(epsilon - run.payload["eps"]) > 1e-9:
         state.play_number = state.get("play_number", 0) + 1
         run = state.play_run = runs.moved(run, epsilon, axis, state.play_number)
@@ -203,7 +214,7 @@ def rewritten() -> None:
     with left:
         promise(run, result)
     with right:
-        selected(result, token)
+        selected(run, result, token, axis)
 
 
 def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -242,7 +253,7 @@ def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
     (st.warning if g.notion == "none" or g.seeded else st.info)(literal(g.sentence()))
     per, drawn, total = st.columns(3)
     per.metric("ε per word", number(g.epsilon))
-    drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') for s in result.steps):,}")
+    drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') and s.epsilon > 0 for s in result.steps):,}")
     total.metric("Total ε, worst case" if g.expected is not None else "Total ε", number(g.total))
     if g.expected is not None:
         st.caption(
@@ -260,7 +271,7 @@ def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
         st.markdown(literal(g.formal()))
 
 
-def selected(result: dpt.RewriteResult, token: int | None) -> None:
+def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
     """The distribution of the chosen word, at the ε of the slider."""
     st.subheader("How this word was drawn")
     drawn = [i for i, s in enumerate(result.steps) if s.action in ("replace", "insert")]
@@ -281,27 +292,32 @@ def selected(result: dpt.RewriteResult, token: int | None) -> None:
     keep.metric("N_w", percent(d.p_keep()), help="The chance that the word stays what it was.")
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws.")
     support.metric("95% set", f"{d.support():,}", help="S_w, other reading: the fewest words with 95% of the chance.")
-    table, histogram = st.tabs(["Candidates", "Model scores and clipping"])
-    with table:
-        rows = d.top(20)
-        rest = max(0.0, 1 - sum(p for _, p in rows))
-        st.dataframe(
-            {
-                "word": [w for w, _ in rows] + [f"{len(d) - len(rows):,} others"],
-                "probability": [p for _, p in rows] + [rest],
-            },
-            column_config={"probability": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)},
-            hide_index=True,
-            height=320,
+    if d.draws is not None:
+        low, high = d.keep_interval()
+        st.caption(
+            f"Estimated from {d.draws:,} draws: this mechanism has no formula for its chances. N_w lies between "
+            f"{percent(low)} and {percent(high)} (95% interval)."
         )
-    with histogram:
-        logits = result.logits(token)
-        if logits is None:
-            st.caption("This mechanism has no model scores.")
-        else:
+    views = result.views(token)
+    logits = result.logits(token)
+    dark = st.context.theme.type == "dark"
+    tabs = st.tabs(
+        ["Candidates", *(v.title for v in views), *(["Model scores and clipping"] if logits is not None else [])]
+    )
+    with tabs[0]:
+        candidates(d, result.similarities(token))
+    for tab, view in zip(tabs[1:], views, strict=False):
+        with tab:
+            figure = figures.draw_view(view, dark=dark)
+            st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"play_{type(view).__name__}")
+            st.caption(literal(view.caption()))
+    if result.live:
+        with tabs[1 + len(views)]:
+            over_all(run, result, token, axis, dark)
+    if logits is not None:
+        with tabs[-1]:
             marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
             c = result.config
-            dark = st.context.theme.type == "dark"
             figure = figures.logit_histogram(logits, c.clip_min, c.clip_max, marks=marks, dark=dark)
             st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_histogram")
             above = int((logits >= c.clip_max).sum())
@@ -309,6 +325,50 @@ def selected(result: dpt.RewriteResult, token: int | None) -> None:
                 f"Shaded: the clipping range. {above:,} of {len(logits):,} words are at its upper end and cannot be "
                 "told apart."
             )
+
+
+def over_all(
+    run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float], dark: bool
+) -> None:
+    """N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
+    epsilons = np.geomspace(axis[0], axis[1], 25)
+    kept, distinct = deniability.law_curve(result.locked(token)[0], epsilons)
+    word = f"“{result.steps[token].original}”" if result.steps[token].original else "the added word"
+    lines = {"N_w": {word: (epsilons, kept, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
+    if (mean := deniability.bundled(run.mechanism)) is not None:
+        for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
+            low, high = np.transpose(mean[f"{field}_interval"])
+            lines[name][f"mean of {mean['words']} words"] = (mean["epsilon"], mean[field], low, high)
+    which = st.segmented_control(
+        "Statistic", ["N_w", "S_w"], default="N_w", label_visibility="collapsed", key="play_statistic"
+    )
+    y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
+    figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark)
+    figure.add_vline(x=result.steps[token].epsilon, line={"width": 1, "dash": "dot"})
+    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_curves")
+    if mean is not None:
+        st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")
+
+
+def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None) -> None:
+    """The most probable words, with their likeness to the original where words have vectors."""
+    rows = [(w, p) for w, p in d.top(20) if p > 0]
+    rest = max(0.0, 1 - sum(p for _, p in rows))
+    columns: dict[str, list] = {"word": [w for w, _ in rows], "probability": [p for _, p in rows]}
+    if similarities is not None:
+        columns["similarity"] = [similarities.get(w) for w, _ in rows]
+    if others := len(d) - len(rows):
+        for column, value in zip(columns.values(), (f"{others:,} others", rest, None), strict=False):
+            column.append(value)
+    st.dataframe(
+        columns,
+        column_config={
+            "probability": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
+            "similarity": st.column_config.NumberColumn(format="%.2f", help="Cosine with the original word"),
+        },
+        hide_index=True,
+        height=320,
+    )
 
 
 def percent(p: float) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import math
 
 import numpy as np
 import pytest
+from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY, ListLaw, fake_rewrite, law_of
 
 import dptext_core as dpt
 from dptext_core import live
@@ -102,3 +105,142 @@ def test_it_can_be_stopped(tiny_model):
     r = dpt.get_mechanism("dp-mlm", model=tiny_model).rewrite(TEXT)
     with pytest.raises(dpt.Cancelled):
         live.payload(r, run=1, low=LOW, high=HIGH, default=50.0, cancel=stop)
+
+
+# ---------------------------------------------------------------- laws that are no score tables
+
+
+@pytest.fixture
+def listed():
+    """A rewrite by made-up laws, none asked before, and its payload."""
+    law_of.cache_clear()
+    r = fake_rewrite(LIST_TEXT)
+    return r, live.payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+
+
+def drawn(payload: dict) -> list[tuple[int, dict]]:
+    return [(k, t) for k, t in enumerate(payload["tokens"]) if "c" in t]
+
+
+def test_a_law_flips_where_its_draw_does(listed):
+    r, payload = listed
+    for epsilon in np.geomspace(LIST_LO, LIST_HI, 23)[1:-1]:
+        for k, t in drawn(payload):
+            law, dice = r.locked(k)
+            winner = t["c"][[i for e, i in t["flips"] if e <= epsilon][-1]]
+            assert winner == law.candidates[law.draw(float(epsilon), dice)]
+
+
+def test_log_probabilities_of_a_law_are_those_on_the_grid(listed):
+    r, payload = listed
+    grid = np.geomspace(LIST_LO, LIST_HI, payload["lp_grid"])
+    seen = 0
+    for k, t in drawn(payload):
+        if "lp" not in t:
+            continue
+        law, _ = r.locked(k)
+        where = [law.candidates.index(word) for word in t["c"]]
+        for j in range(0, len(grid), 3):
+            exact = law.at(float(grid[j])).probs[where]
+            for p, row, off in zip(exact, t["lp"], t["off"], strict=True):
+                if off <= j < off + len(row):
+                    seen += 1
+                    assert (
+                        (row[j - off] == live.FLOOR)
+                        if p == 0
+                        else math.exp(row[j - off]) == pytest.approx(p, rel=1e-3, abs=1e-5)
+                    )
+    assert seen > 5000
+
+
+def test_a_released_word_is_known_around_where_it_is_released(listed):
+    _, payload = listed
+    last = payload["lp_grid"] - 1
+    short = 0
+    for _, t in drawn(payload):
+        if "lp" not in t:
+            continue
+        assert len(t["c"]) == len(set(t["c"])) == len(t["lp"]) == len(t["off"])
+        full = [i for i, row in enumerate(t["lp"]) if len(row) == last + 1]
+        assert len(full) >= min(live.N_LAW_CANDIDATES, t.get("total", len(VOCABULARY)))
+        assert t["src"] in full or t["src"] == -1
+        ends = [e for e, _ in t["flips"][1:]] + [LIST_HI]
+        for (start, i), end in zip(t["flips"], ends, strict=True):
+            a, b = (math.log(e / LIST_LO) / math.log(LIST_HI / LIST_LO) * last for e in (start, end))
+            lowest, highest = t["off"][i], t["off"][i] + len(t["lp"][i]) - 1
+            # Six points around every place: enough for the interpolation that the strip uses.
+            assert lowest <= max(0, min(math.floor(a) - 2, last - 5)) and highest >= min(
+                last, max(math.floor(b) + 3, 5)
+            )
+            short += highest - lowest < last
+    assert short > 100, "words that win once are cut short"
+
+
+def test_equal_words_ask_their_law_once(listed):
+    r, payload = listed
+    table = [k for k, s in enumerate(r.steps) if s.original == "table"]
+    assert len(table) == 2 and r.locked(table[0])[0] is r.locked(table[1])[0]
+    assert payload["tokens"][table[0]]["flips"] != payload["tokens"][table[1]]["flips"], "each place has its own dice"
+    assert {r.locked(k)[0].asked for k, t in drawn(payload) if "lp" in t} == {1}
+
+
+def test_words_outside_the_vocabulary_have_chances_that_epsilon_does_not_move(listed):
+    _, payload = listed
+    by_word = {t["o"]: t for t in payload["tokens"]}
+    unknown, masked, gone = by_word["zorblax"], by_word["glimmer"], by_word["stood"]
+    assert {t["why"] for t in (unknown, masked, gone)} == {"not in the vocabulary"}
+    assert [len(t["flips"]) for t in (unknown, masked)] == [1, 1]
+    assert unknown["src"] == -1 and {v for row in unknown["lp"] for v in row} == {-round(math.log(len(VOCABULARY)), 3)}
+    assert masked["c"] == ["[MASK]"] and masked["total"] == 1
+    assert gone["a"] == "delete" and "c" not in gone
+    assert payload["total_candidates"] == len(VOCABULARY) and "total" not in by_word["river"]
+
+
+def test_estimates_say_how_many_draws_they_are_from(listed):
+    _, payload = listed
+    k, nurse = next((k, t) for k, t in drawn(payload) if t["o"] == "nurse")
+    assert nurse["draws"] == 1000 and nurse["total"] == 25
+    assert any(v == live.FLOOR for row in nurse["lp"] for v in row)
+    assert all("draws" not in t for _, t in drawn(payload) if t["o"] != "nurse")
+    once = live.payload(fake_rewrite(LIST_TEXT, live=False), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    assert not once["live"] and once["tokens"][k]["draws"] == 1000
+
+
+def test_the_unit_is_that_of_the_option(listed, tiny_model):
+    assert listed[1]["unit"] == LIST_UNIT
+    assert make(tiny_model)[-1]["unit"] == "per word"
+
+
+def test_progress_counts_every_token_once(listed):
+    told = []
+    live.payload(listed[0], run=1, low=LIST_LO, high=LIST_HI, default=1.0, progress=lambda *at: told.append(at))
+    n = len(listed[0].steps)
+    assert told[-1] == (n, n) and {of for _, of in told} == {n}
+    assert all(a < b for (a, _), (b, _) in itertools.pairwise(told)) and len(told) > n / 2
+
+
+def test_a_law_can_be_stopped_between_two_words(listed):
+    import threading
+
+    stop = threading.Event()
+    law_of.cache_clear()
+    with pytest.raises(dpt.Cancelled):
+        live.payload(
+            fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0, cancel=stop,
+            progress=lambda done, _: stop.set() if done > 20 else None,
+        )  # fmt: skip
+    laws = [law_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
+    assert 0 < sum(law.asked for law in laws) < len(laws) / 2
+
+
+def test_a_thousand_words_fit_three_megabytes():
+    @functools.cache
+    def laws(word):
+        return ("keep", None, "stop word") if word == "the" else ("replace", ListLaw(word), "")
+
+    words = [VOCABULARY[2 * (i % 450)] if i % 20 < 9 else "the" for i in range(1000)]
+    payload = live.payload(fake_rewrite(" ".join(words), laws=laws), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    assert len(drawn(payload)) == 450
+    assert len(json.dumps(payload)) < 3e6
+    # The nine words that the inspector has room for, at least.
+    assert min(sum(len(row) == live.N_LAW_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import MechanismSpec, models
+from dptext_core import MechanismSpec, mechanism_class, models, words
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -41,9 +41,18 @@ def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
     elif meta.get("models"):
         known = list(dict.fromkeys([default, *(m.id for m in models.list_models())]))
         value = st.selectbox(label, known, help=help, key=key)
+    elif meta.get("spaces"):
+        titles = {s.name: s.title for s in words.word_spaces()}
+        value = st.selectbox(label, list(titles), format_func=titles.__getitem__, help=help, key=key)
+    elif meta.get("lists"):
+        value = _lists(label, help, key)
     elif meta["kind"] == "text":
         value = st.text_input(label, value=default or "", help=help, key=key)
         value = value.strip() or None
+    elif meta["kind"] == "integer":
+        value = st.number_input(
+            label, min_value=meta["min"], max_value=meta["max"], value=default, step=1, help=help, key=key
+        )
     else:
         value = st.number_input(
             label, min_value=meta["min"], max_value=meta["max"], value=default, help=help, key=key, format="%g"
@@ -51,10 +60,24 @@ def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
     return {} if value is None or value == default else {field.name: value}
 
 
-def epsilon_range(spec: MechanismSpec) -> tuple[float, float, float]:
-    """Lower end, upper end and default of the mechanism's ε axis."""
-    field = next(f for f in dataclasses.fields(spec.config_cls) if f.metadata["kind"] == "epsilon")
-    return field.metadata["low"], field.metadata["high"], _default(field)
+def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
+    """One of the paper's configurations, or lists chosen by name."""
+    named = {
+        "L2": "L2: one list",
+        "L0": "L0: five lists, one of each word space",
+        "L1": "L1: ten lists, two of each word space",
+        "": "Lists by name …",
+    }
+    chosen = st.selectbox(label, list(named), format_func=named.__getitem__, help=help, key=key)
+    if chosen:
+        return (chosen,)
+    several = st.multiselect("Names of lists", words.word_lists(), max_selections=10, key=f"{key}-names")
+    return tuple(several) or ("L2",)
+
+
+def epsilon_range(spec: MechanismSpec, chosen: dict[str, Any]) -> tuple[float, float, float]:
+    """Lower end, upper end and default of the mechanism's ε axis for the chosen options."""
+    return mechanism_class(spec.name).epsilon_range(chosen)
 
 
 def _default(field: dataclasses.Field) -> Any:

@@ -68,6 +68,9 @@ def make(
     draws = before.draws + (not keep_dice) if before is not None and same_text else 1
     result = mechanism.rewrite(prepared, dice=dice, progress=progress, cancel=cancel)
     shown = _payload(result, number, axis, progress, cancel)
+    if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
+        # Another slider: the browser moves to its default instead of clamping where the last one stood.
+        shown["cmd"] = {"n": number, "eps": epsilon}
     return Run(number, inputs, mechanism, prepared, dice, result, shown, draws)
 
 

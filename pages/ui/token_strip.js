@@ -1,5 +1,6 @@
-// The live token strip. Python sends every word's scores once; from then on ε moves without the server.
-// P_ε(y) = exp(ε·s_y − logZ(ε)); the released word at ε is the candidate whose interval holds ε.
+// The live token strip. Python sends every word's chances once; from then on ε moves without the server.
+// P_ε(y) is exp(ε·s_y − logZ(ε)) where a word has scores, else it is read from log-probabilities on a grid of ε; the
+// released word at ε is the candidate whose interval holds ε.
 // Whatever comes from a text reaches the page through textContent or an attribute, never as markup.
 
 const SETTLE_MS = 350; // quiet time before a change is sent
@@ -7,6 +8,7 @@ const SPEAK_MS = 500; // quiet time before a change is spoken
 const SUBSTEPS = 4; // slider steps per grid interval
 const ROWS = 9; // words in the inspector
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
+const IMPOSSIBLE = -9999; // a log-probability at most this stands for −∞
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
@@ -41,6 +43,17 @@ function percent(p) {
   if (p < 0.0995) return `${(100 * p).toFixed(1)}%`;
   if (p < 0.995) return `${(100 * p).toFixed(0)}%`;
   return p < 0.9995 ? `${(100 * p).toFixed(1)}%` : ">99.9%";
+}
+
+// A share counted in n draws, with no more digits than they can tell.
+function counted(p, n) {
+  const unit = 10 ** Math.floor(Math.log10(100 / n) + 1e-9);
+  const digits = Math.max(0, -Math.log10(unit));
+  const least = Math.ceil(100 / n / unit - 1e-9) * unit;
+  if (p < 0.99 / n) return `<${least.toFixed(digits)}%`;
+  if (p > 1 - 0.99 / n) return `>${(100 - least).toFixed(digits)}%`;
+  const spread = 100 * Math.sqrt((p * (1 - p)) / n);
+  return `${(100 * p).toFixed(clamp(Math.ceil(-Math.log10(spread)), 0, 2))}%`;
 }
 
 function number(eps) {
@@ -89,7 +102,21 @@ function interpolate(z, x) {
   return sum;
 }
 
-const chance = (token, k, eps, logZ) => (k < 0 ? 0 : Math.min(1, Math.exp(eps * token.s[k] - logZ)));
+// The chance of candidate k at ε, which lies at x (0 to 1) on the axis; NaN where the word is not worth showing.
+function chance(token, k, eps, x) {
+  if (k < 0) return 0;
+  if (!token.lp) return Math.min(1, Math.exp(eps * token.s[k] - interpolate(token.z, x * (token.z.length - 1))));
+  const row = token.lp[k];
+  const at = x * token.last - token.off[k];
+  if (at < -1e-9 || at > row.length - 1 + 1e-9) return NaN;
+  const i = clamp(Math.floor(at), 0, row.length - 2);
+  const first = clamp(i - 2, 0, Math.max(0, row.length - 6));
+  let smooth = !token.draws;
+  for (let j = first; smooth && j < Math.min(first + 6, row.length); j += 1) smooth = row[j] > IMPOSSIBLE;
+  if (smooth) return Math.min(1, Math.exp(interpolate(row, at)));
+  // Counts have no smooth logarithm, and neither has what is impossible at a neighbour.
+  return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
+}
 
 function make(tag, className, text) {
   const node = document.createElement(tag);
@@ -117,25 +144,30 @@ function ticks(lo, hi) {
 }
 
 // One token of the payload, ready for painting.
-function prepare(raw, capRule, nGrid, i) {
+function prepare(raw, data, i) {
   const token = { pre: raw.pre ?? "", o: raw.o ?? "", a: raw.a, why: raw.why ?? "", at: -1, changed: false };
   token.drawn = raw.a === "replace" || raw.a === "insert";
   token.counts = raw.a !== "insert" && hasWord(token.o);
   token.button = token.drawn || raw.a === "delete" || token.counts;
   if (!token.drawn) return token;
-  if (!raw.c?.length || raw.s?.length !== raw.c.length || raw.z?.length !== nGrid || !raw.flips?.length) {
-    throw new Error(`the data of token ${i + 1} are incomplete`);
-  }
+  const off = raw.off ?? raw.c?.map(() => 0);
+  const fits = raw.lp
+    ? raw.lp.length === raw.c?.length && raw.lp.every((r, k) => r.length > 1 && off[k] + r.length <= data.lp_grid)
+    : raw.s?.length === raw.c?.length && raw.z?.length === data.n_grid;
+  if (!raw.c?.length || !fits || !raw.flips?.length) throw new Error(`the data of token ${i + 1} are incomplete`);
   token.counts ||= raw.a === "replace";
   token.c = raw.c;
-  token.s = raw.s;
-  token.z = raw.z;
-  token.rank = raw.rank ?? raw.c.map((_, k) => k + 1);
+  token.total = raw.total ?? data.total_candidates;
+  token.draws = raw.draws ?? 0;
   token.src = raw.src ?? -1;
   token.from = raw.flips.map((f) => f[0]);
   token.to = raw.flips.map((f) => f[1]);
-  token.shown = raw.cap && capRule ? raw.c.map(capital) : raw.c;
+  token.shown = raw.cap && data.cap_rule ? raw.c.map(capital) : raw.c;
   token.kept = raw.c.map((word) => raw.a === "replace" && sameWord(word, token.o));
+  if (raw.lp) return Object.assign(token, { lp: raw.lp, off, last: data.lp_grid - 1 });
+  token.s = raw.s;
+  token.z = raw.z;
+  token.rank = raw.rank ?? raw.c.map((_, k) => k + 1);
   token.order = raw.c.map((_, k) => k).sort((a, b) => token.s[b] - token.s[a] || token.rank[a] - token.rank[b]);
   return token;
 }
@@ -211,7 +243,7 @@ class Strip {
     if (!data || typeof data !== "object" || !Array.isArray(data.tokens)) throw new Error("no words came");
     const { lo, hi, n_grid: nGrid } = data;
     if (!(lo > 0 && hi > lo && nGrid >= 3)) throw new Error("the range of ε is not usable");
-    const tokens = data.tokens.map((raw, i) => prepare(raw, data.cap_rule, nGrid, i));
+    const tokens = data.tokens.map((raw, i) => prepare(raw, data, i));
     const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
     const sameText = text === this.textKey;
     const newRun = data.run !== this.run;
@@ -318,10 +350,12 @@ class Strip {
     );
     this.el.classList.toggle("sequential", !data.live);
     const kinds = new Set(this.tokens.filter((t) => t.button).map((t) => t.a));
+    if (this.tokens.some((t) => t.a === "replace" && t.why)) kinds.add("fixed");
     ui.legend.replaceChildren(
       ...[
         ["replace", "lg-changed", "changed"],
         ["replace", "lg-same", "drawn, same word"],
+        ["fixed", "lg-fixed", "replaced whatever ε is"],
         ["keep", "lg-keep", "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
         ["insert", "lg-ins", "added"],
@@ -380,6 +414,7 @@ class Strip {
       }
       const kind = { replace: "word", insert: "word added", delete: "word gone", keep: "word keep" }[t.a];
       t.node = make("button", kind);
+      if (t.a === "replace" && t.why) t.node.classList.add("fixed");
       if (t.a === "delete" && !/\s$/.test(text)) t.node.classList.add("apart");
       t.node.type = "button";
       t.node.tabIndex = -1;
@@ -425,7 +460,7 @@ class Strip {
       const value = make("span", "value");
       row.append(name, track, value);
       this.ui.rows.append(row);
-      return { row, word, rank, bar, value, k: -2 };
+      return { row, word, rank, bar, value, k: null };
     });
   }
 
@@ -587,7 +622,7 @@ class Strip {
     let left = 0;
     for (let i = 0; i <= this.steps; i += 1) {
       const eps = this.lo * Math.exp((this.span * i) / this.steps);
-      const p = chance(t, t.src, eps, interpolate(t.z, i / SUBSTEPS));
+      const p = chance(t, t.src, eps, i / this.steps);
       if (i < 0.4 * this.steps) left = Math.max(left, p);
       path += `${i ? "L" : "M"}${((1000 * i) / this.steps).toFixed(1)},${(100 - 100 * p).toFixed(2)}`;
     }
@@ -638,7 +673,7 @@ class Strip {
     ui.pair.hidden = !t;
     ui.chance.hidden = t?.a !== "replace";
     ui.rows.hidden = !t?.drawn;
-    for (const row of this.rows) row.k = -2;
+    for (const row of this.rows) row.k = null;
     if (!t) {
       ui.place.textContent = "What could each word have become?";
       ui.note.textContent =
@@ -649,14 +684,13 @@ class Strip {
     }
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
     ui.place.textContent = `Word ${nth} of ${all}`;
-    const candidates = integer.format(this.data.total_candidates);
     const note = {
       keep: `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
       insert: `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`,
-      replace: t.src < 0 ? `“${t.o}” is not among the ${candidates} words that can be drawn, so it is never kept.` : "",
-    }[t.a];
-    ui.note.textContent = note;
+      replace: t.a === "replace" ? this.noteOnDrawn(t) : "",
+    }[t.a] + (t.draws ? this.noteOnDraws(t) : "");
+    ui.note.textContent = note.trim();
     ui.note.hidden = !note;
     ui.from.textContent = t.a === "insert" ? "+" : t.o;
     ui.from.dir = "auto";
@@ -667,6 +701,24 @@ class Strip {
     ui.from.classList.toggle("struck", t.a === "delete");
     if (t.a === "delete") ui.to.textContent = "deleted";
     ui.to.classList.toggle("plain", t.a === "delete");
+  }
+
+  noteOnDrawn(t) {
+    const fixed = this.constant(t) ? " The chances are the same at every ε." : "";
+    if (t.why) return `“${t.o}”: ${t.why}.${fixed}`;
+    if (t.src >= 0) return "";
+    return `“${t.o}” is not among the ${integer.format(t.total)} words that can be drawn, so it is never kept.`;
+  }
+
+  noteOnDraws(t) {
+    const [n, none] = [integer.format(t.draws), counted(0, t.draws)];
+    return ` The chances are estimated from ${n} draws; a word that came up in none of them shows ${none}.`;
+  }
+
+  constant(t) {
+    const at = (k, x) => chance(t, k, this.lo * Math.exp(this.span * x), x);
+    const same = (k) => [0.5, 1].every((x) => Math.abs(at(k, x) - at(k, 0)) <= 1e-3 * at(k, 0));
+    return t.from.length === 1 && t.c.every((_, k) => same(k));
   }
 
   paintInspector() {
@@ -683,14 +735,14 @@ class Strip {
     if (t.node.getAttribute("aria-pressed") !== pressed) t.node.setAttribute("aria-pressed", pressed);
     this.pressed = t.node;
     if (!t.drawn) return;
-    const grid = this.where(eps) * (t.z.length - 1);
-    const logZ = interpolate(t.z, grid);
-    const p = (k) => chance(t, k, eps, logZ);
+    const x = this.where(eps);
+    const p = (k) => chance(t, k, eps, x);
+    const written = (value) => (t.draws ? counted(value, t.draws) : percent(value));
     if (ui.to.textContent !== t.shown[t.at]) ui.to.textContent = t.shown[t.at];
     ui.to.classList.toggle("same", !t.changed && t.a === "replace");
     if (t.a === "replace") {
       const keep = p(t.src);
-      ui.chanceValue.textContent = percent(keep);
+      ui.chanceValue.textContent = t.src < 0 ? percent(0) : written(keep);
       ui.dot.style.transform = `translateY(${100 * (1 - keep)}%)`;
     }
     const now = Math.max(0, upTo(t.from, eps) - 1);
@@ -701,13 +753,19 @@ class Strip {
       });
       this.segment = now;
     }
-    // The best words in order of score; the released and the original word join at the end where they rank lower.
+    let { order } = t;
+    if (t.lp) {
+      const all = t.c.map((_, k) => p(k));
+      order = t.c.map((_, k) => k).filter((k) => all[k] >= 0).sort((a, b) => all[b] - all[a] || a - b);
+    }
+    // The best words, most likely first; the released and the original word join at the end where they rank lower.
     const must = [t.at, t.src].filter((k, j, all) => k >= 0 && all.indexOf(k) === j);
     let best;
     for (let n = ROWS; !best || best.length > ROWS; n -= 1) {
-      const top = t.order.slice(0, n);
-      best = top.concat(t.order.slice(n).filter((k) => must.includes(k)));
+      const top = order.slice(0, n);
+      best = top.concat(order.slice(n).filter((k) => must.includes(k)));
     }
+    const more = Math.max(0, t.total - best.length);
     let rest = 1;
     this.rows.forEach((r, j) => {
       const others = j === ROWS;
@@ -715,22 +773,24 @@ class Strip {
       if (r.k !== k) {
         r.k = k;
         r.row.hidden = k === -2;
-        const more = Math.max(0, this.data.total_candidates - best.length);
-        if (others) r.word.textContent = `${integer.format(more)} others`;
-        else if (k >= 0) {
+        if (k >= 0) {
           r.word.textContent = t.c[k];
-          r.rank.textContent = t.rank[k] > ROWS ? ` no. ${integer.format(t.rank[k])}` : "";
+          r.rank.textContent = t.rank?.[k] > ROWS ? ` no. ${integer.format(t.rank[k])}` : "";
           r.row.classList.toggle("original", k === t.src);
         }
       }
       if (k === -2) return;
-      if (!others) {
+      if (others) {
+        r.row.hidden = !more;
+        if (r.more !== more) r.word.textContent = more === 1 ? "1 other" : `${integer.format(more)} others`;
+        r.more = more;
+      } else {
         r.row.classList.toggle("released", k === t.at);
         rest -= p(k);
       }
       const value = others ? Math.max(0, rest) : p(k);
       r.bar.style.clipPath = `inset(0 ${100 - 100 * value}% 0 0)`;
-      const text = others && value < 1e-6 && best.length >= this.data.total_candidates ? "0%" : percent(value);
+      const text = written(value);
       if (r.value.textContent !== text) r.value.textContent = text;
     });
   }

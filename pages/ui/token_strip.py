@@ -1,7 +1,8 @@
 """The live token strip: a rewritten text whose ε is dragged in the browser, with no server trip while dragging.
 
-The scores of every word travel to the browser once; the chance of candidate y at ε is exp(ε·s_y − logZ(ε)), and the
-released word at ε is read from the intervals in which each candidate wins. The server hears of it when the drag ends.
+The chances of every word travel to the browser once, as scores (the chance of candidate y at ε is
+exp(ε·s_y − logZ(ε))) or as log-probabilities on a grid of ε; the released word at ε is read from the intervals in which
+each candidate wins. The server hears of it when the drag ends.
 
 Mount it inside ``@st.fragment`` and with a ``key``: then a click does not interrupt a running rewrite, and new data
 reaches the strip that is on the page instead of building another one. The payload holds the original words: it is for
@@ -67,7 +68,7 @@ _HTML = """
           <span class="to"></span></p>
         <p class="chance"><strong></strong><span>chance of keeping the original word</span></p>
         <p class="note"></p>
-        <ul class="rows" aria-label="Chances of the words, best score first"></ul>
+        <ul class="rows" aria-label="Chances of the words, most likely first"></ul>
       </aside>
     </div>
   </div>
@@ -106,9 +107,11 @@ def token_strip(
 
     Args:
         payload: Plain JSON values only (no NumPy scalar, no NaN). ``run`` grows with each new rewrite; ``lo``, ``hi``
-            and ``n_grid`` describe the log-spaced grid of ε (no unit) on which each token's ``z`` holds logZ;
-            ``tokens`` hold the words, their scores, and from which ε on each of them wins; ``cmd`` ``{"n", "eps"}``
-            asks the browser once per new ``n`` to move to an ε.
+            and ``n_grid`` describe the log-spaced grid of ε on which the ``z`` of a token with scores holds logZ,
+            ``lp_grid`` that of the log-probabilities ``lp`` of any other; ``unit`` says what one ε is spent on;
+            ``tokens`` hold the words, their chances, and from which ε on each of them wins
+            (:func:`dptext_core.live.payload`); ``cmd`` ``{"n", "eps"}`` asks the browser once per new ``n`` to move
+            to an ε.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.

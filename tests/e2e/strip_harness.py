@@ -1,16 +1,25 @@
-"""A page with nothing but the token strip over made-up scores: what the browser tests drive.
+"""A page with nothing but the token strip over made-up words and chances: what the browser tests drive.
 
 By hand, from the top folder: ``PYTHONPATH=. streamlit run tests/e2e/strip_harness.py`` and ``?variant=long``,
-``seeded``, ``sequential`` or ``broken`` in the address.
+``seeded``, ``sequential``, ``broken`` or ``lists`` (laws that are no score tables) in the address.
 """
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+
+from dptext_core import live
+from dptext_core.distribution import Law, ScoreTable, TokenDistribution
+from dptext_core.guarantee import Guarantee
+from dptext_core.mechanisms.base import RewriteResult, Step
+from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.sampling import Dice
 
 LO, HI, N_GRID, N_CANDIDATES = 5.0, 500.0, 60, 8000
 HOSTILE = '<img src=x onerror="window.hurt=1">'
@@ -151,6 +160,168 @@ def at_one_eps(payload: dict[str, Any], scores: list[np.ndarray | None], eps: fl
     return payload | {"tokens": tokens, "eps": eps, "live": False}
 
 
+# ---------------------------------------------------------------- laws that are no score tables
+
+LIST_LO, LIST_HI, LIST_UNIT = 0.1, 10.0, "per word and place on the list"
+VOCABULARY = [*POOL, *(f"{'bcdfglmnprst'[k % 12]}{'aeiou'[k % 5]}rt{k}" for k in range(len(POOL), 1200))]
+LIST_TEXT = (
+    f"The table zorblax stood in {' '.join(POOL[1:14])} glimmer . "
+    f"\nthe nurse and the gate was {' '.join(POOL[14:])} table"
+)
+
+
+class FakeLaw(Law):
+    """A law over a few words of VOCABULARY (or others) that counts how often its probabilities are asked for."""
+
+    def __init__(self, candidates: Sequence[str], source: str):
+        self.candidates, self.source, self.asked = candidates, source, 0
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.flatnonzero([c == self.source.casefold() for c in self.candidates])
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        return super().log_p(epsilons, which)
+
+
+class ListLaw(FakeLaw):
+    """Two-sided geometric noise on the place of a word, on one of two lists: a mixture with clamped ends."""
+
+    def __init__(self, source: str):
+        super().__init__(VOCABULARY, source)
+        rng = np.random.default_rng(3)
+        self.lists = np.stack([rng.permutation(len(VOCABULARY)) for _ in range(2)])  # places to words
+        self.places = np.argsort(self.lists, axis=1)  # words to places
+        self.own = self.places[:, self.source_index[0]]
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        last = len(VOCABULARY) - 1
+        logs = -epsilon * np.abs(self.places - self.own[:, None])
+        inside = (self.places > 0) & (self.places < last)
+        logs = logs + np.where(inside, np.log(np.tanh(epsilon / 2)), -np.log1p(np.exp(-epsilon)))
+        return TokenDistribution(VOCABULARY, np.logaddexp(*logs) - np.log(2), self.source, epsilon)
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        which, u = dice.uniforms(2)
+        k = int(which * 2)
+        steps = int(max(0.0, np.floor((-np.log(min(u, 1 - u)) - np.log1p(np.exp(-epsilon))) / epsilon)))
+        return int(self.lists[k, np.clip(self.own[k] + (steps if u < 0.5 else -steps), 0, len(VOCABULARY) - 1)])
+
+
+class CountedLaw(FakeLaw):
+    """Noise of scale 1/ε on a point in the plane, the nearest word wins: known only from counting draws."""
+
+    def __init__(self, source: str, draws: int = 1000):
+        super().__init__([source, *POOL[:24]], source)
+        rng = np.random.default_rng(5)
+        self.draws = draws
+        self.points = np.vstack([np.zeros(2), rng.normal(size=(24, 2))])
+        self.noise = rng.normal(size=(draws, 2))
+
+    def nearest(self, points: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(points[:, None] - self.points, axis=2).argmin(1)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        counts = np.bincount(self.nearest(self.noise / epsilon), minlength=len(self.candidates))
+        with np.errstate(divide="ignore"):
+            return TokenDistribution(self.candidates, np.log(counts / self.draws), self.source, epsilon, self.draws)
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return int(self.nearest(dice.normals(2)[None] / epsilon)[0])
+
+
+class GateLaw(FakeLaw):
+    """The first of three words becomes less likely as ε grows, and impossible from 2 on."""
+
+    def __init__(self, source: str):
+        super().__init__(["amber", "birch", source], source)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        first = max(0.0, 0.5 - epsilon / 4)
+        with np.errstate(divide="ignore"):
+            return TokenDistribution(self.candidates, np.log([first, 0.3, 0.7 - first]), self.source, epsilon)
+
+
+@dataclass(frozen=True)
+class FakeConfig:
+    """What the payload reads of a mechanism's options."""
+
+    epsilon: float = epsilon_option(1.0, LIST_LO, LIST_HI, unit=LIST_UNIT)
+    recase: str = "sentence"
+
+
+@cache
+def law_of(word: str) -> tuple[str, Law | None, str]:
+    """Action, law and reason of a word: equal words share one law."""
+    key = word.casefold()
+    if word in STOP:
+        return "keep", None, "stop word"
+    if not word.isalnum():
+        return "keep", None, "symbol"
+    if key in POOL:
+        return "replace", ListLaw(key), ""
+    if key == "nurse":
+        return "replace", CountedLaw(key), ""
+    if key == "gate":
+        return "replace", GateLaw(key), ""
+    if key == "glimmer":
+        return "replace", ScoreTable(("[MASK]",), np.zeros(1), word), "not in the vocabulary"
+    if key == "zorblax":
+        return "replace", Uniform(word), "not in the vocabulary"
+    return "delete", None, "not in the vocabulary"
+
+
+class Uniform(FakeLaw):
+    """Every word of VOCABULARY alike, whatever ε is."""
+
+    def __init__(self, source: str):
+        super().__init__(VOCABULARY, source)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        n = len(VOCABULARY)
+        return TokenDistribution(VOCABULARY, np.full(n, -np.log(n)), self.source, epsilon)
+
+
+def fake_rewrite(
+    text: str, epsilon: float = 1.0, laws: Callable[[str], tuple[str, Law | None, str]] = law_of, live: bool = True
+) -> RewriteResult:
+    """``text``, cut at blanks, with every word drawn from its law under dice of its own."""
+    steps, out, at = [], "", 0
+    dice = Dice(11)
+    for k, word in enumerate(text.split(" ")):
+        gap, word = word[: len(word) - len(word.lstrip())], word.lstrip()
+        action, law, reason = laws(word)
+        new = word
+        if law is not None:
+            new = law.candidates[law.draw(epsilon, dice.at(k))]
+        elif action == "delete":
+            new = ""
+        out += (" " if k and new else "") + gap
+        spent = 0.0 if reason else epsilon
+        span = (at + len(gap), at + len(gap) + len(word))
+        steps.append(Step(span, word, new, action, reason, spent, (len(out), len(out) + len(new)), k))
+        out += new
+        at = span[1] + 1
+
+    def locked(k: int) -> tuple[Law, Dice]:
+        law = laws(steps[k].original)[1]
+        assert law is not None
+        return law, dice.at(k)
+
+    nothing = Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
+    return RewriteResult(
+        out, text, tuple(steps), nothing, "fake", FakeConfig(epsilon), None, "",
+        lambda k: locked(k)[0].at(epsilon), locked if live else None,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def list_payload() -> dict[str, Any]:
+    """The payload of LIST_TEXT."""
+    return live.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+
+
 def main() -> None:
     """The page."""
     import streamlit as st
@@ -172,6 +343,8 @@ def main() -> None:
     @st.fragment
     def strip() -> None:
         payload, scores = make_payload(60 if variant == "long" else 1)
+        if variant == "lists":
+            payload = list_payload()
         payload = payload | {"run": state.run, "seeded": variant == "seeded"}
         if state.command:
             payload |= {"cmd": {"n": state.command, "eps": 20.0}}

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from strip_harness import HI, HOSTILE, LO, N_CANDIDATES, make_payload
+from strip_harness import (
+    HI,
+    HOSTILE,
+    LIST_HI,
+    LIST_LO,
+    LIST_UNIT,
+    LO,
+    N_CANDIDATES,
+    VOCABULARY,
+    CountedLaw,
+    ListLaw,
+    list_payload,
+    make_payload,
+)
 
 if TYPE_CHECKING:
     from conftest import Opened
@@ -175,14 +188,20 @@ def shown_rows(page: Page) -> dict[str, str]:
     return dict(zip(names, rows.locator(".value").all_inner_texts(), strict=True))
 
 
-def is_written(text: str, p: float) -> bool:
-    """Whether a percentage on the page is p, within its last digit."""
+def shown_bars(page: Page) -> list[float]:
+    """How full the bars are, 0 to 1: the chances with all their digits."""
+    styles = page.locator(".rows .row:visible .track i").evaluate_all("bars => bars.map(bar => bar.style.clipPath)")
+    return [1 - float(re.findall(r"[\d.]+%?", style)[1].strip("%")) / 100 for style in styles]
+
+
+def is_written(text: str, p: float, off: float = 2e-5) -> bool:
+    """Whether a percentage on the page is p, within its last digit and ``off``."""
     if text.startswith("<"):
         return p < 0.00011
     if text.startswith(">"):
         return p > 0.999
     digits = len(text.partition(".")[2].rstrip("%"))
-    return abs(float(text.rstrip("%")) - 100 * p) <= 0.51 * 10**-digits + 100 * 2e-5
+    return abs(float(text.rstrip("%")) - 100 * p) <= 0.51 * 10**-digits + 100 * off
 
 
 @pytest.mark.e2e
@@ -249,6 +268,187 @@ def test_chosen_word_shows_its_distribution(open_app: Open) -> None:
     opened.assert_clean()
 
 
+def mixture(law: ListLaw, eps: float) -> dict[str, float]:
+    """The chances under two-sided geometric noise on one of the lists, ends clamped, summed noise by noise."""
+    p = dict.fromkeys(VOCABULARY, 0.0)
+    reach = np.arange(-4000, 4001)
+    noise = (math.exp(eps) - 1) / (math.exp(eps) + 1) * np.exp(-eps * np.abs(reach))
+    for own, order in zip(law.own, law.lists, strict=True):
+        for place, q in zip(np.clip(own + reach, 0, len(VOCABULARY) - 1), noise, strict=True):
+            p[VOCABULARY[order[place]]] += q / len(law.lists)
+    return p
+
+
+def set_eps(page: Page, eps: float) -> None:
+    page.get_by_role("spinbutton").fill(str(eps))
+    page.get_by_role("spinbutton").press("Enter")
+    page.wait_for_timeout(120)
+
+
+@pytest.mark.e2e
+def test_laws_that_are_no_score_table(open_app: Open) -> None:
+    opened = start(open_app, "?variant=lists")
+    page, payload = opened.page, list_payload()
+    assert page.locator(".unit").inner_text() == LIST_UNIT
+    assert sum("lp" in t for t in payload["tokens"]) > 30
+    tokens = payload["tokens"]
+    for word in ("river", "feather", "second"):
+        i = next(k for k, t in enumerate(tokens) if t["o"] == word)
+        law = ListLaw(word)
+        page.locator(f".word[data-i='{i}']").click()
+        await_text(page, ".from", word)
+        # Between the points of the grid, at both ends, and where the released word has just changed.
+        moments = [0.1, 0.137, 0.52, 1.1, 2.345, 7.77, 10.0, *(1.001 * e for e, _ in tokens[i]["flips"][1:4])]
+        for eps in [float(f"{m:.4g}") for m in moments]:
+            set_eps(page, eps)
+            p = mixture(law, eps)
+            rows, bars = shown_rows(page), shown_bars(page)
+            names = [name.removeprefix("▸ ") for name in rows][:-1]
+            assert list(rows)[-1] == f"{len(VOCABULARY) - 9:,} others"
+            assert len(names) == 9 and word in names and released(tokens[i], eps) in names
+            exact = [*(p[name] for name in names), 1 - sum(p[name] for name in names)]
+            assert bars == pytest.approx(exact, abs=0.002), (word, eps)
+            for text, chance in zip(rows.values(), exact, strict=True):
+                assert is_written(text, chance, 0.002), (word, eps, text, chance)
+            assert is_written(page.locator(".chance strong").inner_text(), p[word], 0.002)
+            chances = [p[name] for name in names[:8]]
+            assert chances == pytest.approx(sorted(chances, reverse=True), abs=1e-3), "most likely first"
+            best = sorted(p.values(), reverse=True)[:7]
+            assert sorted(chances, reverse=True)[:7] == pytest.approx(best, abs=1e-3), (
+                "none that is likelier is left out"
+            )
+            assert shown_words(page) == expected_words(payload, eps)
+        # The line of the chart passes where the chances are.
+        path = page.locator(".chart .line").get_attribute("d")
+        points = [[float(x) for x in part.split(",")] for part in re.findall(r"[\d.]+,[-\d.]+", str(path))]
+        assert len(points) > 200
+        for x, y in points[::40]:
+            eps = LIST_LO * (LIST_HI / LIST_LO) ** (x / 1000)
+            assert abs((100 - y) / 100 - mixture(law, eps)[word]) < 0.002
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+def test_flips_of_a_law_stand_where_the_payload_has_them(open_app: Open) -> None:
+    opened = start(open_app, "?variant=lists")
+    page, tokens = opened.page, list_payload()["tokens"]
+    i = max(range(len(tokens)), key=lambda k: len(tokens[k].get("flips", [])))
+    page.locator(f".word[data-i='{i}']").click()
+    for k, (eps, at) in enumerate(tokens[i]["flips"][1:6], start=1):
+        before = tokens[i]["flips"][k - 1][1]
+        for shift, place in ((-1e-4, before), (1e-4, at)):
+            set_eps(page, float(f"{eps * (1 + shift):.6g}"))
+            assert page.locator(".to").inner_text() == tokens[i]["c"][place]
+    assert page.locator(".lane .segment").count() == len(tokens[i]["flips"])
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+def test_estimated_chances_say_so(open_app: Open) -> None:
+    opened = start(open_app, "?variant=lists")
+    page, tokens = opened.page, list_payload()["tokens"]
+    i = next(k for k, t in enumerate(tokens) if t["o"] == "nurse")
+    page.locator(f".word[data-i='{i}']").click()
+    await_text(page, ".note", "estimated from 1,000 draws", whole=False)
+    assert "came up in none of them shows <0.1%" in page.locator(".note").inner_text()
+    law = CountedLaw("nurse")
+    grid = np.geomspace(LIST_LO, LIST_HI, list_payload()["lp_grid"])
+    none = 0
+    for j in (4, 13, 20, 27, 39):
+        eps = float(f"{grid[j]:.6g}")
+        set_eps(page, eps)
+        p = dict(zip(law.candidates, law.at(eps).probs, strict=True))
+        rows = shown_rows(page)
+        assert rows.popitem()[0] == "16 others"
+        for name, text in rows.items():
+            chance = p[name.removeprefix("▸ ")]
+            if chance == 0:
+                assert text == "<0.1%"
+                none += 1
+            elif chance == 1:
+                assert text == ">99.9%"
+            else:
+                assert re.fullmatch(r"\d+(\.\d)?%", text), "no more digits than 1,000 draws can tell"
+                assert is_written(text, chance, 6e-4), (eps, name, text, chance)
+    assert none > 5
+    # Where counts differ between two points of the grid, the straight line between them is shown.
+    set_eps(page, float(f"{math.sqrt(grid[20] * grid[21]):.6g}"))
+    keep = [law.at(float(e)).probs[0] for e in grid[20:22]]
+    assert abs(keep[0] - keep[1]) > 0.005
+    assert is_written(page.locator(".chance strong").inner_text(), sum(keep) / 2, 1e-3)
+    # A word from a law with nothing to estimate says nothing of it.
+    page.locator(".word[data-i='1']").click()
+    await_text(page, ".from", "table")
+    assert not page.locator(".note").is_visible()
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+def test_what_becomes_impossible_leaves_no_waves(open_app: Open) -> None:
+    opened = start(open_app, "?variant=lists")
+    page, tokens = opened.page, list_payload()["tokens"]
+    i = next(k for k, t in enumerate(tokens) if t["o"] == "gate")
+    page.locator(f".word[data-i='{i}']").click()
+    for eps in (0.3, 1.0, 1.45, 1.72, 2.5, 3.0, 9.0):
+        set_eps(page, eps)
+        rows = [name.removeprefix("▸ ") for name in shown_rows(page)]
+        first = max(0.0, 0.5 - eps / 4)
+        assert dict(zip(rows, shown_bars(page), strict=True)) == pytest.approx(
+            {"amber": first, "birch": 0.3, "gate": 0.7 - first}, abs=0.002
+        )
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+def test_words_outside_the_vocabulary_say_why(open_app: Open) -> None:
+    opened = start(open_app, "?variant=lists")
+    page, tokens = opened.page, list_payload()["tokens"]
+    place = {t["o"]: k for k, t in enumerate(tokens)}
+    page.locator(f".word[data-i='{place['zorblax']}']").click()
+    await_text(page, ".note", "“zorblax”: not in the vocabulary. The chances are the same at every ε.")
+    assert page.locator(".chance strong").inner_text() == "0%"
+    page.locator(f".word[data-i='{place['glimmer']}']").click()
+    await_text(page, ".to", "[MASK]")
+    await_text(page, ".note", "“glimmer”: not in the vocabulary. The chances are the same at every ε.")
+    assert list(shown_rows(page)) == ["[MASK]"]
+    page.locator(f".word[data-i='{place['stood']}']").click()
+    await_text(page, ".note", "deleted: not in the vocabulary", whole=False)
+    assert page.locator(".word.fixed").all_inner_texts() == [
+        f"{released(tokens[place[w]], 1.0)}\n{w}" for w in ("zorblax", "glimmer")
+    ]
+    assert "replaced whatever ε is" in page.locator(".legend").inner_text()
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+def test_dragging_over_laws_sends_nothing_and_keeps_up(open_app: Open) -> None:
+    opened = start(open_app, "?variant=lists")
+    page, payload = opened.page, list_payload()
+    tokens = payload["tokens"]
+    i = next(k for k, t in enumerate(tokens) if t["o"] == "feather")
+    page.locator(f".word[data-i='{i}']").click()
+    await_view(page, token=i)
+    page.evaluate("window.__dptextStrip.recent.length = 0")
+    sent = len(opened.frames)
+    left, width, y = grab(page, 0.5)
+    for step in range(40):
+        page.mouse.move(left + width * (0.5 - 0.012 * step), y)
+        page.wait_for_timeout(20)
+    page.wait_for_timeout(QUIET_MS)
+    assert len(opened.frames) == sent, "a message left while dragging"
+    eps = float(page.get_by_role("spinbutton").input_value())
+    assert LIST_LO <= eps < 0.2
+    assert shown_words(page) == expected_words(payload, eps)
+    page.mouse.up()
+    await_view(page, token=i)
+    page.wait_for_timeout(QUIET_MS)
+    assert len(opened.frames) == sent + 1
+    recent = page.evaluate("window.__dptextStrip.recent")
+    assert len(recent) > 10
+    assert float(np.median(recent)) < 8
+    opened.assert_clean()
+
+
 @pytest.mark.e2e
 def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
     opened = start(open_app, "?variant=seeded", permissions=["clipboard-read", "clipboard-write"])
@@ -295,9 +495,11 @@ def test_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (320, "dark")])
-def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str) -> None:
-    opened = start(open_app, viewport={"width": width, "height": 800}, color_scheme=scheme)
+@pytest.mark.parametrize(
+    ("width", "scheme", "query"), [(390, "light", ""), (320, "dark", ""), (320, "light", "?variant=lists")]
+)
+def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, query: str) -> None:
+    opened = start(open_app, query, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = opened.page
     page.get_by_role("spinbutton").fill("6")
     page.get_by_role("spinbutton").press("Enter")

@@ -1,0 +1,283 @@
+"""What a mechanism shows of one drawn word, as plain data. ``figures.draw_view`` draws it.
+
+A view holds the original word: it is for the author's screen and never part of a release. Words and captions are plain
+text; whoever prints them escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+NAMED = 5  # words a caption names before it says "…"
+
+
+def percent(p: float) -> str:
+    """A probability for reading: ``43%``, ``4.2%``, ``< 0.01%``."""
+    if p == 0:
+        return "0%"
+    return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
+
+
+def same_word(a: str, b: str) -> bool:
+    """Whether two words are one, case ignored."""
+    return a.lower() == b.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class ListNeighbourhood:
+    """The words around the original on one list, and what was drawn there.
+
+    words: in the order of the list, the original among them. offsets: int64 (w,), places from the original, negative
+    before it, ascending. probs: float64 (w,), the chance of each place. candidate, candidate_offset: the word drawn on
+    this list and its place; it may lie outside the window. Raises InputError where these do not fit together.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    candidate: str
+    candidate_offset: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        n = len(self.words)
+        offsets = np.array(self.offsets, dtype=np.float64)
+        _require(offsets.shape == (n,) and bool(np.all(offsets == np.rint(offsets))), "offsets need one integer a word")
+        _require(bool(np.all(np.diff(offsets) > 0)) and 0 in offsets, "offsets need to ascend and to hold 0")
+        probs = _probabilities(self.probs, n)
+        whole = offsets.astype(np.int64)
+        whole.setflags(write=False)
+        object.__setattr__(self, "offsets", whole)
+        object.__setattr__(self, "probs", probs)
+        object.__setattr__(self, "candidate_offset", int(self.candidate_offset))
+        at = self.at(self.candidate_offset)
+        _require(at is None or same_word(self.words[at], self.candidate), "the candidate is not the word at its place")
+
+    def at(self, offset: int) -> int | None:
+        """The index of an offset in ``words``; None outside the window."""
+        found = np.flatnonzero(self.offsets == offset)
+        return int(found[0]) if len(found) else None
+
+    @property
+    def original(self) -> str:
+        at = self.at(0)
+        assert at is not None
+        return self.words[at]
+
+    @property
+    def outside(self) -> bool:
+        """Whether the candidate lies outside the window."""
+        return self.at(self.candidate_offset) is None
+
+
+@dataclass(frozen=True, eq=False)
+class DiffractionView:
+    """One word diffracted through lists: each draws a candidate, and one of them is released.
+
+    As Figure 1 of the 1-Diffractor paper. chosen: the index of the list whose candidate was released.
+    """
+
+    source: str
+    released: str
+    lists: tuple[ListNeighbourhood, ...]
+    chosen: int
+
+    title: ClassVar[str] = "Lists"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lists", tuple(self.lists))
+        _require(bool(self.lists), "there is no list")
+        _require(0 <= self.chosen < len(self.lists), "the chosen list is not among the lists")
+        _require(all(same_word(n.original, self.source) for n in self.lists), "a list has another word at offset 0")
+        _require(same_word(self.lists[self.chosen].candidate, self.released), "another word was drawn than is released")
+
+    def caption(self) -> str:
+        drawn = self.lists[self.chosen]
+        where = moved(drawn.candidate_offset)
+        if len(self.lists) == 1:
+            at = drawn.at(drawn.candidate_offset)
+            chance = "" if at is None else f", which had a chance of {percent(drawn.probs[at])}"
+            if drawn.candidate_offset == 0:
+                return f"The noise left “{self.source}” in its place on the list {drawn.name}{chance}."
+            return f"The noise moved “{self.source}” {where} on the list {drawn.name}, to “{self.released}”{chance}."
+        return (
+            f"Each of the {len(self.lists)} lists moved “{self.source}” by noise of its own and drew a candidate; the "
+            f"one of {drawn.name} ({where}) was picked at random and released."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupView:
+    """The output set of one word, and the crowd that it hides in.
+
+    words: the K possible outputs, similarities and probs float64 (K,) at the ε of the result. crowd: the words that
+    share this output set, the source among them. alone_share: the share of the vocabulary that is alone in its group,
+    between 0 and 1. groups: how many groups the mapping has.
+    """
+
+    source: str
+    released: str
+    words: tuple[str, ...]
+    similarities: NDArray[np.float64]
+    probs: NDArray[np.float64]
+    crowd: tuple[str, ...]
+    alone_share: float
+    groups: int
+
+    title: ClassVar[str] = "Group"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "crowd", tuple(self.crowd))
+        n = len(self.words)
+        _require(n > 0, "there is no output")
+        object.__setattr__(self, "similarities", _floats(self.similarities, (n,), "similarities"))
+        object.__setattr__(self, "probs", _probabilities(self.probs, n))
+        _require(any(same_word(w, self.source) for w in self.crowd), "the crowd does not hold the source")
+        _require(any(same_word(w, self.released) for w in self.words), "the released word is not a possible output")
+        _require(0 <= self.alone_share <= 1, "the share of words alone needs to be between 0 and 1")
+        _require(self.groups >= 1, "there is no group")
+
+    @property
+    def alone(self) -> bool:
+        return len(self.crowd) == 1
+
+    def caption(self) -> str:
+        all_of_them = (
+            f"In this mapping of {_many(self.groups, 'group')}, {percent(self.alone_share)} of all words stand alone."
+        )
+        if self.alone:
+            return f"Warning: “{self.source}” stands alone in its group: no protection at any ε. {all_of_them}"
+        others = [w for w in self.crowd if not same_word(w, self.source)]
+        names = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
+        return (
+            f"“{self.source}” is one of {len(self.crowd):,} words that share this output set, with {names}: only among "
+            f"them does the promise hold. {all_of_them}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CloudView:
+    """Noise around one word in a word space, projected to two dimensions.
+
+    words and xy float64 (n, 2): the source first, then its neighbours, nearest first, the released word among them.
+    noise: float64 (m, 2), where draws of the noise land; they may be a part of all ``draws`` that the probabilities
+    beside the picture come from. landed: float64 (2,), where this draw landed. dims: dimensions of the word space.
+    share: the part of the squared distances between the source and the words that the projection keeps, between 0 and
+    1. Both None where unknown.
+    """
+
+    source: str
+    released: str
+    words: tuple[str, ...]
+    xy: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    landed: NDArray[np.float64]
+    draws: int
+    dims: int | None = None
+    share: float | None = None
+
+    title: ClassVar[str] = "Noise cloud"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        n = len(self.words)
+        _require(n > 0 and same_word(self.words[0], self.source), "the source needs to be the first word")
+        _require(any(same_word(w, self.released) for w in self.words), "the released word is not among the words")
+        object.__setattr__(self, "xy", _floats(self.xy, (n, 2), "xy"))
+        noise = np.asarray(self.noise, dtype=np.float64)
+        object.__setattr__(self, "noise", _floats(noise, (len(noise), 2) if noise.ndim else (0, 2), "noise"))
+        object.__setattr__(self, "landed", _floats(self.landed, (2,), "landed"))
+        _require(self.draws >= 0, "the number of draws is negative")
+        _require(self.dims is None or self.dims >= 1, "the space needs a dimension")
+        _require(self.share is None or 0 <= self.share <= 1, "the share needs to be between 0 and 1")
+
+    def caption(self) -> str:
+        many = "many" if self.dims is None else f"{self.dims:,}"
+        kept = "" if self.share is None else f" (it keeps {percent(self.share)} of the squared ones)"
+        return (
+            f"A projection of {many} dimensions to 2, so distances are only roughly right{kept}: the noise moved "
+            f"“{self.source}” to the ×, and in all dimensions this draw released “{self.released}”."
+        )
+
+
+View: TypeAlias = DiffractionView | GroupView | CloudView
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """A plane through a word space. xy: float64 (n, 2), the words in it, the origin at (0, 0). share: the part of the
+    squared distances from the origin that it keeps, between 0 and 1."""
+
+    xy: NDArray[np.float64]
+    share: float
+    origin: NDArray[np.float64] = field(repr=False)
+    axes: NDArray[np.float64] = field(repr=False)
+
+    def of(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Further points (m, d) in the same plane, float64 (m, 2); one point (d,) gives (2,)."""
+        points = np.asarray(points, dtype=np.float64)
+        _require(points.ndim in (1, 2) and points.shape[-1] == len(self.origin), "the points have other dimensions")
+        return (points - self.origin) @ self.axes.T
+
+
+def project(vectors: ArrayLike, origin: int = 0) -> Projection:
+    """The plane through row ``origin`` of ``vectors`` (n, d) that keeps most of the squared distances from that row.
+
+    Principal components around that row instead of around the mean. The sign of an axis is fixed: its largest
+    coordinate is positive. Raises InputError for anything but a finite matrix with that row.
+    """
+    x = np.asarray(vectors, dtype=np.float64)
+    _require(x.ndim == 2 and x.size > 0 and bool(np.isfinite(x).all()), "a projection needs a finite matrix")
+    _require(-len(x) <= origin < len(x), "the origin is not a row of the matrix")
+    centred = x - x[origin]
+    values, rows = np.linalg.svd(centred, full_matrices=False)[1:]
+    axes = np.zeros((2, x.shape[1]))
+    axes[: min(2, len(rows))] = rows[:2]
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(1)[:, None], 1)
+    axes *= np.where(largest < 0, -1.0, 1.0)
+    total = float(np.square(values).sum())
+    share = min(1.0, float(np.square(values[:2]).sum()) / total) if total > 0 else 1.0
+    return Projection(centred @ axes.T, share, x[origin].copy(), axes)
+
+
+def _require(holds: bool, problem: str) -> None:
+    if not holds:
+        raise InputError(f"This view cannot be shown: {problem}.")
+
+
+def _floats(values: Any, shape: Sequence[int], name: str) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64)
+    if array.size == 0 and np.prod(shape) == 0:
+        array = array.reshape(tuple(shape))
+    _require(array.shape == tuple(shape), f"{name} need the shape {tuple(shape)} and have {array.shape}")
+    _require(bool(np.isfinite(array).all()), f"{name} need to be finite")
+    array.setflags(write=False)
+    return array
+
+
+def _probabilities(values: Any, n: int) -> NDArray[np.float64]:
+    probs = _floats(values, (n,), "probabilities")
+    _require(bool(np.all(probs >= 0)) and float(probs.sum()) <= 1 + 1e-6, "probabilities are negative or exceed 1")
+    return probs
+
+
+def _many(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def moved(offset: int) -> str:
+    """How far along a list: ``3 places forward``."""
+    if offset == 0:
+        return "in its place"
+    return f"{_many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
