@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
+import itertools
+import os
+import pickle
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dptext_core import document
-from dptext_core.document import KINDS, Document, Edit, sentence_case
+from dptext_core.document import KINDS, Document, Edit, Token, sentence_case
 from dptext_core.errors import InputError
 
 # Characters that break tokenizers more often than random code points do.
@@ -19,6 +27,17 @@ PIECES = st.sampled_from(
      "🇩🇪", "can't", "don’t", "it's", "I'd've", "n't", "U.S.", "Dr.", "e.g.", "3.5", "10,000", "a@b.org",
      "http://x.y/(z)", "\ud800", "مرحبا", "שלום", "你好。", "ि", "½", "cannot", "word", "i", "é", "_", "`", "$", "%"]
 )  # fmt: skip
+# English as people write it: most of these sentences are cut by one expression, without NLTK.
+ENGLISH = """
+the a of I film went Monday Boys' dogs' can't don’t isn't cannot gonna wanna more'n d'ye o'clock O'Neill it's we’re
+I'd couldn't've they'll 's ’s n't 'll 'tis ’tis 'em 90s '90s U.S. U.S Dr. Mr. No. e.g. a.m. etc. Jr. 3.5 10,000 10:30
+5 1st 1. 5% $5.50 £5 C++ well-known and/or AT&T x_y a@b.org http://x.y/z www.x.org W WWW.x é naïve Šimić ſ İ
+. . . , , ? ! ; : ... .. … -- --- - — – / & # * ( ) [ ] < > " " ' ' '' `` “ ” ‘ ’ :) ?! ." .) .' ," 's, 😀 你好。
+"""
+PROSE = st.lists(
+    st.tuples(st.sampled_from(ENGLISH.split()), st.sampled_from(["", " ", " ", " ", "  ", "\n", "\t", "\u00a0"])),
+    max_size=14,
+).map(lambda pieces: "".join(word + gap for word, gap in pieces))
 TEXTS = st.one_of(
     st.lists(PIECES, max_size=25).map("".join),
     st.text(max_size=60),
@@ -217,6 +236,7 @@ def test_sentence_case(word, start, expected):
 def test_the_fallback_keeps_every_promise(text):
     """Without NLTK's spans the same invariants hold."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "_plain_spans", lambda *sentence: None)
         patch.setattr(document, "_nltk_spans", lambda sentence: None)
         test_every_character_counts.hypothesis.inner_test(text)
 
@@ -224,8 +244,83 @@ def test_the_fallback_keeps_every_promise(text):
 def test_the_fallback_agrees_on_plain_text(monkeypatch):
     text = "On Monday, Dr. Ames's well-known team can't test 10,000 (or 3.5) -- it's \"hard\": see a@b.org. Why?"
     expected = words(text)
+    monkeypatch.setattr(document, "_plain_spans", lambda *sentence: None)
     monkeypatch.setattr(document, "_nltk_spans", lambda sentence: None)
     assert words(text) == expected
+
+
+def both_ways(text: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """The tokens of a text, and those it has where every sentence goes through NLTK."""
+    tokens = Document.parse(text).tokens
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "_plain_spans", lambda *sentence: None)
+        return tokens, Document.parse(text).tokens
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.one_of(PROSE, PROSE, TEXTS))
+@example("He said cannot-Mr. and x-gonna's, No.gonnan't, U.S.more'n, don’t_n't, d'ye:3.5")
+@example("Ư'tis⁁'D' ")
+@example("The U.S. and Dr. Who (of the U.S.) \"met.\" He said ‘no.’ Boys' dogs'.")
+def test_the_short_way_changes_nothing(text):
+    quick, general = both_ways(text)
+    assert quick == general
+
+
+@pytest.mark.parametrize("alphabet", ["a 5'.,-\"", "s 's’.(:", "a d.\"'?)…", "“s” '—,’"])
+def test_the_short_way_changes_nothing_on_any_short_text(alphabet):
+    for size in (1, 2, 3):
+        for text in map("".join, itertools.product(sorted(set(alphabet)), repeat=size)):
+            quick, general = both_ways(f"a{text}s Mr. {text}b")
+            assert quick == general, text
+
+
+@pytest.mark.parametrize("text", ["a's b‒c " * 2500, "a's b‒c " * 2499 + "ab" + " " * 7])
+def test_the_short_way_changes_nothing_on_very_long_sentences(text):
+    assert len(text) > 19_990
+    for tail in ("", "x", " " * 30):
+        quick, general = both_ways(text + tail)
+        assert quick == general
+
+
+def test_the_short_way_is_taken(monkeypatch):
+    """No plain English sentence comes to NLTK."""
+    text = (
+        "On Monday, Dr. Ames's well-known team can't test 10,000 (or 3.5) -- it’s “hard”. \"Why?\" She left the U.S. "
+        "at 5 p.m. with the boys' 'new' cars; they're $5.50 or 50%... film 's — naïve…\nA title: (and/or)!"
+    )
+    general = both_ways(text)[1]
+    monkeypatch.setattr(document, "_general_spans", lambda *sentence: pytest.fail("went to NLTK"))
+    assert Document.parse(text).tokens == general
+    found = subprocess.run(
+        [sys.executable, "-c", f"import sys; from dptext_core.document import Document; d = Document.parse({text!r}); "
+         "print(len(d.tokens), 'nltk' in sys.modules)"],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert found.stdout.split() == [str(len(general)), "False"]
+
+
+def test_the_short_way_changes_nothing_on_a_corpus():
+    folder = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    path = folder / "corpus" / "train.txt.gz"
+    if not path.is_file():
+        pytest.skip("needs corpus/train.txt.gz in the folder that DPTEXT_DATA names")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in itertools.islice(lines, 20_000):
+            quick, general = both_ways(line)
+            assert quick == general
+
+
+@pytest.mark.parametrize("value", [Token("a", 0, 1, "word", True), Edit("a"), Edit(after="b")])
+def test_tokens_and_edits_are_values(value):
+    same = dataclasses.replace(value)
+    assert same == value and hash(same) == hash(value) and {same, value} == {value}
+    assert pickle.loads(pickle.dumps(value)) == value
+    assert type(value)(*dataclasses.astuple(value)) == value
+    assert value != dataclasses.replace(value, text="c")
+    assert not hasattr(value, "__dict__")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        value.text = "b"
 
 
 def test_speed():
