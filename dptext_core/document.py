@@ -203,6 +203,8 @@ class Document:
         """
         if len(edits) != len(self.tokens):
             raise InputError(f"splice needs one Edit for each of the {len(self.tokens)} tokens, and got {len(edits)}.")
+        if (plain := self._exchanged(edits)) is not None:
+            return plain
         out = _Writer()
         spans: list[tuple[int, int]] = []
         inserted: list[tuple[int, int] | None] = []
@@ -239,6 +241,39 @@ class Document:
         tail = self.gap(len(self.tokens))
         out.keep(tail.lstrip(" \t") if drop_before else tail)
         return Spliced("".join(out.parts), tuple(spans), tuple(inserted))
+
+
+    def _exchanged(self, edits: Sequence[Edit]) -> Spliced | None:
+        """The splice where words are only exchanged that stand apart from their neighbours; None for any other."""
+        text = self.text
+        parts: list[str] = []
+        spans: list[tuple[int, int]] = []
+        done = shift = 0
+        for token, edit in zip(self.tokens, edits, strict=True):
+            start, end, new = token.start, token.end, edit.text
+            if edit.after:
+                return None
+            if new is None or new == token.text:
+                spans.append((start + shift, end + shift))
+                continue
+            # The neighbours decide whether a space is needed; where they touch, the long way does.
+            before, after = text[start - 1 : start], text[end : end + 1]
+            if (
+                not new
+                or (parts and done == start)
+                or (before not in _BLANKS and _wordish(before))
+                or (after not in _BLANKS and _wordish(after))
+            ):
+                return None
+            parts += (text[done:start], new)
+            spans.append((start + shift, start + shift + len(new)))
+            shift += len(new) - (end - start)
+            done = end
+        parts.append(text[done:])
+        return Spliced("".join(parts), tuple(spans), (None,) * len(spans))
+
+
+_BLANKS = frozenset(("", " ", "\n", "\t"))
 
 
 def sentence_case(word: str, sentence_start: bool) -> str:

@@ -209,6 +209,27 @@ def test_splice(text, edits, expected):
     assert splice(text, edits) == expected
 
 
+@given(
+    st.text("ab-.,(' 🙂\u200b\u0301\n", max_size=40),
+    st.lists(st.sampled_from([None, "word", "x", ",", "'s", "(", "\u0301", ""]), min_size=1, max_size=8),
+)
+def test_the_short_way_of_splicing_is_the_long_way(text, words):
+    document = Document.parse(text)
+    edits = [Edit(words[i % len(words)]) for i in range(len(document.tokens))]
+    short = document._exchanged(edits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Document, "_exchanged", lambda self, edits: None)
+        assert short in (None, document.splice(edits))
+
+
+def test_words_that_stand_apart_are_spliced_the_short_way():
+    document = Document.parse("My doctor paid, twice.")
+    assert document._exchanged([Edit("a")] * len(document.tokens)) is None, "a mark touches its word"
+    edits = [Edit("new") if t.kind == "word" else Edit() for t in document.tokens]
+    short = document._exchanged(edits)
+    assert short is not None and short.text == "new new new, new."
+
+
 def test_splice_wants_one_edit_a_token():
     with pytest.raises(InputError, match="2 tokens"):
         Document.parse("a b").splice([Edit()])

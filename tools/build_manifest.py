@@ -48,10 +48,25 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the app itself, with a text of assets/examples",
         "MIT",
     ),
+    "benchmarks/deniability.json": (
+        "python -m dptext_core bench deniability --out assets/benchmarks/deniability.json",
+        "chances that the mechanisms give to the words of the bundled word spaces",
+        "MIT",
+    ),
+    "words/lists.npz": (
+        "python tools/build_word_lists.py --seed 1 --out assets/words/lists.npz",
+        "orders of the words of the five bundled word spaces",
+        "Apache-2.0",
+    ),
     "words/minilm.npz": (
         "python tools/build_word_space.py --corpus train.txt.gz --out assets/words/minilm.npz",
         f"{TRUNK}: a vector for each whole word of its vocabulary, in the order of the words' counts in {CORPUS}",
         "Apache-2.0",
+    ),
+    "words/*.npz": (
+        "python tools/train_word_vectors.py --corpus train.txt.gz --ppdb ppdb_synonyms.txt.gz --out-dir assets/words",
+        f"word vectors trained on {CORPUS}; cooccurrence also on synonyms of PPDB 2.0",
+        "MIT",
     ),
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -19,6 +21,7 @@ from ..sampling import Dice
 from .config import build
 
 Progress = Callable[[int, int], None]
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,7 @@ class Mechanism(ABC):
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
 
-    @property
+    @cached_property
     def key(self) -> tuple:
         """What a prepared text depends on: every option that is not marked live."""
         return (
@@ -395,7 +398,7 @@ class Mechanism(ABC):
     def _document(self, text: str) -> Document:
         if not isinstance(text, str):
             raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
-        if any("\ud800" <= c <= "\udfff" for c in text):
+        if not text.isascii() and _SURROGATE.search(text):
             raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
         return Document.parse(text)
 

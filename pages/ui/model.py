@@ -25,7 +25,7 @@ def warm() -> Engine:
     if not _done["words"]:
         _done["words"] = True
         # The first text to be cut into words imports NLTK.
-        threading.Thread(target=Document.parse, args=("Ready.",), daemon=True).start()
+        threading.Thread(target=Document.parse, args=("@ ready.",), daemon=True).start()
     engine.warm()
     return engine
 
