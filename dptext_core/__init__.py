@@ -50,9 +50,9 @@ _LAZY = {
 }
 
 __all__ = [
-    "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError", "Law",
-    "Mechanism", "MechanismSpec", "ModelUnavailable", "NoDistribution", "Prepared", "RewriteResult", "ScoreTable",
-    "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "epsilon_option", "errors", "get_mechanism",
+    "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError",
+    "Law", "Mechanism", "MechanismSpec", "ModelUnavailable", "NoDistribution", "Prepared", "RewriteResult",
+    "ScoreTable", "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "epsilon_option", "errors", "get_mechanism",
     "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words", "unregister", "word_list",
     "word_lists", "word_space", "word_spaces",
 ]  # fmt: skip

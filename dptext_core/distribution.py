@@ -154,7 +154,7 @@ class Law(ABC):
         return part[np.argsort(-best[part], kind="stable")]
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
-        """N_w and S_w (a): ``at(epsilon).p_keep()`` and ``.expected_distinct(100)``, perhaps without the whole of it."""
+        """N_w and S_w (a): ``at(epsilon).p_keep()`` and ``.expected_distinct(100)``, perhaps by a shorter way."""
         d = self.at(epsilon)
         return d.p_keep(), d.expected_distinct(100)
 

@@ -152,17 +152,19 @@ def _resolve(dice: Dice, index: np.ndarray, bits: int, draw: int) -> float:
 def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
     """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
 
-    ``log_probs`` (V,) float64, up to a constant; −inf for what is impossible. Exactly the maximum over all V variables, at the cost of
-    looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its leading 32 bits nearly always
-    rule out. Where no candidate reaches it, all are compared.
+    ``log_probs`` (V,) float64, up to a constant; −inf for what is impossible. Exactly the maximum over all V
+    variables, at the cost of looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its
+    leading 32 bits nearly always rule out. Where no candidate reaches it, all are compared.
     """
     size = len(log_probs)
     top = log_probs.max()
-    weights = np.exp(log_probs - top)
-    total = weights.sum()
+    # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
+    weights = np.exp((log_probs - top).astype(np.float32))
+    total = weights.sum(dtype=np.float64)
     norm = top + np.log(total)
-    # 1 − exp(−16·p) ≤ 16·p: a little more than needed is looked at, for one exponential less a candidate.
-    limit = weights * (_CLOSE * 2.0**32 / total)
+    limit = np.minimum(weights * np.float32(1.01 * _CLOSE * 2.0**32 / total), np.float32(2.0**32 - 256)).astype(
+        np.uint32
+    )
     certain = log_probs.min() > -np.inf
     possible = np.arange(size) if certain else np.flatnonzero(np.isfinite(log_probs))
     out = np.empty(n, np.int64)
@@ -180,7 +182,7 @@ def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
         last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
         found = np.zeros(rows, bool)
         if len(last):
-            found = (row[last] == np.arange(rows)) & (value[last] >= -np.log(_CLOSE))
+            found = (row[last] == np.arange(rows)) & (value[last] >= 1e-3 - np.log(_CLOSE))
             out[start : start + rows][found] = col[last][found]
         for r in map(int, np.flatnonzero(~found)):
             g = _gumbel(_full_uniform(dice, prefixes[r, possible], possible, start + r))

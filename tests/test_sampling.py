@@ -152,3 +152,99 @@ def test_where_no_candidate_is_near_all_are_compared(n):
     drawn = sampling.draw(log_p, dice, n)
     assert len(drawn) == n and drawn[0] == np.argmax(log_p + dice.gumbel(4))
     assert set(sampling.draw(np.array([-np.inf, 0.0, -np.inf]), dice, n)) == {1}
+
+
+# --- words, uniforms and normal numbers of a stream
+
+
+def test_a_longer_stream_begins_like_a_shorter_one():
+    dice = Dice(3).at(1)
+    for stream in (dice.words, dice.uniforms, dice.normals):
+        assert np.array_equal(stream(101)[:40], stream(40))
+        assert np.array_equal(stream(40), stream(40))
+        assert not np.array_equal(stream(40), getattr(Dice(4).at(1), stream.__name__)(40))
+    assert dice.words(5).dtype == np.uint64 and dice.uniforms(0).shape == (0,)
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 7])
+def test_a_stream_can_be_entered_further_on(blocks):
+    dice = Dice(3).at(1)
+    later = dice.skip(blocks)
+    assert np.array_equal(later.words(20), dice.words(100)[2 * blocks : 2 * blocks + 20])
+    assert np.array_equal(later.uniforms(20), dice.uniforms(100)[2 * blocks : 2 * blocks + 20])
+    assert np.array_equal(later.skip(2).words(4), dice.skip(blocks + 2).words(4))
+    assert later.family == dice.family and later.seed == 3
+    # Words whose bits go on elsewhere go on with the same bits.
+    zeros = np.zeros(6, np.uint64)
+    assert np.array_equal(later.full_range(zeros), dice.full_range(zeros, 2 * blocks))
+    assert np.array_equal(later.full_range(zeros)[3:], later.full_range(zeros[3:], 3))
+    assert len(set(later.full_range(zeros).tolist())) == 6
+
+
+def test_uniforms_and_normals_have_their_distribution():
+    # As above: 200,000 numbers, level 1e-4.
+    u, z = Dice(1).uniforms(200_000), Dice(1).normals(200_000)
+    assert u.min() > 0 and u.max() < 1
+    assert stats.kstest(u, "uniform").pvalue > 1e-4
+    assert stats.kstest(z, "norm").pvalue > 1e-4
+    for sample in (u, z):
+        assert abs(np.corrcoef(sample[:-1], sample[1:])[0, 1]) < 5 / np.sqrt(200_000)
+    assert abs(np.corrcoef(u, z)[0, 1]) < 5 / np.sqrt(200_000), "streams of one path are independent"
+
+
+@pytest.mark.parametrize(
+    ("word", "levels", "expected"),
+    [
+        (1 << 63, [(0, 0)], 0.5),
+        (1 << 44, [(1 << 63, 0)], 2.0**-20),  # enough bits of its own
+        (1 << 43, [(0, 0)], 2.0**-21),
+        (3, [(1 << 63, 0)], 3.5 * 2.0**-64),
+        (0, [(1 << 63, 0)], 2.0**-65),
+        (0, [(0, 1 << 63)], 2.0**-129),
+        (0, [(0, 0), (1 << 63, 0)], 2.0**-161),
+        (0, [(0, 0)] * 5 + [(1 << 63, 0)], 2.0 ** -(160 + 4 * 128 + 1)),
+    ],
+)
+def test_a_word_with_leading_zeros_is_extended(word, levels, expected):
+    dice = StubbedDice([], levels)
+    assert dice.full_range(np.array([word], np.uint64))[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_ends_of_uniforms_are_inside():
+    zeros = StubbedDice([], [(0, 0)]).full_range(np.zeros(2, np.uint64))
+    assert (zeros > 0).all() and (zeros < 1e-300).all()
+    assert Dice(1).full_range(np.array([2**64 - 1], np.uint64))[0] == 1 - 2.0**-53
+
+
+class NormalBits(Dice):
+    """Dice whose normal numbers are made from given bits."""
+
+    __slots__ = ("bits",)
+
+    def __init__(self, bits):
+        super().__init__(0)
+        self.bits = np.array(bits, np.int64)
+
+    def _cipher(self, purpose, block=0):
+        bits = self.bits
+
+        class Given:
+            def update(self, data):
+                return bits.tobytes()[: len(data)]
+
+        return Given()
+
+
+def test_normal_numbers_reach_both_tails():
+    bits = [0, -1, 2, -4, 2**63 - 1, -(2**63), 1 << 61, ~(1 << 61)]
+    z = NormalBits(bits).normals(len(bits))
+    assert np.isfinite(z).all() and np.array_equal(np.signbit(z), np.array(bits) < 0)
+    assert z[0] == pytest.approx(-stats.norm.ppf(2.0**-64)) and z[0] > 9
+    assert z[1] < -8.9 and z[2] > 8.9 and z[3] < -8.8
+    assert abs(z[4]) < 1e-9 and abs(z[5]) < 1e-9
+    assert z[6] == pytest.approx(-z[7], abs=1e-9)
+
+
+def test_one_uniform_is_full_range_too():
+    assert StubbedDice([0], [(0, 0), (1 << 63, 0)]).uniform() == pytest.approx(2.0**-161)
+    assert 0 < Dice(3).uniform() < 1 and Dice(3).uniform() == Dice(3).uniform()

@@ -294,6 +294,17 @@ def plain_distances(vectors, place):
     return np.array([np.sqrt(sum((a - b) ** 2 for a, b in zip(full[place], other, strict=True))) for other in full])
 
 
+@pytest.mark.parametrize("name", ["minilm", "cooccurrence"])
+def test_products_of_whole_numbers_are_exact(name):
+    made = space.word_space(name)
+    rows = np.array([0, 7, 4321, len(made) - 1])
+    codes = made.codes.astype(np.float64)
+    codes /= np.linalg.norm(codes, axis=1, keepdims=True)
+    for row, found in zip(rows, made.distance_rows(rows), strict=True):
+        assert found == pytest.approx(np.linalg.norm(codes - codes[row], axis=1), rel=1e-10, abs=1e-7)
+        assert made.vectors[row] == pytest.approx(codes[row], abs=1e-6)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**31), st.sampled_from([1.0, 1e-3, 1e3]), st.booleans(),
@@ -310,7 +321,7 @@ def test_against_a_plain_loop(n, d, seed, scale, whole, k, block):
         together = made.distance_rows(rows)
         chosen, values = made.nearest(rows, k)
         delta = made.delta if n > 1 else None
-    assert together.shape == (5, n) and together.dtype == np.float32
+    assert together.shape == (5, n) and together.dtype == np.float64
     every = np.array([plain_distances(made.vectors, i) for i in range(n)])
     for row, found, near, value in zip(rows, together, chosen, values, strict=True):
         assert found[row] == 0

@@ -22,17 +22,19 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import Law, ScoreTable
+from ..distribution import ScoreTable, TokenDistribution
 from ..errors import ConfigError
 from ..sampling import Dice
 from ..words import WordSpace
 from .base import Prepared, Progress, RewriteResult, check_cancel
 from .config import epsilon_option, option
-from .word_level import SpaceConfig, WordPrepared
+from .word_level import Draws, SpaceConfig, WordPrepared
 from .word_space import SpaceMechanism
 
 MAPPINGS = ("aggressive", "balanced", "conservative")
 _BLOCK = 256
+#: Numbers of vectors that are gathered at once: 64 MB in float64.
+_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,51 @@ class CusTextConfig(SpaceConfig):
         advanced=True,
         help="How near two words are.",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class RankTable(ScoreTable):
+    """A score table whose candidates stand best first, drawn by one uniform: the last rank whose tail reaches it.
+
+    The tail P(rank ≥ j) falls as ε grows, so that with the uniform locked the released score never falls. It is
+    compared in the log domain with a full-range uniform: what is possible stays possible.
+    """
+
+    def log_tails(self, epsilon: float) -> np.ndarray:
+        """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
+        return log_tails(epsilon * self.scores)
+
+    def ranks(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
+        """The released candidate for each uniform, int64."""
+        return np.searchsorted(-self.log_tails(epsilon), -np.log(uniforms), side="right") - 1
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        return replace(super().at(epsilon), _sampler=lambda n, dice: self.ranks(epsilon, dice.uniforms(n)))
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return int(self.ranks(epsilon, dice.uniforms(1))[0])
+
+    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
+        uniform = dice.uniforms(1)
+        first = int(self.ranks(low, uniform)[0])
+        out, at = [(float(low), first)], low
+        while out[-1][1] > 0:
+            # Where the tail of the rank that is released now falls below the uniform.
+            rank, a, b = out[-1][1], at, high
+            if int(self.ranks(high, uniform)[0]) >= rank:
+                break
+            for _ in range(50):
+                middle = (a + b) / 2
+                a, b = (middle, b) if self.ranks(middle, uniform)[0] >= rank else (a, middle)
+            out.append((float(b), int(self.ranks(b, uniform)[0])))
+            at = b
+        return out
+
+
+def log_tails(weights: np.ndarray) -> np.ndarray:
+    """From log-weights, best first along the last axis: ln of the share of each and all after it, 0 at the first."""
+    tails = np.logaddexp.accumulate(weights[..., ::-1], axis=-1)[..., ::-1]
+    return tails - tails[..., :1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +199,21 @@ def build_groups(
     return Groups(group, tuple(outputs))
 
 
+def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: str) -> np.ndarray:
+    """u(x, y) of words ``rows`` (m,) and their output sets (m, K): similarity normalised to [0, 1] in each set.
+
+    float64 (m, K). Cosine as it is; Euclidean: 1 − normalised distance. Where all are equal, u = 1.
+    """
+    x, y = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+    if metric == "cosine":
+        lengths = np.linalg.norm(space.vectors[rows].astype(np.float64), axis=1)[:, None] * np.linalg.norm(y, axis=2)
+        value = np.einsum("md,mkd->mk", x, y) / lengths
+    else:
+        value = -np.linalg.norm(y - x[:, None], axis=2)
+    low, span = value.min(axis=1, keepdims=True), np.ptp(value, axis=1, keepdims=True)
+    return np.where(span > 0, (value - low) / np.where(span > 0, span, 1.0), 1.0)
+
+
 def _highest(lines: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
     edge = -np.partition(-lines, k - 1, axis=1)[:, k - 1] if k < lines.shape[1] else lines.min(axis=1)
@@ -169,6 +231,26 @@ def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
     return build_groups(space, k, mapping, metric)
 
 
+def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    outputs = np.stack([groups.outputs[g] for g in groups.group[rows]])
+    u = utilities(space, rows, outputs, metric)
+    order = np.argsort(-u, axis=1, kind="stable")
+    return np.take_along_axis(outputs, order, axis=1), (np.take_along_axis(u, order, axis=1) - 1.0) / 2.0
+
+
+@lru_cache(maxsize=3)
+def _all_tables(
+    space: WordSpace, k: int, mapping: str, metric: str, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long texts."""
+    groups = _groups(space, k, mapping, metric)
+    which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
+    step = max(1, _NUMBERS // (size * space.vectors.shape[1]))
+    parts = [_ordered(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
+    outputs, scores = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return which, outputs, scores
+
+
 class CusText(SpaceMechanism):
     """CusText: the exponential mechanism over a customised set of K words."""
 
@@ -184,18 +266,14 @@ class CusText(SpaceMechanism):
         c = self.config
         return _groups(self.vocabulary, c.k, c.mapping, c.metric)
 
-    def law(self, row: int) -> Law:
-        space, groups = self.vocabulary, self.groups
+    def law(self, row: int) -> RankTable:
+        words, groups = self.vocabulary.words, self.groups
         outputs = groups.outputs[groups.group[row]]
-        x, y = space.vectors[row].astype(np.float64), space.vectors[outputs].astype(np.float64)
-        if self.config.metric == "cosine":
-            value = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
-        else:
-            value = -np.linalg.norm(y - x, axis=1)
-        low, high = value.min(), value.max()
-        u = (value - low) / (high - low) if high > low else np.ones(len(value))
-        words = tuple(space.words[i] for i in outputs)
-        return ScoreTable(words, (u - 1.0) / 2.0, space.words[row], np.flatnonzero(outputs == row))
+        u = utilities(self.vocabulary, np.array([row]), outputs[None], self.config.metric)[0]
+        order = np.argsort(-u, kind="stable")
+        outputs = outputs[order]
+        names = tuple([words[i] for i in outputs.tolist()])
+        return RankTable(names, (u[order] - 1.0) / 2.0, words[row], np.flatnonzero(outputs == row))
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """1 between different words that share their set, NaN between others."""
@@ -224,8 +302,63 @@ class CusText(SpaceMechanism):
     def _path(self, prepared: WordPrepared, i: int) -> int | str:
         return i if self.config.strategy == "token" else f"word {int(prepared.rows[i])}"
 
+    def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:
+        if self.config.strategy == "token":
+            return dice.at("words").skip(i)
+        return super()._stream(prepared, i, dice)
+
+    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+        bounds = np.searchsorted(draws.owners, np.arange(len(draws.texts) + 1))
+        uniforms = np.empty(len(draws.rows))
+        for t, (dice, n) in enumerate(draws.texts):
+            mine = slice(bounds[t], bounds[t + 1])
+            if self.config.strategy == "token":
+                stream = dice.at("words")
+                uniforms[mine] = stream.full_range(stream.words(2 * n))[::2][np.array(draws.paths[mine], np.int64)]
+            else:
+                uniforms[mine] = [dice.at(path).uniforms(1)[0] for path in draws.paths[mine]]
+        chosen = np.empty(len(draws.rows), np.int64)
+        # One table of tails for each word and ε.
+        epsilons, level = np.unique(draws.epsilons, return_inverse=True)
+        keys, each = np.unique(draws.rows * len(epsilons) + level, return_inverse=True)
+        order = np.argsort(each, kind="stable")
+        bounds = np.searchsorted(each[order], np.arange(len(keys) + 1))
+        rows, levels = np.divmod(keys, len(epsilons))
+        # Words whose sets are equally large are worked out together.
+        sizes = np.array([len(self.groups.outputs[g]) for g in self.groups.group[rows]])
+        for size in np.unique(sizes):
+            alike = np.flatnonzero(sizes == size)
+            step = max(1, _NUMBERS // int(size * self.vocabulary.vectors.shape[1]))
+            for start in range(0, len(alike), step):
+                check_cancel(cancel)
+                part = alike[start : start + step]
+                outputs, scores = self._tables(rows[part])
+                tails = log_tails(epsilons[levels[part], None] * scores)
+                counts = bounds[part + 1] - bounds[part]
+                these = np.concatenate([order[a:b] for a, b in zip(bounds[part], bounds[part + 1], strict=True)])
+                owner = np.repeat(np.arange(len(part)), counts)
+                ranks = (np.log(uniforms[these])[:, None] <= tails[owner]).sum(axis=1) - 1
+                chosen[these] = outputs[owner, ranks]
+                if progress:
+                    progress(start + len(part), len(rows))
+        words = self.vocabulary.words
+        return [words[i] for i in chosen.tolist()]
+
+    def _tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K) both."""
+        c = self.config
+        size = len(self.groups.outputs[self.groups.group[rows[0]]])
+        if len(rows) > 300 and len(self.vocabulary) * size <= _NUMBERS // 2:
+            which, outputs, scores = _all_tables(self.vocabulary, c.k, c.mapping, c.metric, size)
+            at = np.searchsorted(which, rows)
+            return outputs[at], scores[at]
+        return _ordered(self.vocabulary, self.groups, rows, c.metric)
+
     def _text_dice(self, dice: Dice, i: int) -> Dice:
         return dice.at(0 if self.config.strategy == "dataset" else i)
+
+    def _unknown_dice(self, dice: Dice, i: int) -> Dice:
+        return dice.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_dice(dice, i)
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
         if self.config.strategy == "token":
@@ -276,16 +409,14 @@ class CusText(SpaceMechanism):
 
         space, groups = self.vocabulary, self.groups
         table = self.law(row)
-        assert isinstance(table, ScoreTable)
-        order = np.argsort(-table.scores, kind="stable")
-        outputs = groups.outputs[groups.group[row]]
+        outputs = space.rows(table.candidates)
         x, y = space.vectors[row].astype(np.float64), space.vectors[outputs].astype(np.float64)
         similarity = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
         epsilon = self._epsilons_of(result)[result.steps[k].index]
         return (
             GroupView(
-                space.words[row], result.steps[k].replacement, tuple(table.candidates[i] for i in order),
-                similarity[order], table.at(epsilon).probs[order],
+                space.words[row], result.steps[k].replacement, tuple(table.candidates),
+                similarity, table.at(epsilon).probs,
                 tuple(space.words[i] for i in groups.members(row)), groups.alone, len(groups.outputs),
             ),
         )  # fmt: skip

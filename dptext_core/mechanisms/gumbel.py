@@ -152,10 +152,7 @@ class TruncatedGumbel(SpaceMechanism):
             "a word can only become one of a few nearest words, whose number is drawn without looking at ε, so that "
             "some outputs are practically impossible under one word and likely under another."
         )
-        if (
-            epsilon
-            and self.scale(epsilon) * np.sign(epsilon - 2 * (1 + np.log(len(self.vocabulary.words))) / small) <= 0
-        ):
+        if epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)):
             reason += " At this ε the paper's noise scale is not defined, and its real part is used."
         return {"notion": "none", "reason": reason}
 

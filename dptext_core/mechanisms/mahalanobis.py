@@ -46,9 +46,14 @@ class Mahalanobis(MVC):
     def _root(self) -> np.ndarray | None:
         return regularised_root(self.vocabulary, self.config.lam)
 
-    def _between(self, x: np.ndarray) -> np.ndarray:
+    def _between(self, rows: np.ndarray) -> np.ndarray:
+        if self._root is None:
+            return super()._between(rows)
+        from scipy.spatial.distance import cdist
+
         # ‖(x − x')·M^(−½)‖: the Euclidean distance after the noise is made spherical again.
-        return super()._between(x if self._root is None else np.linalg.solve(self._root, x.T).T)
+        x = np.linalg.solve(self._root, self.vocabulary.vectors[rows].astype(np.float64).T).T
+        return cdist(x, x)
 
     def _metric_name(self) -> str:
         if self._root is None:
@@ -66,8 +71,9 @@ class Mahalanobis(MVC):
 @lru_cache(maxsize=8)
 def regularised_root(space: WordSpace, lam: float) -> np.ndarray:
     """(λΣ + (1−λ)I)^½, float64 (d, d), symmetric; Σ scaled so that its mean variance is 1."""
-    covariance = np.cov(space.vectors, rowvar=False, dtype=np.float64)
-    covariance = np.atleast_2d(covariance)
+    if len(space) < 2:
+        return np.eye(space.vectors.shape[1])
+    covariance = np.atleast_2d(np.cov(space.vectors, rowvar=False, dtype=np.float64))
     covariance /= max(np.trace(covariance) / len(covariance), np.finfo(float).tiny)
     values, axes = np.linalg.eigh(lam * covariance + (1 - lam) * np.eye(len(covariance)))
     return (axes * np.sqrt(values)) @ axes.T

@@ -225,7 +225,13 @@ def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.
     vectors = space.vectors
     lines = points.astype(np.float32) @ vectors.T
     lines -= _half_norms(space).astype(np.float32)
-    best = lines.max(axis=1) if k == 1 else -np.partition(-lines, k - 1, axis=1)[:, k - 1]
+    each = np.arange(len(points))
+    top = lines.argmax(axis=1)
+    best = lines[each, top]
+    if k == 2:
+        lines[each, top] = -np.inf
+        second = lines.max(axis=1)
+        lines[each, top], best = best, second
     # Rounding of a float32 product grows with the lengths of both vectors.
     slack = 1e-5 * (1.0 + np.linalg.norm(points, axis=1) * _longest(space))
     rows = np.empty((len(points), k), np.int64)

@@ -70,8 +70,7 @@ class SanText(SpaceMechanism):
         distances = self.vocabulary.distance_rows(rows)
         words = self.vocabulary.words
         return [
-            ScoreTable(words, d.astype(np.float64) / -2.0, words[r], np.array([r]))
-            for r, d in zip(rows.tolist(), distances, strict=True)
+            ScoreTable(words, d / -2.0, words[r], np.array([r])) for r, d in zip(rows.tolist(), distances, strict=True)
         ]
 
 

@@ -126,7 +126,7 @@ class TEM(SpaceMechanism):
     def laws(self, rows: np.ndarray) -> list[Law]:
         words = self.vocabulary.words
         return [
-            TEMLaw(words, d.astype(np.float64), words[r], r, self.config.gamma, self._span)
+            TEMLaw(words, d, words[r], r, self.config.gamma, self._span)
             for r, d in zip(rows.tolist(), self.vocabulary.distance_rows(rows), strict=True)
         ]
 

@@ -8,8 +8,10 @@ default draws uniformly over the vocabulary instead, so that unknown words hide 
 from __future__ import annotations
 
 import json
+import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
@@ -324,6 +326,10 @@ class WordMechanism(Mechanism):
         """The dice of the i-th text of a list."""
         return dice.at(i)
 
+    def _unknown_dice(self, dice: Dice, i: int) -> Dice:
+        """From the dice of the i-th text, those of its unknown words."""
+        return dice.at("unknown")
+
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
         """The released word of each draw, lower case as in the vocabulary."""
         out = [""] * len(draws.rows)
@@ -331,14 +337,24 @@ class WordMechanism(Mechanism):
         order = np.argsort(inverse, kind="stable")
         bounds = np.searchsorted(inverse[order], np.arange(len(rows) + 1))
         done = 0
-        for start in range(0, len(rows), BLOCK):
-            check_cancel(cancel)
-            for u, law in enumerate(self.laws(rows[start : start + BLOCK]), start):
-                for j in order[bounds[u] : bounds[u + 1]]:
-                    out[j] = law.candidates[law.draw(float(draws.epsilons[j]), draws.dice(int(j)))]
-                    done += 1
-            if progress:
-                progress(done, len(out))
+
+        def work(u: int, law: Law) -> int:
+            these = order[bounds[u] : bounds[u + 1]]
+            for j in these.tolist():
+                out[j] = law.candidates[law.draw(float(draws.epsilons[j]), draws.dice(j))]
+            return len(these)
+
+        # NumPy's loops over a whole vocabulary leave the other cores to other words.
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+            for start in range(0, len(rows), BLOCK):
+                check_cancel(cancel)
+                laws = self.laws(rows[start : start + BLOCK])
+                if len(laws) * len(self.vocabulary.words) > 1 << 16:
+                    done += sum(pool.map(work, range(start, start + len(laws)), laws))
+                else:
+                    done += sum(map(work, range(start, start + len(laws)), laws))
+                if progress:
+                    progress(done, len(out))
         return out
 
     def _rewrite(self, prepared: Prepared, dice: Dice, progress, cancel) -> RewriteResult:
@@ -350,7 +366,7 @@ class WordMechanism(Mechanism):
         for start in range(0, len(texts), BLOCK):
             block = [self._planned(t) for t in texts[start : start + BLOCK]]
             streams = [self._text_dice(dice, i) for i in range(start, start + len(block))]
-            out += self._rewrite_all(block, streams, cancel)
+            out += self._rewrite_all(block, streams, cancel, None, start)
             if progress:
                 progress(len(out), len(texts))
         return out
@@ -367,8 +383,9 @@ class WordMechanism(Mechanism):
         return out
 
     def _rewrite_all(
-        self, texts: Sequence[WordPrepared], dice: Sequence[Dice], cancel, progress=None
+        self, texts: Sequence[WordPrepared], dice: Sequence[Dice], cancel, progress=None, first: int = 0
     ) -> Iterator[RewriteResult]:
+        """first: the number of the first of these texts in its list."""
         check_cancel(cancel)
         known = [np.flatnonzero(p.rows >= 0) for p in texts]
         epsilons = [self._epsilons(p) for p in texts]
@@ -381,12 +398,13 @@ class WordMechanism(Mechanism):
         )
         words = self._draw(draws, cancel, progress) if len(draws.rows) else []
         at = 0
-        for prepared, k, each, stream in zip(texts, known, epsilons, dice, strict=True):
-            yield self._result(prepared, each, dict(zip(k.tolist(), words[at : at + len(k)], strict=True)), stream)
+        for number, (prepared, k, each, stream) in enumerate(zip(texts, known, epsilons, dice, strict=True), first):
+            drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
+            yield self._result(prepared, each, drawn, stream, self._unknown_dice(stream, number))
             at += len(k)
 
     def _result(
-        self, prepared: WordPrepared, epsilons: Sequence[float], drawn: dict[int, str], dice: Dice
+        self, prepared: WordPrepared, epsilons: Sequence[float], drawn: dict[int, str], dice: Dice, unknown: Dice
     ) -> RewriteResult:
         document, rows = prepared.document, prepared.rows.tolist()
         policy = self.config.oov
@@ -401,7 +419,7 @@ class WordMechanism(Mechanism):
                 edits[i] = _DROP if policy == "drop" else _MASK
                 continue
             if row == UNKNOWN:
-                stream = dice.at("unknown", i)
+                stream = unknown.at(i)
                 word = words[Constant(words, None).draw(0.0, stream)]
             else:
                 word = drawn[i]
@@ -431,7 +449,7 @@ class WordMechanism(Mechanism):
             return self._law_at(prepared, k)
 
         def locked(k: int) -> tuple[Law, Dice]:
-            return law(k), dice.at("unknown", k) if rows[k] == UNKNOWN else self._stream(prepared, k, dice)
+            return law(k), unknown.at(k) if rows[k] == UNKNOWN else self._stream(prepared, k, dice)
 
         def views(k: int) -> tuple:
             return self._views(result, k, rows[k], self._stream(prepared, k, dice)) if rows[k] >= 0 else ()

@@ -24,17 +24,15 @@ class SpaceMechanism(WordMechanism):
         if self.notion == "none":
             return super().distances(words)
         rows = self.vocabulary.rows(words)
-        x = self.vocabulary.vectors[rows].astype(np.float64)
-        out = self._between(x)
+        out = self._between(np.maximum(rows, 0))
         out[rows < 0] = np.nan
         out[:, rows < 0] = np.nan
         return out
 
-    def _between(self, x: np.ndarray) -> np.ndarray:
-        """Distances between vectors (n, d), float64 (n, n)."""
-        from scipy.spatial.distance import cdist
-
-        return cdist(x, x)
+    def _between(self, rows: np.ndarray) -> np.ndarray:
+        """Distances between rows (n,) of the vocabulary, float64 (n, n)."""
+        parts = [self.vocabulary.distance_rows(part)[:, rows] for part in np.array_split(rows, len(rows) // 256 + 1)]
+        return np.concatenate(parts)
 
     def _similarities(self, row: int) -> Mapping[str, float]:
         space = self.vocabulary

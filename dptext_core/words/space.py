@@ -56,7 +56,8 @@ class WordSpace:
 
     The vectors are as the mechanisms use them: of length 1 in minilm, word2vec, fasttext and cooccurrence, as they came
     in minilm-input and in a user's files. ``counts``: int64 (n,), how often each word occurs in the public corpus, or
-    None where that is not known. ``delta`` may be given where it is known.
+    None where that is not known. ``delta`` may be given where it is known. ``codes``: int8 (n, d), where the vectors
+    are these whole numbers scaled to length 1: products of them are exact in float32, at half the cost of float64.
 
     The arrays are read-only, so a space can be shared between threads. Raises InputError where the numbers of words,
     vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector is zero or not finite.
@@ -68,6 +69,7 @@ class WordSpace:
     vectors: NDArray[np.float32] = field(repr=False)
     counts: NDArray[np.int64] | None = field(default=None, repr=False)
     known_delta: tuple[float, float] | None = field(default=None, repr=False)
+    codes: NDArray[np.int8] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         words = tuple(self.words)
@@ -97,6 +99,14 @@ class WordSpace:
         """Squared lengths of the vectors, float64 (n,)."""
         return np.concatenate([np.einsum("ij,ij->i", block, block) for _, block in self._blocks()])
 
+    @cached_property
+    def _whole(self) -> tuple[NDArray[np.float32], NDArray[np.float64]] | None:
+        """The codes in float32 and their lengths, where a product of two stays below 2^24 and is therefore exact."""
+        if self.codes is None:
+            return None
+        lengths = np.linalg.norm(self.codes.astype(np.float64), axis=1)
+        return (self.codes.astype(np.float32), lengths) if lengths.max() ** 2 < 1 << 24 else None
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -116,16 +126,16 @@ class WordSpace:
         place = self._place(word)
         if self._unit:
             return np.clip(self.vectors @ self.vectors[place], -1.0, 1.0)
-        return self._values(np.array([place]), "cosine")[0]
+        return self._values(np.array([place]), "cosine")[0].astype(np.float32)
 
     def distances(self, word: str) -> NDArray[np.float32]:
         """Euclidean distance of a word to every word of the space, float32 (n,), in the order of ``words``."""
-        return self.distance_rows(np.array([self._place(word)]))[0]
+        return self.distance_rows(np.array([self._place(word)]))[0].astype(np.float32)
 
-    def distance_rows(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float32 (m, n).
+    def distance_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n).
 
-        By one matrix product, in float64: near neighbours keep their digits. A word's distance to itself is exactly 0.
+        By one matrix product, exact or in float64: near neighbours keep their digits. A word's distance to itself is 0.
         Raises InputError for a place that the space does not have (-1 included).
         """
         places = self._checked(rows)
@@ -234,10 +244,21 @@ class WordSpace:
         for first in range(start, len(self), step):
             yield first, self.vectors[first : first + step].astype(np.float64)
 
-    def _values(self, places: NDArray[np.int64], metric: str, device: Any = None) -> NDArray[np.float32]:
-        """Distances or cosines of the words at ``places`` with all words, float32 (m, n); products in float64."""
+    def _values(self, places: NDArray[np.int64], metric: str, device: Any = None) -> NDArray[np.float64]:
+        """Distances or cosines of the words at ``places`` with all words, float64 (m, n)."""
+        if device is None and self._whole is not None:
+            codes, lengths = self._whole
+            values = (codes[places] @ codes.T).astype(np.float64)
+            if metric == "cosine":
+                values /= lengths
+                return np.clip(values / lengths[places, None], -1.0, 1.0)
+            # 2 − 2·cos, in place: these arrays are large.
+            values *= -2.0 / lengths
+            values /= lengths[places, None]
+            values += 2.0
+            return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
         queries, own = self.vectors[places].astype(np.float64), self._squares[places, None]
-        values = np.empty((len(places), len(self)), np.float32)
+        values = np.empty((len(places), len(self)))
         for first, block in self._blocks():
             squares = self._squares[first : first + len(block)]
             product = _product(queries, block, device)
@@ -308,6 +329,7 @@ def _load(name: str) -> WordSpace:
     vocabulary = whole_words(read_pieces())
     digest = words_sha256(vocabulary)
     order, counts = _arrays("minilm", digest, "order", "counts")
+    whole: NDArray[np.int8] | None = None
     if name == "minilm-input":
         (delta,) = _arrays("minilm", digest, "input_delta")
         vectors = input_rows()[order]
@@ -321,11 +343,12 @@ def _load(name: str) -> WordSpace:
             (bits,) = _arrays(name, digest, "kept")
             kept = np.unpackbits(bits, count=len(order)).astype(bool)[order]
             order, counts = order[kept], counts[kept]
+        whole = codes
         vectors = codes.astype(np.float32)
         vectors *= np.float32(step)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     words = tuple(vocabulary[i] for i in order)
-    return WordSpace(name, SPACES[name], words, vectors, counts, (float(delta[0]), float(delta[1])))
+    return WordSpace(name, SPACES[name], words, vectors, counts, (float(delta[0]), float(delta[1])), whole)
 
 
 def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:

@@ -1,0 +1,104 @@
+"""Small word spaces and lists, on which everything can be worked out by brute force, and what the tests share.
+
+A mechanism reads its vocabulary once (``cached_property``), so a test can put a small one in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dptext_core as dpt
+from dptext_core import WordSpace
+from dptext_core.mechanisms.diffractor import Bundle
+from dptext_core.words.lists import WordList
+
+_SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+
+
+def words(n: int) -> tuple[str, ...]:
+    """n words that no language has: none is a stop word, each is one token."""
+    return tuple(f"{_SYLLABLES[i // 70]}{_SYLLABLES[i % 70]}q" for i in range(n))
+
+
+def random_space(n: int = 40, d: int = 6, seed: int = 0, scale: float = 0.5) -> WordSpace:
+    """Normal vectors: distances of about scale·√(2d)."""
+    vectors = np.random.default_rng(seed).normal(size=(n, d)) * scale
+    return WordSpace("small", "a small space", words(n), vectors.astype(np.float32))
+
+
+def on(vocabulary, name: str, **options):
+    """A mechanism over this vocabulary, which releases words as they are in it."""
+    m = dpt.get_mechanism(name, **({"recase": "none", "keep_stopwords": False} | options))
+    m.__dict__["vocabulary"] = vocabulary
+    return m
+
+
+def small_bundle(orders: Sequence[Sequence[str]]) -> Bundle:
+    """Lists of words as a bundle, by plain loops."""
+    shared = [w for w in orders[0] if all(w in one for one in orders)]
+    outputs: list[str] = []
+    for one in orders:
+        outputs += [w for w in one if w not in outputs]
+    return Bundle(
+        tuple(WordList(f"list {i}", "small", tuple(one)) for i, one in enumerate(orders)),
+        tuple(shared),
+        tuple(outputs),
+        np.array([[list(one).index(w) for w in shared] for one in orders]),
+        tuple(np.array([outputs.index(w) for w in one]) for one in orders),
+    )
+
+
+def shuffled_lists(n: int, lists: int, seed: int = 0) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    return [[words(n)[i] for i in rng.permutation(n)] for _ in range(lists)]
+
+
+#: Names for as many lists as a test has: only their number matters where the bundle is given.
+LIST_NAMES = ("minilm-1", "minilm-2", "word2vec-1", "word2vec-2", "fasttext-1", "fasttext-2")
+
+
+def diffractor(orders: Sequence[Sequence[str]], **options):
+    """1-Diffractor over these lists."""
+    return on(small_bundle(orders), "diffractor", **({"lists": LIST_NAMES[: len(orders)]} | options))
+
+
+def fit(counts: np.ndarray, probs: np.ndarray) -> float:
+    """p-value of the chi-square test that counts were drawn with these probabilities; rare cells are merged."""
+    probs = np.asarray(probs, float)
+    counts, expected = np.asarray(counts, float)[probs > 0], probs[probs > 0] * np.sum(counts)
+    assert counts.sum() == pytest.approx(expected.sum()), "something impossible was drawn"
+    order = np.argsort(expected)
+    cell = np.floor(np.cumsum(expected[order]) / 8).astype(int)
+    _, cell = np.unique(cell, return_inverse=True)
+    e, c = np.bincount(cell, expected[order]), np.bincount(cell, counts[order])
+    if len(e) > 2 and e[-1] < 5:
+        e[-2], c[-2], e, c = e[-2] + e[-1], c[-2] + c[-1], e[:-1], c[:-1]
+    if len(e) < 2:
+        return 1.0
+    return float(stats.chi2.sf(((c - e) ** 2 / e).sum(), len(e) - 1))
+
+
+def same(a: np.ndarray, b: np.ndarray) -> float:
+    """p-value of the chi-square test that two vectors of counts come from one distribution; rare cells are merged."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    total = a + b
+    order = np.argsort(total)
+    _, cell = np.unique(np.floor(np.cumsum(total[order]) / 20).astype(int), return_inverse=True)
+    table = np.stack([np.bincount(cell, a[order]), np.bincount(cell, b[order])])
+    return float(stats.chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0
+
+
+def counts_of(released: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
+    """How often each candidate was released, int64."""
+    at = {w: i for i, w in enumerate(candidates)}
+    return np.bincount([at[w] for w in released], minlength=len(candidates))
+
+
+def rewritten(m, word: str, n: int, seed: int) -> list[str]:
+    """What n occurrences of a word in one text become."""
+    result = m.rewrite(" ".join([word] * n), seed)
+    return [s.replacement for s in result.steps]

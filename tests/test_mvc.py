@@ -1,0 +1,126 @@
+"""MVC against its definition, one word at a time in plain NumPy, and the law of its noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from small_spaces import counts_of, on, random_space, rewritten, same, words
+
+import dptext_core as dpt
+from dptext_core import Dice, WordSpace
+from dptext_core.mechanisms.mvc import NOISE_BLOCK, nearest_words
+
+SPACE = random_space(40, 6, seed=3)
+
+
+def reference(space, row: int, epsilon: float, n: int, seed: int) -> np.ndarray:
+    """Algorithm 1 as released code has it: normal direction, Gamma length, nearest word; counts int64 (V,)."""
+    rng = np.random.default_rng(seed)
+    vectors, d = space.vectors.astype(np.float64), space.vectors.shape[1]
+    out = np.zeros(len(space), int)
+    for _ in range(n):
+        direction = rng.normal(size=d)
+        direction /= np.linalg.norm(direction)
+        noisy = vectors[row] + direction * rng.gamma(d, 1 / epsilon)
+        out[np.argmin(np.linalg.norm(vectors - noisy, axis=1))] += 1
+    return out
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0, 20.0])
+def test_released_words_are_those_of_the_plain_loop(epsilon):
+    """5,000 draws against 5,000 at level 1e-5; half as much noise again is found."""
+    m = on(SPACE, "mvc", epsilon=epsilon)
+    found = counts_of(rewritten(m, SPACE.words[7], 5000, 1), SPACE.words)
+    assert same(found, reference(SPACE, 7, epsilon, 5000, 2)) > 1e-5
+    if epsilon > 1:
+        assert same(found, reference(SPACE, 7, epsilon / 1.5, 5000, 2)) < 1e-5
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 15.0])
+def test_the_estimate_is_that_of_the_plain_loop(epsilon):
+    """The estimate's noise is fresh in every process, hence the level 1e-7."""
+    m = on(SPACE, "mvc", epsilon=epsilon)
+    for row in (0, 21):
+        d = m.law(row).at(epsilon)
+        expected = reference(SPACE, row, epsilon, 6000, row)
+        assert same(np.rint(d.probs * 1000), expected) > 1e-7
+        low, high = d.keep_interval(1 - 1e-7)
+        assert low - 0.03 < expected[row] / 6000 < high + 0.03
+
+
+def test_the_noise_is_spherical_with_a_gamma_length():
+    """4,000 vectors: length against Gamma(d, 1), angles against uniform, at level 1e-5."""
+    m = on(SPACE, "mvc")
+    dice = Dice(4)
+    z = np.stack([m.noise(dice.at(i)) for i in range(4000)])
+    length = np.linalg.norm(z, axis=1)
+    assert stats.kstest(length, stats.gamma(6).cdf).pvalue > 1e-5
+    # One coordinate of a uniform direction in d dimensions: its square is Beta(1/2, (d−1)/2).
+    for axis in range(6):
+        squared = np.square(z[:, axis] / length)
+        assert stats.kstest(squared, stats.beta(0.5, 2.5).cdf).pvalue > 1e-5
+    assert np.abs(np.corrcoef(np.sign(z), rowvar=False) - np.eye(6)).max() < 5 / np.sqrt(4000)
+    assert abs(np.corrcoef(length, z[:, 0])[0, 1]) < 5 / np.sqrt(4000)
+    # The same for the noise behind estimates.
+    block = m.block.noise
+    assert len(block) == 1000 and stats.kstest(np.linalg.norm(block, axis=1), stats.gamma(6).cdf).pvalue > 1e-7
+    assert m.block.products == pytest.approx(block @ SPACE.vectors.T, rel=1e-4, abs=1e-4)
+
+
+def test_the_noise_has_the_density_of_the_promise_in_many_dimensions():
+    m = on(random_space(5, 300), "mvc")
+    length = [np.linalg.norm(m.noise(Dice(9).at(i))) for i in range(1500)]
+    assert stats.kstest(length, stats.gamma(300).cdf).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_nearest_words_are_exact(k):
+    rng = np.random.default_rng(5)
+    near = np.float32(rng.normal(size=(60, 8)))
+    vectors = np.concatenate([near, near[:20], near[:20] * np.float32(1 + 2e-7), near[:5] + np.float32(30)])
+    space = WordSpace("close", "", words(len(vectors)), vectors)
+    exact = space.vectors.astype(np.float64)
+    points = np.concatenate([exact[::3], rng.normal(size=(300, 8)), rng.normal(size=(50, 8)) * 500])
+    rows, distances = nearest_words(space, points, k)
+    for point, row, far in zip(points, rows, distances, strict=True):
+        d = np.linalg.norm(exact - point, axis=1)
+        assert row.tolist() == np.argsort(d, kind="stable")[:k].tolist()
+        assert far == pytest.approx(d[row])
+
+
+def test_words_do_not_hang_on_how_many_are_drawn_together():
+    """One draw at a time, and in blocks: the same noise gives the same word."""
+    m = on(SPACE, "mvc", epsilon=4.0)
+    n = NOISE_BLOCK + 40
+    text = " ".join(SPACE.words[i % 40] for i in range(n))
+    r = m.rewrite(text, seed=3)
+    for i in (0, 1, NOISE_BLOCK - 1, NOISE_BLOCK, n - 1):
+        law, dice = r.locked(i)
+        assert law.candidates[law.draw(4.0, dice)] == r.steps[i].replacement
+        noisy = SPACE.vectors[i % 40].astype(float) + m.noise(dice) / 4.0
+        nearest = np.argmin(np.linalg.norm(SPACE.vectors.astype(float) - noisy, axis=1))
+        assert SPACE.words[nearest] == r.steps[i].replacement
+
+
+def test_the_promise_is_the_distance_of_the_vectors():
+    m = on(SPACE, "mvc", epsilon=4.0)
+    x = SPACE.vectors.astype(np.float64)
+    assert m.distances(SPACE.words[:9]) == pytest.approx(np.linalg.norm(x[:9, None] - x[None, :9], axis=2))
+    g = m.guarantee(SPACE.words[0])
+    assert g.notion == "metric" and "Euclidean" in g.metric and "small" in g.metric
+    assert g.largest == pytest.approx(max(np.linalg.norm(a - b) for a in x for b in x))
+
+
+def test_on_the_bundled_space_it_is_the_plain_loop():
+    space = dpt.word_space("minilm")
+    m = dpt.get_mechanism("mvc", epsilon=90.0, recase="none")
+    row = space.index("doctor")
+    found = rewritten(m, "doctor", 400, 5)
+    expected = reference(space, row, 90.0, 100, 6)
+    top = np.zeros(2), np.zeros(2)
+    for w, c in zip(*np.unique(found, return_counts=True), strict=True):
+        top[0][int(w != "doctor")] += c
+    top[1][:] = expected[row], 100 - expected[row]
+    assert stats.fisher_exact(np.stack(top)).pvalue > 1e-5
+    assert 0.05 < top[0][0] / 400 < 0.95

@@ -1,0 +1,106 @@
+"""SanText and SanText+ against their formulas, worked out by plain loops, and their bounds over all pairs of words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from small_spaces import on, random_space
+
+from dptext_core import Dice
+
+SPACE = random_space(30, 5, seed=1)
+X = SPACE.vectors.astype(np.float64)
+#: Distances are float32: a bound of ε·d holds up to their rounding.
+ROUNDING = 2e-6
+
+
+def log_table(m, epsilon: float) -> np.ndarray:
+    """ln P(y|x) for all pairs, float64 (V, V)."""
+    return np.stack([m.law(i).at(epsilon).log_probs for i in range(len(m.vocabulary))])
+
+
+def brute(x: int, epsilon: float, outputs) -> np.ndarray:
+    weights = [math.exp(-epsilon * math.dist(X[x], X[y]) / 2) if y in outputs else 0.0 for y in range(30)]
+    return np.array(weights) / sum(weights)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 3.0, 20.0])
+def test_santext_is_its_formula(epsilon):
+    m = on(SPACE, "santext", epsilon=epsilon)
+    for x in (0, 7, 29):
+        assert m.distribution(SPACE.words[x], 0).probs == pytest.approx(brute(x, epsilon, range(30)), rel=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 30.0])
+def test_the_loss_of_santext_is_at_most_epsilon_times_the_distance(epsilon):
+    m = on(SPACE, "santext", epsilon=epsilon)
+    table, d = log_table(m, epsilon), m.distances(SPACE.words)
+    assert d == pytest.approx(np.array([[math.dist(a, b) for b in X] for a in X]))
+    loss = (table[:, None] - table[None]).max(axis=2)
+    assert (loss <= epsilon * d + epsilon * ROUNDING).all()
+    # Of two words one keeps itself with half of the bound or more.
+    off = ~np.eye(30, dtype=bool)
+    assert (np.maximum(loss, loss.T)[off] >= epsilon * (d[off] / 2 - ROUNDING)).all()
+    assert np.isnan(m.distances(["nosuchword", SPACE.words[0]])[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "p", "share"), [(0.5, 0.3, 0.5), (6.0, 0.3, 0.7), (6.0, 1.0, 0.5), (20.0, 0.01, 0.9)]
+)
+def test_santext_plus_is_its_formula(epsilon, p, share):
+    m = on(SPACE, "santext-plus", epsilon=epsilon, p=p, sensitive=share)
+    sensitive = range(30 - round(30 * share), 30)
+    for x in range(30):
+        expected = brute(x, epsilon, sensitive)
+        if x not in sensitive:
+            expected = p * expected
+            expected[x] += 1 - p
+        found = m.law(x).at(epsilon).probs
+        assert found == pytest.approx(expected, rel=1e-5, abs=1e-15)
+        assert m.law(x).at(epsilon).p_keep() == pytest.approx(expected[x], rel=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 20.0])
+def test_the_bounds_of_santext_plus(epsilon):
+    p = 0.3
+    m = on(SPACE, "santext-plus", epsilon=epsilon, p=p, sensitive=0.6)
+    first = 12
+    assert m.first_sensitive == first
+    table = log_table(m, epsilon)
+    claim, d = m.distances(SPACE.words), on(SPACE, "santext").distances(SPACE.words)
+    assert np.isnan(claim[:first]).all() and np.isnan(claim[:, :first]).all()
+    assert np.array_equal(claim[first:, first:], d[first:, first:])
+    drawn = table[:, first:]  # outputs that can be drawn: the sensitive words
+    loss = np.abs(drawn[:, None] - drawn[None]).max(axis=2)
+    assert (loss[first:, first:] <= epsilon * d[first:, first:] + epsilon * ROUNDING).all()
+    assert (loss <= epsilon * d + math.log(1 / p) + epsilon * ROUNDING).all()
+    if epsilon < 5:
+        assert (loss[:first, first:] > epsilon * d[:first, first:]).any(), "to a common word ε·d alone does not hold"
+    assert np.isneginf(table[first:, :first]).all(), "a sensitive word never becomes a common one"
+
+
+def test_what_passes_through_is_said():
+    g = on(SPACE, "santext-plus", epsilon=2.0, p=0.25, sensitive=0.6).guarantee(SPACE.words[0])
+    told = " ".join(g.exposed)
+    assert "1 − p = 0.75" in told and "1.39 more" in told and "40%" in told and "60%" in g.adjacency
+
+
+def test_all_words_sensitive_is_santext():
+    plus, plain = on(SPACE, "santext-plus", sensitive=1.0, epsilon=3.0), on(SPACE, "santext", epsilon=3.0)
+    assert log_table(plus, 3.0) == pytest.approx(log_table(plain, 3.0))
+    text = " ".join(SPACE.words)
+    assert plus.rewrite(text, seed=1).text == plain.rewrite(text, seed=1).text
+    assert np.array_equal(plus.distances(SPACE.words), plain.distances(SPACE.words))
+
+
+def test_one_pass_is_locked_at_every_epsilon():
+    """Whether a common word passes does not depend on ε: under one coin it passes at all or at none."""
+    m = on(SPACE, "santext-plus", p=0.5, sensitive=0.5, epsilon=1.0)
+    law, passed = m.law(3), 0
+    for seed in range(60):
+        kept = {law.draw(e, Dice(seed)) == 3 for e in (0.1, 1.0, 50.0)}
+        assert len(kept) == 1
+        passed += kept.pop()
+    assert 15 < passed < 45

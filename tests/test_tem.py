@@ -1,0 +1,100 @@
+"""TEM against Algorithm 1 as printed, with its outcome ⊥, by plain loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from small_spaces import on, random_space
+
+import dptext_core as dpt
+
+SPACE = random_space(40, 5, seed=2)
+D = np.array([[math.dist(a, b) for b in SPACE.vectors.astype(float)] for a in SPACE.vectors.astype(float)])
+LARGEST = D.max()
+
+
+def printed(x: int, epsilon: float, gamma: float) -> tuple[np.ndarray, float]:
+    """Algorithm 1 in closed form: words within γ, and ⊥ which is then one of the others; and the chance of ⊥."""
+    near = [y for y in range(len(D)) if D[x, y] <= gamma]
+    others = len(D) - len(near)
+    weights = {y: math.exp(-epsilon * D[x, y] / 2) for y in near}
+    bottom = math.exp(epsilon / 2 * (-gamma + 2 * math.log(others) / epsilon)) if others else 0.0
+    total = sum(weights.values()) + bottom
+    probs = np.array([weights[y] / total if y in weights else bottom / others / total for y in range(len(D))])
+    return probs, bottom / total
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 15.0])
+@pytest.mark.parametrize("gamma", [0.0, 0.6, 1.2, 10.0])
+def test_with_a_given_gamma_it_is_the_form_with_one_outcome_for_all_far_words(epsilon, gamma):
+    m = on(SPACE, "tem", epsilon=epsilon, gamma=gamma)
+    for x in (0, 11, 39):
+        expected, bottom = printed(x, epsilon, gamma)
+        found = m.law(x).at(epsilon).probs
+        assert found == pytest.approx(expected, rel=1e-5)
+        far = D[x] > gamma
+        assert found[far].sum() == pytest.approx(bottom, rel=1e-5, abs=1e-15)
+
+
+@pytest.mark.parametrize("beta", [0.001, 0.05, 0.5])
+@pytest.mark.parametrize("epsilon", [2.0, 8.0, 60.0, 400.0])
+def test_the_default_gamma_makes_far_words_rarer_than_beta(epsilon, beta):
+    m = on(SPACE, "tem", epsilon=epsilon, beta=beta)
+    gamma = 2 / epsilon * math.log((1 - beta) * 39 / beta)
+    reached = 0.0
+    for x in range(40):
+        expected, bottom = printed(x, epsilon, gamma)
+        assert m.law(x).at(epsilon).probs == pytest.approx(expected, rel=1e-5, abs=1e-300)
+        assert bottom <= beta * (1 + 1e-12)
+        reached = max(reached, bottom)
+    if epsilon == 400.0:
+        assert reached > 0.9 * beta, "where the word is far from all others the bound is nearly reached"
+
+
+def test_with_a_gamma_beyond_the_largest_distance_it_is_santext():
+    san = on(SPACE, "santext", epsilon=3.0)
+    for m in (on(SPACE, "tem", epsilon=3.0, gamma=float(LARGEST) * 1.01), on(SPACE, "tem", epsilon=3.0)):
+        assert 2 / 3.0 * math.log(0.999 * 39 / 0.001) > LARGEST
+        for x in range(40):
+            assert m.law(x).at(3.0).log_probs == pytest.approx(san.law(x).at(3.0).log_probs)
+        text = " ".join(SPACE.words)
+        assert m.rewrite(text, seed=2).text == san.rewrite(text, seed=2).text
+        assert m.distances(SPACE.words) == pytest.approx(D)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "options"), [(0.5, {}), (4.0, {}), (30.0, {}), (4.0, {"gamma": 0.9}), (30.0, {"gamma": 0.0})]
+)
+def test_the_loss_is_at_most_epsilon_times_the_truncated_distance(epsilon, options):
+    m = on(SPACE, "tem", epsilon=epsilon, **options)
+    table = np.stack([m.law(i).at(epsilon).log_probs for i in range(40)])
+    gamma = options.get("gamma", 2 / epsilon * math.log(0.999 * 39 / 0.001))
+    claim = m.distances(SPACE.words)
+    assert claim == pytest.approx(np.minimum(D, gamma))
+    loss = (table[:, None] - table[None]).max(axis=2)
+    assert (loss <= epsilon * claim + epsilon * 2e-6).all()
+    g = m.guarantee(SPACE.words[0])
+    assert g.largest == pytest.approx(min(LARGEST, gamma), rel=1e-6) and g.near <= g.largest
+    assert (f"at most γ = {gamma:.3g}" in g.sentence()) == (gamma < LARGEST)
+
+
+def test_over_a_list_of_epsilons_the_claim_is_that_of_the_smallest():
+    several = on(SPACE, "tem", epsilon=(20.0, 60.0))
+    assert several.distances(SPACE.words) == pytest.approx(on(SPACE, "tem", epsilon=20.0).distances(SPACE.words))
+
+
+def test_on_the_bundled_space_it_is_santext_below_epsilon_21():
+    """γ = (2/ε)·ln(0.999·21,718/0.001) is 1.572 at 21.5; the largest distance of two words is 1.567 here."""
+    space = dpt.word_space("minilm")
+    row = space.index("doctor")
+    tem, san = dpt.get_mechanism("tem"), dpt.get_mechanism("santext")
+    crossing = 2 * math.log(0.999 * (len(space) - 1) / 0.001) / space.delta[1]
+    assert crossing == pytest.approx(21.5, abs=0.15)
+    assert tem.law(row).at(21.0).log_probs == pytest.approx(san.law(row).at(21.0).log_probs)
+    assert "γ" not in dpt.get_mechanism("tem", epsilon=21.0).guarantee("doctor").metric
+    at_40 = tem.law(row).at(40.0)
+    assert np.abs(at_40.log_probs - san.law(row).at(40.0).log_probs).max() > 1
+    far = space.distances("doctor") > 2 / 40 * math.log(0.999 * (len(space) - 1) / 0.001)
+    assert 0 < at_40.probs[far].sum() <= 0.001

@@ -1,0 +1,85 @@
+"""Vickrey against a plain loop, its rule for two words, and t = 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_spaces import counts_of, on, random_space, rewritten, same, words
+
+from dptext_core import Dice, WordSpace
+from dptext_core.mechanisms.vickrey import first_chance
+
+SPACE = random_space(40, 6, seed=4)
+X = SPACE.vectors.astype(np.float64)
+
+
+def reference(row: int, epsilon: float, t: float, n: int, seed: int, factor=None) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    factor = np.eye(6) if factor is None else factor
+    out = np.zeros(40, int)
+    for _ in range(n):
+        direction = rng.normal(size=6)
+        noisy = X[row] + factor @ (direction / np.linalg.norm(direction) * rng.gamma(6, 1 / epsilon))
+        d = np.linalg.norm(X - noisy, axis=1)
+        first, second = np.argsort(d)[:2]
+        chance = (1 - t) * d[second] / (t * d[first] + (1 - t) * d[second])
+        out[first if rng.random() < chance else second] += 1
+    return out
+
+
+@pytest.mark.parametrize(("epsilon", "t"), [(2.0, 0.75), (15.0, 0.75), (15.0, 0.3), (15.0, 1.0)])
+def test_released_words_are_those_of_the_plain_loop(epsilon, t):
+    """5,000 draws against 5,000 at level 1e-5; another t is found."""
+    m = on(SPACE, "vickrey", epsilon=epsilon, t=t)
+    found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
+    assert same(found, reference(5, epsilon, t, 5000, 2)) > 1e-5
+    if epsilon == 15.0:
+        assert same(found, reference(5, epsilon, abs(t - 0.15), 5000, 2)) < 1e-5
+    d = m.law(5).at(epsilon)
+    assert same(np.rint(d.probs * 1000), reference(5, epsilon, t, 4000, 3)) > 1e-7
+
+
+def test_with_noise_in_the_shape_of_the_space():
+    m = on(SPACE, "vickrey", epsilon=10.0, noise="mahalanobis", lam=0.9, t=0.6)
+    sigma = np.cov(X, rowvar=False)
+    factor = np.linalg.cholesky(0.9 * sigma / np.trace(sigma) * 6 + 0.1 * np.eye(6))
+    found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
+    assert same(found, reference(5, 10.0, 0.6, 5000, 2, factor)) > 1e-5
+    shaped = on(SPACE, "mahalanobis", lam=0.9)
+    assert m.distances(SPACE.words) == pytest.approx(shaped.distances(SPACE.words))
+    assert m.noise(Dice(1)) == pytest.approx(shaped.noise(Dice(1)))
+    assert on(SPACE, "vickrey").distances(SPACE.words) == pytest.approx(on(SPACE, "mvc").distances(SPACE.words))
+
+
+@pytest.mark.parametrize("noise", ["mvc", "mahalanobis"])
+def test_t_0_releases_the_nearest_word(noise):
+    m, plain = on(SPACE, "vickrey", epsilon=5.0, t=0.0, noise=noise), on(SPACE, noise, epsilon=5.0)
+    text = " ".join(SPACE.words)
+    assert m.rewrite(text, seed=4).text == plain.rewrite(text, seed=4).text
+    for row in (0, 9):
+        assert m.law(row).flips(Dice(3), 1.0, 40.0)[0][1] == plain.law(row).flips(Dice(3), 1.0, 40.0)[0][1]
+        # Their estimates share their noise too.
+        assert m.law(row).at(5.0).probs == pytest.approx(plain.law(row).at(5.0).probs, abs=0.003)
+
+
+def test_the_chance_of_the_nearest():
+    near, far = np.array([0.0, 0.5, 1.0, 2.0]), np.array([1.0, 1.0, 1.0, 8.0])
+    assert first_chance(near, far, 0.75) == pytest.approx([1.0, 0.25 / 0.625, 0.25, 2.0 / 3.5])
+    assert first_chance(near, far, 0.0) == pytest.approx(1.0)
+    assert first_chance(near[1:], far[1:], 1.0) == pytest.approx(0.0)
+    assert float(first_chance(0.0, 0.0, 0.75)) == 1.0 and float(first_chance(0.0, 1.0, 1.0)) == 1.0
+
+
+def test_two_words():
+    """With little noise the second nearest of two words is the other one."""
+    space = WordSpace("two", "", words(2), np.eye(2, 9, dtype=np.float32))
+    m = on(space, "vickrey", epsilon=400.0, t=1.0)
+    assert set(rewritten(m, space.words[0], 50, 1)) == {space.words[1]}
+    assert m.law(0).at(400.0).probs == pytest.approx([0.0, 1.0])
+    assert m.law(0).flips(Dice(1), 100.0, 1000.0) == [(100.0, 1)]
+
+
+def test_more_words_move_than_by_the_nearest():
+    plain, m = on(SPACE, "mvc", epsilon=30.0), on(SPACE, "vickrey", epsilon=30.0)
+    keep = [np.mean([w == SPACE.words[5] for w in rewritten(x, SPACE.words[5], 800, 2)]) for x in (plain, m)]
+    assert keep[1] < keep[0] - 0.1
