@@ -301,9 +301,9 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     views = result.views(token)
     logits = result.logits(token)
     dark = st.context.theme.type == "dark"
-    tabs = st.tabs(
-        ["Candidates", *(v.title for v in views), *(["Model scores and clipping"] if logits is not None else [])]
-    )
+    names = ["Candidates", *(v.title for v in views)]
+    names += ["Over all ε"] * result.live + ["Model scores and clipping"] * (logits is not None)
+    tabs = st.tabs(names)
     with tabs[0]:
         candidates(d, result.similarities(token))
     for tab, view in zip(tabs[1:], views, strict=False):

@@ -456,7 +456,7 @@ class WordMechanism(Mechanism):
 
         result = RewriteResult(
             spliced.text, document.text, Steps(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
-            self.config, dice.seed, dice.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
+            self.config, dice.seed, unknown.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
             lambda k: self._similarities(rows[k]) if rows[k] >= 0 else None,
         )  # fmt: skip
         return result

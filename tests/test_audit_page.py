@@ -1,0 +1,149 @@
+"""The Audit page, run by Streamlit's AppTest (which runs no JavaScript)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dptext_core import audit as core
+from dptext_core.bench import audit as bench
+from dptext_core.faults import FAULTS
+
+TOP = Path(__file__).resolve().parents[1]
+
+
+def app() -> AppTest:
+    return AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120).run()
+
+
+def settle(at: AppTest) -> AppTest:
+    """Press the button and run until no job is under way."""
+    at.button(key="audit_run").click().run()
+    end = time.monotonic() + 100
+    while at.session_state["audit_job"] is not None:
+        assert time.monotonic() < end, "the audit did not end"
+        time.sleep(0.1)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def choose(at: AppTest, mechanism: str) -> AppTest:
+    at.selectbox(key="audit_mechanism").set_value(mechanism).run()
+    assert not at.exception
+    return at
+
+
+def planted(at: AppTest, fault: str) -> AppTest:
+    at.button_group(key="audit_kind").set_value(["A planted fault"]).run()
+    at.selectbox(key="audit_fault").set_value(fault).run()
+    assert not at.exception
+    return at
+
+
+def metric(at: AppTest, label: str) -> str:
+    return next(m.value for m in at.metric if m.label == label)
+
+
+def test_the_empty_page_says_what_to_do():
+    at = app()
+    assert not at.exception and "Run the audit" in at.info[0].value and not at.metric
+
+
+def test_typed_words_are_audited():
+    at = choose(app(), "diffractor")
+    at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
+    settle(at)
+    assert "Holds" in at.success[0].value and metric(at, "Pairs") == "3" and metric(at, "Could find") == "∞"
+    assert metric(at, "Claimed") == metric(at, "Measured")
+    left_out = next(d.value for d in at.dataframe if "why" in d.value)
+    assert list(left_out["input"]) == ["the", "*Qwzzx*"]
+
+
+@pytest.mark.parametrize("fault", ["private-support", "l2-clipping", "other-sampler", "halved-sensitivity"])
+def test_a_planted_fault_is_found_and_its_twin_is_not(fault):
+    at = planted(app(), fault)
+    assert any(FAULTS[fault].explanation[:12] in c.value for c in at.caption)
+    settle(at)
+    assert at.error and "Refuted" in at.error[0].value
+    at.toggle(key="audit_twin").set_value(True).run()
+    settle(at)
+    assert at.success and not at.error
+
+
+def test_an_own_claim_is_held_against_it():
+    at = choose(app(), "custext")
+    at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
+    settle(at)
+    assert "Inconclusive" in at.warning[0].value
+    at.toggle(key="audit_own").set_value(True).run()
+    settle(at)
+    assert "Refuted" in at.error[0].value and metric(at, "Measured") == "∞"
+
+
+def test_words_that_stay_give_an_error_in_plain_words():
+    at = choose(app(), "diffractor")
+    at.text_area(key="audit_lines").set_value("the").run()
+    settle(at)
+    assert "Nothing is drawn" in at.error[0].value and not at.metric
+
+
+def test_too_many_lines_are_refused():
+    at = app()
+    at.text_area(key="audit_lines").set_value("\n".join(f"w{i}" for i in range(501))).run()
+    at.button(key="audit_run").click().run()
+    assert not at.exception and "501" in at.error[0].value and "audit_job" not in at.session_state
+
+
+def test_a_long_audit_can_be_stopped(monkeypatch):
+    started = threading.Event()
+
+    def endless(m, inputs, claim, *, draws, progress, cancel):
+        started.set()
+        while True:
+            progress(1, 4)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(core, "audit", endless)
+    at = app()
+    at.button(key="audit_run").click().run()
+    assert started.wait(10)
+    at.session_state["audit_job"].cancel.set()
+    end = time.monotonic() + 20
+    while at.session_state["audit_job"] is not None:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+        at.run()
+    assert not at.exception and "Stopped" in at.error[0].value
+
+
+def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
+    own = bench.row("tem", {"space": "minilm"}, report(), 1.0)
+    monkeypatch.setattr(bench, "table", lambda: [own])
+    shown = next(d.value for d in app().dataframe if "verdict" in d.value)
+    assert shown["verdict"].tolist() == ["inconclusive"] and shown["claimed"].tolist() == ["∞"]
+    monkeypatch.setattr(bench, "table", list)
+    assert any("bench audit" in c.value for c in app().caption)
+
+
+def report(**more) -> core.AuditReport:
+    values = {
+        "mechanism": "tem", "epsilon": 2.0, "notion": "none", "claimed": float("inf"), "measured": 1.0, "exact": True,
+        "detectable": float("inf"), "verdict": "inconclusive", "reason": "x", "witness": None, "unit": "", "inputs": 2,
+        "pairs": 1, "skipped": (), "draws": 0, "sampler_p": None, "confidence": 0.95,
+    }  # fmt: skip
+    return core.AuditReport(**(values | more))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("claimed", "measured"), [(2.0, 1.0), (2.0, float("inf")), (float("inf"), float("inf"))])
+def test_the_figure_takes_infinite_losses(dark, claimed, measured):
+    for detectable in (float("inf"), 0.5):
+        picture = core.figure(report(claimed=claimed, measured=measured, detectable=detectable), dark)
+        (bar,) = picture.data
+        assert all(0 < x < 10 for x in bar.x)
+        assert [t == "∞" for t in bar.text] == [measured == float("inf"), claimed == float("inf")]
