@@ -9,7 +9,7 @@ from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
 from dptext_core import Dice, WordSpace
-from dptext_core.mechanisms.mvc import NOISE_BLOCK, nearest_words
+from dptext_core.mechanisms.mvc import CURVE_DRAWS, NOISE_BLOCK, nearest_words
 
 SPACE = random_space(40, 6, seed=3)
 
@@ -124,3 +124,13 @@ def test_on_the_bundled_space_it_is_the_plain_loop():
     top[1][:] = expected[row], 100 - expected[row]
     assert stats.fisher_exact(np.stack(top)).pvalue > 1e-5
     assert 0.05 < top[0][0] / 400 < 0.95
+
+
+@pytest.mark.parametrize("name", ["mvc", "vickrey", "mahalanobis"])
+def test_the_curve_leaves_out_no_word_that_wins(name):
+    """The short way over many ε gives the word that the plain search over all words gives."""
+    law = on(SPACE, name, epsilon=5.0).law(3)
+    epsilons = np.geomspace(0.5, 60.0, 9)
+    plain = np.stack([law._winners(e, law.mechanism.block, CURVE_DRAWS) for e in epsilons], axis=1)
+    assert (law._curve(epsilons) == plain).all()
+    assert len(np.unique(plain)) > 5

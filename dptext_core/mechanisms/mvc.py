@@ -64,6 +64,7 @@ class NoiseLaw(Law):
     row: int
     base: np.ndarray = field(repr=False)
     draws: int | None = DRAWS
+    _last: dict[bytes, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def candidates(self) -> Sequence[str]:
@@ -110,24 +111,62 @@ class NoiseLaw(Law):
         return envelope(self.base, self.mechanism.vocabulary.vectors @ noise.astype(np.float32), low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
-        counts = sum(
-            np.bincount(self._winners(e, self.mechanism.block, CURVE_DRAWS), minlength=len(self.candidates))
-            for e in np.geomspace(low, high, 4)
-        )
-        n = min(n, int(np.count_nonzero(counts)))
-        return np.argsort(-counts, kind="stable")[:n]
+        winners = self._curve(np.geomspace(low, high, 40))
+        counts = np.bincount(winners.ravel(), minlength=len(self.candidates))
+        return np.argsort(-counts, kind="stable")[: min(n, int(np.count_nonzero(counts)))]
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
-        counts = np.bincount(self._winners(epsilon, self.mechanism.block, CURVE_DRAWS), minlength=self.row + 1)
+        counts = np.bincount(self._curve(np.array([epsilon]))[:, 0], minlength=self.row + 1)
         return float(counts[self.row] / CURVE_DRAWS), rarefied(counts[counts > 0], 100)
 
     def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
-        out = np.empty((len(which), len(epsilons)))
-        for j, e in enumerate(epsilons):
-            winners = self._winners(e, self.mechanism.block, CURVE_DRAWS)
-            out[:, j] = np.bincount(winners, minlength=len(self.candidates))[which] / CURVE_DRAWS
+        winners = self._curve(np.asarray(epsilons, np.float64))
+        counts = np.stack([np.bincount(w, minlength=len(self.candidates))[which] for w in winners.T], axis=1)
         with np.errstate(divide="ignore"):
-            return np.log(out)
+            return np.log(counts / CURVE_DRAWS)
+
+    # --- many ε at once
+
+    def _curve(self, epsilons: np.ndarray) -> np.ndarray:
+        """Rows released at every ε (m,) under the first draws of the block, int64 (CURVE_DRAWS, m).
+
+        A word is nearer to the noisy point than the original at some ε or above only if it is at the smallest of them
+        (its line is less steep): the others are left out, and the rest is quick.
+        """
+        key = epsilons.tobytes()
+        if (known := self._last.get(key)) is not None:
+            return known
+        block = self.mechanism.block
+        gaps = (self.base[self.row] - self.base).astype(np.float32)
+        leads = block.products[:CURVE_DRAWS] - block.products[:CURVE_DRAWS, self.row, None]
+        out = np.empty((CURVE_DRAWS, len(epsilons)), np.int64)
+        order = np.argsort(epsilons)
+        for part in np.array_split(order, min(3, len(order))):
+            draw, word = np.nonzero(self._may_win(float(epsilons[part[0]]), gaps, leads))
+            starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
+            slope, offset = gaps[word], leads[draw, word]
+            for j in part:
+                e = float(epsilons[j])
+                out[:, j] = self._best(e, offset - np.float32(e) * slope, draw, word, starts, block)
+        self._last.clear()
+        self._last[key] = out
+        return out
+
+    def _may_win(self, epsilon: float, gaps: np.ndarray, leads: np.ndarray) -> np.ndarray:
+        """bool (draws, V): which words can be released at ``epsilon`` or above."""
+        return leads >= np.float32(epsilon) * gaps
+
+    def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
+        """The word with the highest line (its lead over the original) of each draw, the first of equal ones."""
+        return word[_first_highest(lines, draw, starts)]
+
+
+def _first_highest(lines: np.ndarray, draw: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Where the highest of ``lines`` stands, for each group of one draw (they begin at ``starts``)."""
+    hits = np.flatnonzero(lines >= np.maximum.reduceat(lines, starts)[draw])[::-1]
+    out = np.empty(len(starts), np.int64)
+    out[draw[hits]] = hits
+    return out
 
 
 class MVC(SpaceMechanism):

@@ -20,7 +20,7 @@ from ..distribution import search_flips
 from ..sampling import Dice
 from .config import option
 from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
-from .mvc import NoiseBlock, NoiseLaw, nearest_words
+from .mvc import NoiseBlock, NoiseLaw, _first_highest, nearest_words
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,25 @@ class VickreyLaw(NoiseLaw):
         squared = np.square(x + noise / epsilon).sum(axis=1)
         near, far = (np.sqrt(np.maximum(0.0, squared - 2 * line / epsilon)) for line in (best, other))
         return np.where(block.coins[start : start + len(lines)] < first_chance(near, far, self._t), first, second)
+
+    def _may_win(self, epsilon: float, gaps: np.ndarray, leads: np.ndarray) -> np.ndarray:
+        # The second nearest is at least as near as the farther one of the original and its nearest neighbour.
+        near = int(np.argsort(gaps, kind="stable")[1]) if len(gaps) > 1 else self.row
+        behind = leads - leads[:, near, None] >= np.float32(epsilon) * (gaps - gaps[near])
+        return super()._may_win(epsilon, gaps, leads) | behind
+
+    def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
+        first = _first_highest(lines, draw, starts)
+        best = lines[first].astype(np.float64)
+        lines[first] = -np.inf
+        second = _first_highest(lines, draw, starts)
+        other = lines[second].astype(np.float64)
+        n = len(starts)
+        x = self.mechanism.vocabulary.vectors[self.row].astype(np.float64)
+        squared = np.square(x + block.noise[:n] / epsilon).sum(axis=1)
+        own = epsilon * self.base[self.row] + block.products[:n, self.row]
+        near, far = (np.sqrt(np.maximum(0.0, squared - 2 * (own + line) / epsilon)) for line in (best, other))
+        return np.where(block.coins[:n] < first_chance(near, far, self._t), word[first], word[second])
 
     @property
     def _t(self) -> float:
