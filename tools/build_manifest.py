@@ -53,6 +53,16 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "chances that the mechanisms give to the words of the bundled word spaces",
         "MIT",
     ),
+    "benchmarks/audit.json": (
+        "python -m dptext_core bench audit --out assets/benchmarks/audit.json",
+        "distributions of the mechanisms over words of the bundled word spaces and texts written for this project",
+        "MIT",
+    ),
+    "words/log_z.npz": (
+        "python tools/build_log_z.py",
+        "sums over the distances of the bundled word space minilm",
+        "Apache-2.0",
+    ),
     "words/lists.npz": (
         "python tools/build_word_lists.py --seed 1 --out assets/words/lists.npz",
         "orders of the words of the five bundled word spaces",

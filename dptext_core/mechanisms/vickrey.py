@@ -112,7 +112,8 @@ def first_chance(near: Any, far: Any, t: float) -> Any:
     """The chance of the nearest word, at distance ``near``, against the second nearest at ``far``."""
     first, second = (1 - t) * far, t * near
     total = first + second
-    return np.where(total > 0, first / np.where(total > 0, total, 1.0), 1.0)
+    usual = (total > 0) & np.isfinite(total)  # else both are at the point, or there is no second word
+    return np.where(usual, np.where(usual, first, 1.0) / np.where(usual, total, 1.0), 1.0)
 
 
 class Vickrey(Mahalanobis):

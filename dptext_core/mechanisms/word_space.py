@@ -46,8 +46,18 @@ class SpaceMechanism(WordMechanism):
             "notion": "metric",
             "metric": self._metric_name(),
             "near": nearest_distance(self.vocabulary),
-            "largest": self.vocabulary.delta[1],
+            "largest": largest_distance(self.vocabulary),
         }
+
+
+@lru_cache(maxsize=8)
+def largest_distance(space: WordSpace) -> float:
+    """The largest distance of two words; of a large space of a user's a bound: to the middle of all and back."""
+    if space.known_delta is not None or 1 < len(space) <= 5000:
+        return space.delta[1]
+    middle = space.vectors.mean(axis=0, dtype=np.float64)
+    parts = np.array_split(space.vectors, len(space) // 4096 + 1)
+    return 2.0 * max(float(np.linalg.norm(p.astype(np.float64) - middle, axis=1).max()) for p in parts)
 
 
 @lru_cache(maxsize=8)
