@@ -35,11 +35,20 @@ from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, reg
 from .sampling import Dice
 
 if TYPE_CHECKING:
+    from .auditing import AuditReport, audit
+    from .calibration import Calibration, calibrate, equal_privacy
+    from .ledger import Ledger
     from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
 
 __version__ = "0.1.0"
 
 _LAZY = {
+    "AuditReport": "auditing",
+    "Calibration": "calibration",
+    "Ledger": "ledger",
+    "audit": "auditing",
+    "calibrate": "calibration",
+    "equal_privacy": "calibration",
     "WordSpace": "words",
     "antonyms": "words",
     "stop_words": "words",
@@ -50,9 +59,10 @@ _LAZY = {
 }
 
 __all__ = [
-    "MAX_EPSILON", "Busy", "Cancelled", "ConfigError", "DPTextError", "Dice", "Document", "Guarantee", "InputError",
-    "Law", "Mechanism", "MechanismSpec", "ModelUnavailable", "NoDistribution", "Prepared", "RewriteResult",
-    "ScoreTable", "Step", "Sweep", "Token", "TokenDistribution", "WordSpace", "antonyms", "epsilon_option", "errors", "get_mechanism",
+    "MAX_EPSILON", "AuditReport", "Busy", "Calibration", "Cancelled", "ConfigError", "DPTextError", "Dice",
+    "Document", "Guarantee", "InputError", "Law", "Ledger", "Mechanism", "MechanismSpec", "ModelUnavailable",
+    "NoDistribution", "Prepared", "RewriteResult", "ScoreTable", "Step", "Sweep", "Token", "TokenDistribution",
+    "WordSpace", "antonyms", "audit", "calibrate", "epsilon_option", "equal_privacy", "errors", "get_mechanism",
     "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words", "unregister", "word_list",
     "word_lists", "word_space", "word_spaces",
 ]  # fmt: skip

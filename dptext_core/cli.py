@@ -31,7 +31,15 @@ from .mechanisms.registry import mechanism_class
 PROG = "python -m dptext_core"
 DEFAULT_MECHANISM = "dp-mlm"
 #: Measurements: name → module of ``dptext_core.bench``.
-BENCHES = {"speed": "speed", "words": "words", "deniability": "deniability", "lists": "lists", "peers": "peers"}
+BENCHES = {
+    "speed": "speed",
+    "words": "words",
+    "deniability": "deniability",
+    "lists": "lists",
+    "peers": "peers",
+    "audit": "audit",
+    "run": "run",
+}
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
 
@@ -169,9 +177,27 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     distribution.add_argument("--json", action="store_true", help="print JSON")
     distribution.add_argument("--top", type=_positive, default=20, metavar="N", help="so many candidates (default 20)")
     distribution.set_defaults(run=_distribution)
-    if argv and argv[0] in ("rewrite", "distribution"):
-        spec = mechanism_class(_asked_mechanism(argv[1:])).spec()
-        _add_mechanism_options(rewrite if argv[0] == "rewrite" else distribution, spec)
+    auditing = commands.add_parser(
+        "audit", help="hold a mechanism's promise against what can be measured", allow_abbrev=False
+    )
+    auditing.add_argument(
+        "inputs", nargs="*", help="words, or texts in quotes; without them, words or texts of our own"
+    )
+    auditing.add_argument("--claim", type=float, metavar="E", help="an ε to hold it against, for any two inputs")
+    auditing.add_argument("--draws", type=_positive, metavar="N", help="draws at each input")
+    auditing.add_argument("--json", action="store_true", help="print JSON")
+    auditing.set_defaults(run=_audit)
+    equal = commands.add_parser(
+        "calibrate", help="find the ε at which a mechanism reaches a measured privacy", allow_abbrev=False
+    )
+    equal.add_argument("--n-w", type=float, metavar="P", help="the chance that a word stays what it is")
+    equal.add_argument("--bayes", type=float, metavar="P", help="how often the best attacker guesses the word")
+    equal.add_argument("--total", type=float, metavar="E", help="ε of the whole text")
+    _add_text_options(equal)
+    equal.set_defaults(run=_calibrate)
+    named = {"rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal}
+    if argv and argv[0] in named:
+        _add_mechanism_options(named[argv[0]], mechanism_class(_asked_mechanism(argv[1:])).spec())
 
     listing = commands.add_parser("mechanisms", help="list the mechanisms and their options", allow_abbrev=False)
     listing.set_defaults(run=_mechanisms)
@@ -319,6 +345,25 @@ def _distribution(args: argparse.Namespace) -> None:
         _emit(_table(rows))
     if not args.quiet:
         _note(OWNER_ONLY)
+
+
+def _audit(args: argparse.Namespace) -> None:
+    from .auditing import audit
+
+    report = audit(_mechanism(args), args.inputs or None, args.claim, draws=args.draws)
+    if args.json:
+        _emit_json(report.to_dict())
+    else:
+        _emit(f"{report.verdict}\n{report.sentence()}")
+
+
+def _calibrate(args: argparse.Namespace) -> None:
+    from .calibration import calibrate
+
+    target = {k: v for k in ("n_w", "bayes", "total") if (v := getattr(args, k)) is not None}
+    if len(target) != 1:
+        raise InputError("Give one target: --n-w, --bayes or --total.")
+    _emit(calibrate(_mechanism(args), target, text=_read_text(args)).sentence())
 
 
 def _mechanisms(args: argparse.Namespace) -> None:

@@ -1,4 +1,12 @@
-"""What is promised, to whom, and what is not."""
+"""What is promised, to whom, and what is not.
+
+Totals are by sequential composition: Σε. For pure DP per draw a second statement may be smaller: each ε-DP draw is
+ρ-zCDP with ρ = ε·tanh(ε/2), and no smaller one (randomised response is the worst case: Steinke 2024, "Tight RDP & zCDP
+Bounds from Pure DP", Theorem 4; for it the Kearns-Saul inequality gives this ρ); where all log-ratios of a draw lie in
+an interval of length ε, as those of the exponential mechanism do, ρ = ε²/8 (Cesar and Rogers 2021). ρ adds up, and
+ρ-zCDP is (ε, δ)-DP for the ε of Canonne, Kamath, Steinke (2020), Corollary 13, at most ρ + 2√(ρ ln(1/δ)) (Bun and
+Steinke 2016, Proposition 1.3).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +21,8 @@ NOTIONS = {
     "approx": "approximate differential privacy",
     "none": "no guarantee",
 }
+#: δ of the second statement, unless another is asked for.
+DELTA = 1e-5
 
 
 @dataclass(frozen=True)
@@ -20,12 +30,14 @@ class Guarantee:
     """The promise of one rewrite.
 
     notion: "pure", "metric", "group", "approx" or "none". epsilon: per draw (the largest, where it differs). delta:
-    for "approx". unit: what one draw protects. adjacency: which inputs are made alike. draws: how often the private
-    text was looked at. total: ε of the whole output by sequential composition. expected: the mean total where the
-    number of draws is random; information, not a promise. exposed: what the output shows that the promise does not
+    per draw, for "approx". unit: what one draw protects. adjacency: which inputs are made alike. draws: how often the
+    private text was looked at. total: ε of the whole output by sequential composition. expected: the mean total where
+    the number of draws is random; information, not a promise. exposed: what the output shows that the promise does not
     cover. reason: why there is no guarantee, where there is none. seeded: a demonstration, repeatable by anyone.
     metric: for "metric", what the distance is in which ε is counted; near, largest: that distance from a typical word
     to its nearest other word, and between the two most different words. group: for "group", what the group is.
+    spent: ε of every draw; empty: each spends ``epsilon``. bounded_range: whether the log-ratios of a draw lie in an
+    interval of length ε, as those of an exponential mechanism (draws ∝ exp(ε·s), s within 1/2) do.
     """
 
     notion: str
@@ -43,9 +55,24 @@ class Guarantee:
     near: float | None = None
     largest: float | None = None
     group: str = ""
+    spent: tuple[float, ...] = ()
+    bounded_range: bool = False
+
+    @property
+    def total_delta(self) -> float:
+        """δ of the whole output by sequential composition."""
+        return min(1.0, self.delta * self.draws)
+
+    def zcdp(self, delta: float = DELTA) -> float | None:
+        """ε of the whole output as (ε, δ)-DP by zCDP composition; None unless the notion is pure and it is smaller."""
+        if self.notion != "pure" or self.draws == 0:
+            return None
+        rho = sum(zcdp_rho(e, self.bounded_range) for e in self.spent or (self.epsilon,) * self.draws)
+        epsilon = zcdp_epsilon(rho, delta)
+        return epsilon if epsilon < self.total else None
 
     def sentence(self) -> str:
-        """The promise in one plain sentence."""
+        """The promise in plain words, with its odds."""
         if self.notion == "none":
             return f"There is no privacy guarantee: {self.reason}"
         if self.seeded:
@@ -57,62 +84,124 @@ class Guarantee:
 
     def _promise(self) -> str:
         if self.draws == 0:
-            return "Nothing was replaced, so nothing is protected: the text is released as it is."
+            return "No word was drawn by looking at it, so nothing is protected by this promise."
         most = "at most " if self.expected is not None else ""
+        word = "word" in self.unit
         words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"
         words = f"{words[0].upper()}{words[1:]}"
+        each = number(self.epsilon)
+        little = " Odds as large as that hide little." if self.epsilon > math.log(1e4) else ""
         if self.notion == "metric":
-            near, far = (
-                None
-                if d is None
-                else odds_text(self.epsilon * d)
-                if self.epsilon * d < 23
-                else "practically any number of times"
-                for d in (self.near, self.largest)
+            examples = "; ".join(
+                f"{_odds_or_any(self.epsilon * d)} {what}"
+                for d, what in (
+                    (self.near, "for its nearest neighbour, typically"),
+                    (self.largest, "for the most different word"),
+                )
+                if d is not None
             )
-            examples = [
-                f"{text} {what}" for text, what in
-                ((near, "for its nearest neighbour, typically"), (far, "for the most different word")) if text
-            ]  # fmt: skip
             return (
-                "Near words are hard to tell apart, far ones are not: a released word is at most e to the power of ε × "
-                f"distance as likely under your word as under another one ({'; '.join(examples)}). {words}, with "
-                f"ε = {number(self.epsilon)} for each unit of distance ({self.metric})."
+                "Near words are hard to tell apart, far ones are not: a released word is at most e^(ε·distance) as "
+                f"likely under your word as under another{f' ({examples})' if examples else ''}. {words}, with "
+                f"ε = {each} for each unit of distance ({self.metric})."
             )
         if self.notion == "group":
             return (
-                f"A word hides among the words of its group and nowhere else: a released word is at most "
+                f"A word hides in its group and nowhere else: a released word is at most e^ε = "
                 f"{odds_text(self.epsilon)} as likely under your word as under another one of {self.group} "
-                f"(ε = {number(self.epsilon)} a word). {words}, together at most ε = {number(self.total)}."
+                f"(ε = {each} a word).{little} {words}, together at most ε = {number(self.total)}."
             )
+        noun = "a released word" if word else f"the {self.unit}" if "released" in self.unit else "what is released"
+        plus = f", plus a chance of δ = {scientific(self.delta)}" if self.notion == "approx" else ""
+        unit = " a word" if word else ""
+        total = f"together at most ε = {number(self.total)}"
+        if self.notion == "approx" and self.draws > 1:
+            total += f" and δ = {scientific(self.total_delta)}"
+        tail = f" {words}, {total}." if word else f" {total[0].upper()}{total[1:]}." if self.draws > 1 else ""
         return (
-            f"Whatever you wrote here, a released word is at most {odds_text(self.epsilon)} as likely under your text "
-            f"as under any other (ε = {number(self.epsilon)} a word). {words}, together at most "
-            f"ε = {number(self.total)}."
+            f"Whatever you wrote here, {noun} is at most e^ε = {odds_text(self.epsilon)} as likely under your text "
+            f"as under any other{plus} (ε = {each}{unit}).{little}{tail}"
         )
 
-    def formal(self) -> str:
-        """The promise as the field writes it."""
+    def lines(self) -> tuple[str, ...]:
+        """The promise as the field writes it, one short statement a line."""
         if self.notion == "none":
-            return f"No finite ε: {self.reason}"
-        delta = f", δ = {self.delta:g}" if self.delta else ""
-        most = "at most " if self.expected is not None else ""
+            return (f"No finite ε: {self.reason}",)
+        delta = f", δ = {scientific(self.delta)}" if self.delta else ""
         unit = f"{self.unit} and unit of distance ({self.metric})" if self.notion == "metric" else self.unit
         if self.notion == "group":
             unit += f" within {self.group}"
-        line = (
-            f"{NOTIONS[self.notion].capitalize()}, ε = {number(self.epsilon)}{delta} per {unit}, for "
-            f"{self.adjacency}; {most}{self.draws} draws, total ε = {number(self.total)} by sequential composition"
-        )
+        out = [
+            f"{NOTIONS[self.notion].capitalize()}, ε = {number(self.epsilon)}{delta} per {unit}.",
+            f"Neighbours: {self.adjacency}.",
+        ]
+        most, worst = ("at most ", " in the worst case") if self.expected is not None else ("", "")
+        total = f"total ε = {number(self.total)}"
+        if self.delta:
+            total += f", δ = {scientific(self.total_delta)}"
         if self.notion == "metric":
-            line += " where each word moves by one unit (in general the sum of ε × distance over the words)"
+            worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
+        draws = f"{most}{self.draws} {'draw' if self.draws == 1 else 'draws'}"
+        out.append(f"Sequential composition of {draws}: {total}{worst}.")
         if self.expected is not None:
-            line += f" in the worst case ({number(self.expected)} expected; an expectation is not a guarantee)"
-        return line + "."
+            out.append(f"Expected: {number(self.expected)}; an expectation is not a guarantee.")
+        if extra := self.extra():
+            out.append(extra)
+        if self.seeded:
+            out.append("Seeded: void for whoever knows the seed.")
+        return tuple(out)
+
+    def extra(self, delta: float = DELTA) -> str:
+        """The second statement, beside the sequential total; empty where it is not smaller."""
+        epsilon = self.zcdp(delta)
+        if epsilon is None:
+            return ""
+        return f"Also: approximate DP by zCDP composition, δ = {scientific(delta)}: ε = {number(epsilon)} in all."
+
+    def formal(self) -> str:
+        """:meth:`lines` as one text."""
+        return " ".join(self.lines())
 
     def to_dict(self) -> dict:
-        own = dataclasses.asdict(self) | {"exposed": list(self.exposed)}
-        return own | {"sentence": self.sentence(), "formal": self.formal()}
+        own = dataclasses.asdict(self) | {"exposed": list(self.exposed), "spent": list(self.spent)}
+        closer = self.zcdp()
+        return own | {
+            "zcdp": None if closer is None else {"epsilon": closer, "delta": DELTA},
+            "sentence": self.sentence(),
+            "formal": self.formal(),
+        }
+
+
+def zcdp_rho(epsilon: float, bounded_range: bool = False) -> float:
+    """The smallest ρ such that every ε-DP draw is ρ-zCDP; of those with bounded range, ε²/8 where that is less."""
+    rho = epsilon * math.tanh(epsilon / 2)
+    return min(rho, epsilon**2 / 8) if bounded_range else rho
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """ε of (ε, δ)-DP that ρ-zCDP implies: the least of αρ + ln(1−1/α) + ln(1/(δα))/(α−1) over α > 1, never below 0.
+
+    Every α gives a true bound, so the search need not be exact.
+    """
+    if rho == 0:
+        return 0.0
+    start = math.log(math.sqrt(math.log(1 / delta) / rho))  # ln(α − 1) that is best for the simpler bound
+
+    def bound(x: float) -> float:
+        a = 1 + math.exp(x)
+        return a * rho + math.log1p(-1 / a) - (math.log(delta) + math.log(a)) / (a - 1)
+
+    low, high = start - 3, start + 3
+    for _ in range(60):
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, b) if bound(a) < bound(b) else (a, high)
+    simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    return max(0.0, min(simple, bound((low + high) / 2)))
+
+
+def scientific(x: float) -> str:
+    """A small number as people write it: 1e−5."""
+    return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if x < 0.001 else f"{x:g}"
 
 
 def number(x: float) -> str:
@@ -133,3 +222,8 @@ def odds_text(epsilon: float) -> str:
     exponent = epsilon / math.log(10)
     power = math.floor(exponent)
     return f"{10 ** (exponent - power):.1f} × 10{str(power).translate(_DIGITS)} times"
+
+
+def _odds_or_any(epsilon: float) -> str:
+    """Odds, as long as they say something."""
+    return odds_text(epsilon) if epsilon < 23 else "practically any number of times"

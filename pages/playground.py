@@ -15,7 +15,8 @@ from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
 from dptext_core.bench import deniability
 from dptext_core.guarantee import number
-from pages.ui import controls, model, runs
+from dptext_core.ledger import Ledger
+from pages.ui import attackers, budget, controls, equal_privacy, ledger, model, runs
 from pages.ui.jobs import Job
 from pages.ui.text import decode, literal
 from pages.ui.token_strip import token_strip
@@ -76,6 +77,13 @@ def controls_column() -> runs.Inputs | None:
     st.caption(spec.summary)
     chosen = controls.options(spec, "play", skip=frozenset({"clip_min", "clip_max"}))
     chosen |= clip_control(spec, chosen)
+    with st.expander("Budget"):
+        if state.play_text.strip():
+            plain = dpt.get_mechanism(spec.name, **chosen)
+            if (spread := budget.panel(plain, state.play_text, "play_budget")) is not None:
+                chosen["epsilon"] = spread
+        else:
+            st.caption("With a text, one total can be spread over its words.")
     seed = None
     with st.expander("Repeatable demonstration"):
         if st.toggle(
@@ -169,6 +177,7 @@ def take(job: Job) -> None:
     if job.error is None:
         state.play_run = job.result
         state.play_error = None
+        book().record(job.result.result)
     elif isinstance(job.error, dpt.Cancelled):
         state.play_error = "Stopped. Press Rewrite to start again."
     elif isinstance(job.error, dpt.DPTextError):
@@ -203,18 +212,45 @@ def rewritten() -> None:
     run: runs.Run = state.play_run
     axis = axis_of(run.inputs)
     epsilon = current_epsilon(axis)
-    if not run.payload["live"] and abs(epsilon - run.payload["eps"]) > 1e-9:
+    if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
         state.play_number = state.get("play_number", 0) + 1
         run = state.play_run = runs.moved(run, epsilon, axis, state.play_number)
     view = token_strip(run.payload, key="play_strip")
     token = view["token"] if view and view["run"] == run.number else None
     result = run.at(epsilon)
+    if run.spread:
+        st.caption("Each word has an ε of its own (see Budget), so that the slider does not move this rewrite.")
     actions(run, result, epsilon)
     left, right = st.columns([1, 1], gap="large")
     with left:
         promise(run, result)
     with right:
         selected(run, result, token, axis)
+    further(run, result, token)
+
+
+def book() -> Ledger:
+    """The ledger of this session."""
+    if "play_ledger" not in state:
+        state.play_ledger = Ledger()
+    return state.play_ledger
+
+
+def release(result: dpt.RewriteResult) -> None:
+    """What leaves the page counts as released."""
+    book().record(result, released=True)
+
+
+def further(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
+    """Panels that are worked out only when they are asked for."""
+    panels = ["What an attacker gets", "Same privacy elsewhere", "Ledger"]
+    chosen = st.segmented_control("Look further", panels, key="play_further")
+    if chosen == panels[0]:
+        attackers.panel(run, result, token)
+    elif chosen == panels[1]:
+        equal_privacy.panel(run, result)
+    elif chosen == panels[2]:
+        ledger.panel(book(), [result])
 
 
 def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -227,7 +263,8 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         st.rerun(scope="app")
     save.download_button(
         "Download text", result.text, "rewrite.txt", "text/plain", icon=":material/download:", width="stretch",
-        key="play_download", on_click="ignore",
+        key="play_download", on_click=release, args=(result,),
+        help="What you download counts as released in the ledger.",
     )  # fmt: skip
     with code.popover("Copy as Python", icon=":material/code:", width="stretch"):
         st.caption("The same mechanism, with your text. Without a seed each run draws anew.")
@@ -235,7 +272,7 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
 
 
 def as_python(run: runs.Run, epsilon: float) -> str:
-    options = {"epsilon": round(epsilon, 6), **dict(run.inputs.options)}
+    options = {"epsilon": round(epsilon, 6)} | dict(run.inputs.options)
     arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
     seed = f", seed={run.inputs.seed}" if run.inputs.seed is not None else ""
     return (
@@ -268,7 +305,7 @@ def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
             "release at most one of them."
         )
     with st.expander("The formal statement"):
-        st.markdown(literal(g.formal()))
+        st.markdown("\n\n".join(literal(line) for line in g.lines()))
 
 
 def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dptext_core import audit as core
+from dptext_core import auditing as core
 from dptext_core.bench import audit as bench
 from dptext_core.faults import FAULTS
 
@@ -39,7 +39,7 @@ def choose(at: AppTest, mechanism: str) -> AppTest:
 
 
 def planted(at: AppTest, fault: str) -> AppTest:
-    at.button_group(key="audit_kind").set_value(["A planted fault"]).run()
+    at.radio(key="audit_kind").set_value("A planted fault").run()
     at.selectbox(key="audit_fault").set_value(fault).run()
     assert not at.exception
     return at
@@ -122,7 +122,7 @@ def test_a_long_audit_can_be_stopped(monkeypatch):
 
 
 def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
-    own = bench.row("tem", {"space": "minilm"}, report(), 1.0)
+    own = bench.row("tem", {"space": "minilm"}, report())
     monkeypatch.setattr(bench, "table", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
     assert shown["verdict"].tolist() == ["inconclusive"] and shown["claimed"].tolist() == ["∞"]

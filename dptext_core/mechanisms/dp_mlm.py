@@ -346,6 +346,8 @@ class DPMLM(Mechanism):
             expected=expected,
             exposed=self._exposed(prepared),
             reason=reason,
+            spent=tuple(spent) * (most // max(1, len(spent))),
+            bounded_range=True,
         )
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:

@@ -280,7 +280,8 @@ class WordMechanism(Mechanism):
         spent = self._spent(prepared, [every[i] for i in np.flatnonzero(prepared.rows >= 0)])
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
         return Guarantee(
-            epsilon=epsilon, draws=len(spent), total=float(sum(spent)), exposed=self._exposed(prepared),
+            epsilon=epsilon, draws=len(spent), total=float(sum(spent)), spent=tuple(spent),
+            exposed=self._exposed(prepared),
             **({"unit": "released word", "adjacency": self._adjacency()} | self._promise(epsilon)),
         )  # fmt: skip
 

@@ -34,8 +34,15 @@ class Run:
     payload: dict
     draws: int = 1
 
+    @property
+    def spread(self) -> bool:
+        """Whether each word has an ε of its own: then the slider does not move it."""
+        return isinstance(self.mechanism.config.epsilon, tuple)
+
     def at(self, epsilon: float) -> dpt.RewriteResult:
         """The same dice at another ε."""
+        if self.spread:
+            return self.result
         return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, dice=self.dice)
 
 
@@ -55,7 +62,7 @@ def make(
 
     given: the text with scores that are bundled, so that no model is loaded.
     """
-    mechanism = dpt.get_mechanism(inputs.mechanism, epsilon=epsilon, **dict(inputs.options))
+    mechanism = dpt.get_mechanism(inputs.mechanism, **({"epsilon": epsilon} | dict(inputs.options)))
     same_text = before is not None and before.inputs.text == inputs.text
     if given is not None:
         prepared = given

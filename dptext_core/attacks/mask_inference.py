@@ -1,0 +1,132 @@
+"""The mask inference attack (SanText, Yue et al. 2021): let a language model guess the original from what is around it.
+
+Each released word is masked in turn, and a masked language model ranks all words at its place by the rest of the
+released text. It does not know the mechanism; it reads what the other words still tell.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..document import Document
+from ..mechanisms.base import Mechanism, Progress, RewriteResult
+from ..views import percent
+from .prior import public_prior
+
+#: Guesses that are shown for each word.
+SHOWN = 5
+_BLOCK = 128
+#: Seconds to wait for the model, and one more for each mask.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class MaskGuess:
+    """One masked place. step: its place in the steps. rank: of the original among all words (1: the model's first
+    guess); None where the model cannot say that word. guesses: the model's first words."""
+
+    step: int
+    original: str
+    released: str
+    rank: int | None
+    guesses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MaskInference:
+    """How often the model finds the original.
+
+    top1, top10: share of the replaced words whose original is the first guess, or one of ten. chance, chance10: what
+    always guessing the most frequent word, or the ten most frequent, reaches by the public prior. sayable: how many of
+    the originals the model could say at all. draws: None, nothing is sampled.
+    """
+
+    guesses: tuple[MaskGuess, ...] = field(repr=False)
+    chance: float
+    chance10: float
+    model: str
+    draws: int | None = None
+
+    def _share(self, most: int) -> float:
+        hits = sum(g.rank is not None and g.rank <= most for g in self.guesses)
+        return hits / len(self.guesses) if self.guesses else 0.0
+
+    @property
+    def top1(self) -> float:
+        return self._share(1)
+
+    @property
+    def top10(self) -> float:
+        return self._share(10)
+
+    @property
+    def sayable(self) -> int:
+        return sum(g.rank is not None for g in self.guesses)
+
+    def sentence(self) -> str:
+        """The attack in plain words."""
+        n = len(self.guesses)
+        if not n:
+            return "No word of this text was replaced, so there is nothing to guess."
+        said = (
+            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} replaced "
+            f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
+            f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
+            f"{percent(self.chance10)})."
+        )
+        if self.sayable < n:
+            said += f" {n - self.sayable} of the originals are words that the model cannot say."
+        return said
+
+
+def attack(
+    mechanism: Mechanism,
+    result: RewriteResult,
+    *,
+    model: str = "bundled",
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> MaskInference:
+    """Mask each replaced word of the released text and let ``model`` guess the original.
+
+    Loads the model on the first call. Raises ModelUnavailable, Busy or Cancelled.
+    """
+    from ..models import MaskRequest, engine, load_masked_lm
+
+    released = Document.parse(result.text)
+    steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
+    found: list[MaskGuess] = []
+    if steps:
+        lm_engine = engine(model)
+        lm_engine.warm()
+        lm = load_masked_lm(model)
+        pieces = lm.encode(released)
+        starts = np.array([t.start for t in released.tokens])
+        ends = np.array([t.end for t in released.tokens])
+        requests = []
+        for _, s in steps:
+            # What one step released may be cut into several tokens: one mask stands for all of them.
+            first = int(np.searchsorted(ends, s.out[0], side="right"))
+            last = max(first + 1, int(np.searchsorted(starts, s.out[1], side="left")))
+            requests.append(MaskRequest(None, [*pieces[:first], [], *pieces[last:]], first))
+        place: dict[str, list[int]] = {}
+        for j, word in enumerate(lm.candidates):
+            place.setdefault(word.casefold(), []).append(j)
+        for begin in range(0, len(steps), _BLOCK):
+            block = requests[begin : begin + _BLOCK]
+            report = None if progress is None else _shifted(progress, begin, len(steps))
+            scores = lm_engine.score(block, cancel=cancel, progress=report, timeout=PATIENCE + len(block))
+            for (i, s), row in zip(steps[begin : begin + _BLOCK], scores, strict=True):
+                own = place.get(s.original.casefold())
+                rank = None if own is None else 1 + int(np.count_nonzero(row > row[own].max()))
+                words = tuple(lm.candidates[j] for j in np.argsort(-row, kind="stable")[:SHOWN])
+                found.append(MaskGuess(i, s.original, s.replacement, rank, words))
+    prior = public_prior(mechanism)
+    return MaskInference(tuple(found), prior.chance, prior.chance_of(10), model)
+
+
+def _shifted(progress: Progress, begin: int, of: int) -> Progress:
+    return lambda done, _: progress(begin + done, of)

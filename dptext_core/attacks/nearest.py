@@ -1,0 +1,128 @@
+"""The nearest neighbour attack: guess that the original is the released word, or the word nearest to it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism, Progress, RewriteResult, check_cancel
+from ..mechanisms.diffractor import Diffractor
+from ..mechanisms.word_level import WordMechanism
+from ..views import percent
+from ..words import WordSpace, word_space
+from ..words.lists import list_space
+from .prior import public_prior
+
+#: Neighbours that a guess shows.
+SHOWN = 5
+_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class NearestGuess:
+    """One released word. step: its place in the steps. neighbours: the nearest other words, nearest first.
+
+    rank: how many words are nearer to the released word than the original is; 0: it is the original; 1: its nearest
+    other word; None: one of the two is not in the word space.
+    """
+
+    step: int
+    original: str
+    released: str
+    rank: int | None
+    neighbours: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NearestAttack:
+    """How often the guesses are right over the replaced words of a text.
+
+    same: share of released words that are the original. nearest: share whose nearest other word is. within: share of
+    originals among the released word and its nine nearest. chance, chance_within: what always guessing the most
+    frequent word, and the ten most frequent, reaches by the public prior. draws: None, nothing is sampled.
+    """
+
+    space: str
+    guesses: tuple[NearestGuess, ...] = field(repr=False)
+    chance: float
+    chance_within: float
+    draws: int | None = None
+
+    def _share(self, lowest: int, highest: int) -> float:
+        hits = sum(g.rank is not None and lowest <= g.rank <= highest for g in self.guesses)
+        return hits / len(self.guesses) if self.guesses else 0.0
+
+    @property
+    def same(self) -> float:
+        return self._share(0, 0)
+
+    @property
+    def nearest(self) -> float:
+        return self._share(1, 1)
+
+    @property
+    def within(self) -> float:
+        return self._share(0, 9)
+
+    def sentence(self) -> str:
+        """The attack in plain words."""
+        if not self.guesses:
+            return "No word of this text was replaced, so there is nothing to guess."
+        n = len(self.guesses)
+        whose = "the one replaced word" if n == 1 else f"the {n} replaced words"
+        return (
+            f"Guessing that nothing was changed is right for {percent(self.same)} of {whose}, guessing the nearest "
+            f"other word for {percent(self.nearest)}; {percent(self.within)} of the originals are among the ten "
+            f"nearest. Always guessing the most frequent word is right {percent(self.chance)} of the time (the ten "
+            f"most frequent: {percent(self.chance_within)})."
+        )
+
+
+def space_of(mechanism: Mechanism) -> WordSpace:
+    """The word space in which a mechanism's words are near or far; the default space where it has none."""
+    if isinstance(mechanism, WordMechanism):
+        if isinstance(mechanism.vocabulary, WordSpace):
+            return mechanism.vocabulary
+        if isinstance(mechanism, Diffractor):
+            return word_space(list_space(mechanism.config.lists[0]))
+    return word_space()
+
+
+def attack(
+    mechanism: Mechanism,
+    result: RewriteResult,
+    *,
+    space: WordSpace | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> NearestAttack:
+    """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
+    space = space_of(mechanism) if space is None else space
+    steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
+    rows = space.rows([s.replacement for _, s in steps])
+    originals = space.rows([s.original for _, s in steps])
+    released = np.unique(rows[rows >= 0])
+    ranks: dict[tuple[int, int], int] = {}
+    near: dict[int, tuple[str, ...]] = {}
+    for start in range(0, len(released), _BLOCK):
+        check_cancel(cancel)
+        block = released[start : start + _BLOCK]
+        for row, distances in zip(block.tolist(), space.distance_rows(block), strict=True):
+            # The word itself is nearest, whatever else is as near.
+            distances[row] = -1.0
+            k = min(SHOWN + 1, len(space))
+            part = np.argpartition(distances, k - 1)[:k]
+            order = part[np.argsort(distances[part], kind="stable")][1:]
+            near[row] = tuple(space.words[i] for i in order)
+            for o in originals[(rows == row) & (originals >= 0)].tolist():
+                ranks[row, o] = int(np.count_nonzero(distances < distances[o]))
+        if progress:
+            progress(min(start + _BLOCK, len(released)), len(released))
+    guesses = tuple(
+        NearestGuess(i, s.original, s.replacement, ranks.get((r, o)), near.get(r, ()))
+        for (i, s), r, o in zip(steps, rows.tolist(), originals.tolist(), strict=True)
+    )
+    prior = public_prior(mechanism)
+    return NearestAttack(space.name, guesses, prior.chance, prior.chance_of(10))

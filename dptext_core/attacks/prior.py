@@ -1,0 +1,79 @@
+"""What an attacker knows before seeing anything: how frequent words are in public text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from ..errors import InputError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.word_level import WordMechanism
+from ..words import WordSpace, word_space
+from ..words.lexicons import cached_stop_words
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A guess at every word before the output is seen.
+
+    words: (V,), lower or mixed case, each once. p: float64 (V,), summing to 1; 0 for a word that cannot stand there.
+    """
+
+    words: tuple[str, ...] = field(repr=False)
+    p: np.ndarray = field(repr=False)
+
+    @property
+    def chance(self) -> float:
+        """How often a guess made without the output is right: the probability of the most frequent word."""
+        return float(self.p.max())
+
+    @property
+    def guess(self) -> str:
+        """The most frequent word: the best guess without the output."""
+        return self.words[int(self.p.argmax())]
+
+    def chance_of(self, k: int) -> float:
+        """How often the original is among the k most frequent words."""
+        return float(np.sort(self.p)[::-1][:k].sum())
+
+    def only(self, words: Sequence[str]) -> Prior:
+        """The same over these words alone. Raises InputError where none of them can stand there."""
+        wanted = {w.lower() for w in words}
+        p = np.where([w.lower() in wanted for w in self.words], self.p, 0.0)
+        if not p.sum() > 0:
+            raise InputError("None of these words is drawn by this mechanism. Give words of its vocabulary.")
+        return Prior(self.words, p / p.sum())
+
+
+def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
+    """Word frequencies of a public corpus over the words that the mechanism draws for.
+
+    Each count is raised by ``smoothing``, so that no word is ruled out. A vocabulary without counts takes those of the
+    default word space. Stop words are ruled out where the mechanism keeps them: they are never drawn.
+    """
+    if not smoothing > 0:
+        raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")
+    config = mechanism.config
+    vocabulary = mechanism.vocabulary if isinstance(mechanism, WordMechanism) else word_space()
+    return _prior(vocabulary, getattr(config, "keep_stopwords", False), getattr(config, "stopwords", None), smoothing)
+
+
+@lru_cache(maxsize=8)
+def _prior(vocabulary, keep_stopwords: bool, stopwords: str | None, smoothing: float) -> Prior:
+    words = tuple(vocabulary.words)
+    counts = vocabulary.counts if isinstance(vocabulary, WordSpace) else None
+    if counts is None:
+        space = word_space()
+        assert space.counts is not None
+        rows = space.rows(words)
+        counts = np.where(rows >= 0, space.counts[rows], 0)
+    weights = counts.astype(np.float64) + smoothing
+    if keep_stopwords:
+        stop = cached_stop_words(stopwords)
+        weights[[w.lower() in stop for w in words]] = 0.0
+    if not weights.sum() > 0:
+        raise InputError("Every word of this vocabulary is a stop word, and stop words are kept: nothing is drawn.")
+    return Prior(words, weights / weights.sum())

@@ -1,0 +1,266 @@
+"""The query attack (CusText, Algorithm 2): how many answers would give a word away?
+
+An attacker who gets N fresh replacements of one word guesses the one that came most often. N is the smallest number for
+which the guess is the original in 95% of 2,000 repeats. A tie of m words counts 1/m (as a failure, success would not
+grow with N, and the search would not be sound). Where the original is not the most probable word, no number is enough.
+
+The repeats are multinomial draws, the search doubles and bisects (to 2% above N = 100). Of the other words only those
+are drawn that can come out ahead: those left out do so with a chance of 1e-4 at most together, by
+P(q ahead of p) ≤ (1 − (√p − √q)²)^N. Where N is small and that bound leaves many, these are one class, and its r draws
+are told apart in the repeats in which one of its words could reach the count c of the original: C(r, c)·Σ q^c > 1e-4.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..distribution import Law, TokenDistribution
+from ..errors import ConfigError, InputError, NoDistribution
+from ..mechanisms.base import Progress, RewriteResult, check_cancel
+from ..sampling import Dice
+
+CONFIDENCE = 0.95
+REPEATS = 2000
+#: Chance of what is left out of the repeats, at most.
+LEFT_OUT = 1e-4
+#: Numbers beyond are reported as never.
+MOST = 10**9
+_ROUGH = 200
+_CLASSES = 1500
+_SHORT = 4000
+
+
+@dataclass(frozen=True)
+class QueryNumber:
+    """How many answers give the original away. n: math.inf for never, with the reason.
+
+    p_original, p_rival: the chances of the original and of the likeliest other word, rival. success: measured at n,
+    over ``repeats``. chance: what guessing among all possible outputs alike reaches. draws: None where the chances have
+    a formula, else how many draws estimated them.
+    """
+
+    n: float
+    original: str
+    epsilon: float | None
+    p_original: float
+    p_rival: float
+    rival: str
+    success: float
+    chance: float
+    reason: str = ""
+    repeats: int = REPEATS
+    draws: int | None = None
+
+    def sentence(self) -> str:
+        """The figure in plain words."""
+        if math.isinf(self.n):
+            said = f"No number of answers gives “{self.original}” away this way: {self.reason}"
+        elif self.n == 1:
+            said = f"One answer gives “{self.original}” away: it is what comes out nearly always."
+        else:
+            said = (
+                f"After about {self.n:,.0f} answers to the same text with fresh noise, the most frequent word is "
+                f"“{self.original}” with 95% certainty."
+            )
+        said += f" Guessing among all possible outputs alike is right once in {1 / self.chance:,.0f}."
+        if self.draws is not None:
+            said += f" Estimated: the chances come from {self.draws:,} draws."
+        return said
+
+
+@dataclass(frozen=True)
+class QueryCurve:
+    """The number of answers at each of some ε: of one word, or the median of the words of a text.
+
+    epsilons, n: (m,), n is math.inf for never. never: (m,), the share of the words that are never given away. words:
+    how many there are. draws: as in :class:`QueryNumber`.
+    """
+
+    epsilons: tuple[float, ...]
+    n: tuple[float, ...]
+    never: tuple[float, ...]
+    words: int
+    draws: int | None = None
+
+    def sentence(self) -> str:
+        """The curve in plain words."""
+        whose = "The word needs" if self.words == 1 else f"Half of the {self.words} words need at most"
+        found = [(e, n) for e, n in zip(self.epsilons, self.n, strict=True) if math.isfinite(n)]
+        if not found:
+            return "At none of these ε do repeated answers give a word away: it is not the most probable output."
+        (low, most), (high, least) = found[0], found[-1]
+        return f"{whose} about {most:,.0f} answers at ε = {low:.3g}, and {least:,.0f} at ε = {high:.3g}."
+
+
+def query_number(
+    d: TokenDistribution,
+    *,
+    repeats: int = REPEATS,
+    seed: int | None = None,
+    cancel: threading.Event | None = None,
+) -> QueryNumber:
+    """The number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
+    if d.source is None:
+        raise InputError("This word was added, so that there is no original to find. Choose a replaced word.")
+    if repeats < 1:
+        raise ConfigError(f"The number of repeats must be 1 or more, and is {repeats}.")
+    own = d.index(d.source)
+    p0 = float(d.probs[own].sum())
+    others = np.delete(d.probs, own)
+    names = np.delete(np.arange(len(d)), own)
+    best = int(others.argmax()) if len(others) else 0
+    p1 = float(others[best]) if len(others) else 0.0
+    rival = d.candidates[names[best]] if len(others) else ""
+
+    def made(n: float, success: float, reason: str = "") -> QueryNumber:
+        chance = 1 / max(1, int(np.count_nonzero(d.probs)))
+        return QueryNumber(
+            n, d.source or "", d.epsilon, p0, p1, rival, success, chance, reason, repeats, d.draws
+        )  # fmt: skip
+
+    if p0 == 0:
+        return made(math.inf, 0.0, "it never comes out.")
+    if p0 < p1:
+        return made(math.inf, 0.0, f"“{rival}” comes out more often.")
+    if p0 - p1 <= 1e-12 * p0:
+        return made(math.inf, 0.5, f"“{rival}” comes out as often.")
+    return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, cancel))
+
+
+def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[float, float, str]:
+    # A simulated attack releases nothing: a fast generator, keyed by the dice, is good enough.
+    rng = np.random.default_rng(Dice(seed).words(4))
+    seen: dict[int, float] = {}
+
+    def success(n: int) -> float:
+        check_cancel(cancel)
+        if n not in seen:
+            seen[n] = success_rate(p0, others, n, repeats, rng)
+        return seen[n]
+
+    # No smaller number tells the original from its nearest rival alone (normal approximation, with room to spare).
+    gap = p0 - (others[0] if len(others) else 0.0)
+    spread = p0 + (others[0] if len(others) else 0.0) - gap**2
+    high = max(1, int(0.6 * 1.645**2 * spread / gap**2))
+    if high > MOST:
+        return math.inf, 0.0, f"it would take more than {MOST:,} answers."
+    while success_rate(p0, others, high, min(_ROUGH, repeats), rng) < CONFIDENCE or success(high) < CONFIDENCE:
+        check_cancel(cancel)
+        high *= 2
+        if high > MOST:
+            return math.inf, seen.get(high // 2, 0.0), f"it would take more than {MOST:,} answers."
+    low = high // 2
+    while low >= 1 and success(low) >= CONFIDENCE:
+        high, low = low, low // 2
+    while high - low > max(1, 0.02 * high if high > 100 else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if success(middle) >= CONFIDENCE else (middle, high)
+    return float(high), success(high), ""
+
+
+def success_rate(p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator) -> float:
+    """How often the most frequent of n draws is the original, ties of m words counted 1/m.
+
+    p0: the chance of the original. others: float64 (V,), the chances of the other words, largest first.
+    """
+    k = _needed(p0, others, n)
+    if k <= _CLASSES or n > _SHORT:
+        return float(np.mean(_wins(p0, others[:k], n, repeats, rng)[0]))
+    k = 64
+    won, counts, rest = _wins(p0, others[:k], n, repeats, rng)
+    # The words that are not among the classes, one by one, where they could matter.
+    edges = np.cumsum(others[k:])
+    open_ = np.flatnonzero((won > 0) & (rest >= counts))
+    open_ = open_[_reach(counts[open_], rest[open_], others[k:] / edges[-1]) > LEFT_OUT]
+    for part in np.array_split(open_, max(1, int(rest[open_].sum() // 2_000_000) + 1)):
+        if not len(part):
+            continue
+        owner = np.repeat(np.arange(len(part)), rest[part])
+        word = np.minimum(np.searchsorted(edges, rng.random(len(owner)) * edges[-1], side="right"), len(edges) - 1)
+        pair, times = np.unique(owner * len(edges) + word, return_counts=True)
+        owner = pair // len(edges)
+        own = counts[part][owner]
+        beaten = np.bincount(owner, times > own, minlength=len(part)) > 0
+        ties = np.bincount(owner, times == own, minlength=len(part))
+        won[part] = np.where(beaten, 0.0, 1 / (1 / won[part] + ties))
+    return float(won.mean())
+
+
+def _reach(c: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """A bound of the chance that any of the words with chances q comes c times or more in r draws: C(r, c)·Σ q^c."""
+    from scipy.special import gammaln
+
+    kinds, which = np.unique(c, return_inverse=True)
+    powers = np.array([np.power(q, k).sum() for k in kinds])
+    with np.errstate(divide="ignore"):
+        return np.exp(gammaln(r + 1) - gammaln(c + 1) - gammaln(r - c + 1) + np.log(powers)[which])
+
+
+def _needed(p0: float, others: np.ndarray, n: int) -> int:
+    """How many of the others must be drawn, so that those left out come ahead with a chance of LEFT_OUT at most."""
+    ahead = np.exp(n * np.log1p(-np.square(np.sqrt(p0) - np.sqrt(others))))
+    together = np.cumsum(ahead[::-1])[::-1]
+    return int(np.searchsorted(-together, -LEFT_OUT))
+
+
+def _wins(p0: float, others: np.ndarray, n: int, repeats: int, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each repeat: 1/m where the original is one of the m most frequent classes, else 0; its count; the rest's."""
+    rest = max(0.0, 1.0 - p0 - float(others.sum()))
+    p = np.concatenate([[p0], others, [rest]])
+    p /= p.sum()
+    won, counts, left = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
+    step = max(1, 2_000_000 // len(p))
+    for start in range(0, repeats, step):
+        m = min(step, repeats - start)
+        drawn = rng.multinomial(n, p, size=m)
+        own, named = drawn[:, :1], drawn[:, 1:-1]
+        ahead, ties = (named > own).any(axis=1), (named == own).sum(axis=1)
+        # Nothing of it drawn: some other word was.
+        part = slice(start, start + m)
+        won[part] = np.where(ahead | (own[:, 0] == 0), 0.0, 1.0 / (1 + ties))
+        counts[part], left[part] = own[:, 0], drawn[:, -1]
+    return won, counts, left
+
+
+def query_curve(
+    laws: Law | Sequence[Law],
+    epsilons: Sequence[float],
+    *,
+    repeats: int = REPEATS,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> QueryCurve:
+    """The number of answers at every ε: of one word's law, or the median over several words."""
+    every = [laws] if isinstance(laws, Law) else list(laws)
+    if not every or not len(epsilons):
+        raise InputError("A curve needs at least one word and one ε.")
+    found = np.empty((len(epsilons), len(every)))
+    for j, law in enumerate(every):
+        for i, epsilon in enumerate(epsilons):
+            check_cancel(cancel)
+            found[i, j] = query_number(law.at(float(epsilon)), repeats=repeats, seed=seed, cancel=cancel).n
+            if progress:
+                progress(j * len(epsilons) + i + 1, found.size)
+    # The lower of the two middle ones: with an infinite one a mean would be.
+    middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
+    return QueryCurve(
+        tuple(map(float, epsilons)), tuple(middle.tolist()), tuple(np.isinf(found).mean(axis=1).tolist()), len(every),
+        next((law.draws for law in every if law.draws is not None), None),
+    )  # fmt: skip
+
+
+def drawn_laws(result: RewriteResult) -> list[Law]:
+    """The laws of the distinct words of a text that were drawn. Raises NoDistribution where another ε needs a new pass,
+    or nothing was drawn."""
+    steps = {
+        s.original.casefold(): i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason
+    }  # fmt: skip
+    if not steps:
+        raise NoDistribution("No word of this text was drawn. Turn off “Keep stop words”, or write more words.")
+    return [result.locked(i)[0] for i in steps.values()]

@@ -1,0 +1,120 @@
+"""The audit of every registered mechanism in the configurations it ships with: claimed against measured.
+
+The words, the texts and the draws are the same in every run. Mechanisms with a closed form are looked at on every
+bundled word space, at the default ε and at the upper end of their axis; those that only draw on the default space, at
+an ε that few draws can tell from more (10) and at the upper end, where they cannot (``detectable`` says how much).
+
+    python -m dptext_core bench audit --out audit.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._assets import assets_folder
+from ..auditing import AuditReport, audit, default_words
+from ..guarantee import number
+from ..mechanisms.mvc import MVC
+from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from ..mechanisms.word_level import WordMechanism
+from ..words.space import SPACES
+
+#: Draws at each word of a mechanism that has no closed form.
+DRAWS = 4000
+LOW = 10.0
+SEED = 1
+
+
+def configurations() -> list[tuple[str, dict[str, Any]]]:
+    """Every registered mechanism with the options that make it another mechanism, all without ε."""
+    out: list[tuple[str, dict[str, Any]]] = []
+    for spec in mechanisms():
+        cls = mechanism_class(spec.name)
+        if spec.name == "diffractor":
+            out += [(spec.name, {"noise": n, "lists": (c,)}) for n in ("geometric", "tem") for c in ("L2", "L0", "L1")]
+        elif spec.name == "custext":
+            out += [(spec.name, {"mapping": x, "space": s}) for s in SPACES for x in ("balanced", "conservative")]
+            out.append((spec.name, {"mapping": "aggressive"}))
+        elif spec.name == "vickrey":
+            out += [(spec.name, {"noise": n}) for n in ("mvc", "mahalanobis")]
+        elif spec.name == "dp-mlm":
+            out += [(spec.name, {}), (spec.name, {"score": "similarity"})]
+        elif issubclass(cls, WordMechanism) and cls.notion != "none" and not issubclass(cls, MVC):
+            out += [(spec.name, {"space": s}) for s in SPACES]
+        else:
+            out.append((spec.name, {}))
+    return out
+
+
+def epsilons(name: str, options: dict[str, Any]) -> tuple[float, float]:
+    """The two ε that a configuration is looked at with."""
+    cls = mechanism_class(name)
+    _, high, default = cls.epsilon_range(options)
+    return (LOW, high) if issubclass(cls, MVC) else (default, high)
+
+
+def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, Any]:
+    """One line of the table."""
+    own = report.to_dict()
+    kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
+            "pairs", "draws", "sampler_p")  # fmt: skip
+    out: dict[str, Any] = {"mechanism": name}
+    out["options"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
+    out["witness"] = report.witness.sentence() if report.witness else ""
+    return out
+
+
+def table() -> list[dict[str, Any]]:
+    """The bundled table; [] where there is none."""
+    return _table()
+
+
+@cache
+def _table() -> list[dict[str, Any]]:
+    path = assets_folder() / "benchmarks" / "audit.json"
+    return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench audit``."""
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench audit", description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, help="write the table to this JSON file")
+    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    args = parser.parse_args(argv)
+    rows: list[dict[str, Any]] = []
+    print("| mechanism | options | ε | claimed | measured | | could find | verdict |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, options in configurations():
+        if args.mechanism and name not in args.mechanism:
+            continue
+        words: list[str] | None = None
+        for epsilon in epsilons(name, options):
+            m = get_mechanism(name, epsilon=epsilon, **options)
+            if words is None and isinstance(m, WordMechanism):
+                words = default_words(m)
+            draws = DRAWS if isinstance(m, MVC) or m.notion == "none" else None
+            report = audit(m, words, draws=draws, seed=SEED)
+            rows.append(row(name, options, report))
+            label = ", ".join(f"{k} {'+'.join(v) if isinstance(v, tuple) else v}" for k, v in options.items())
+            print(
+                f"| {name} | {label} | {number(epsilon)} | {number(report.claimed)} | {number(report.measured)} | "
+                f"{'exact' if report.exact else 'at least'} | {number(report.detectable)} | {report.verdict} |",
+                flush=True,
+            )
+    if args.out:
+        about = {
+            "command": "python -m dptext_core bench audit", "version": __version__,
+            "claimed": "ε of one draw, per unit of distance where unit names one", "seed": SEED,
+            "measured": "the largest loss over the inputs, or a lower bound of it with 95% confidence",
+        }  # fmt: skip
+        text = json.dumps({"about": about, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(text.replace('{"mechanism"', '\n{"mechanism"') + "\n", encoding="utf-8")
+    return 0

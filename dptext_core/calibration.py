@@ -1,0 +1,426 @@
+"""Equal privacy, not equal ε: the ε at which a mechanism reaches a wanted, measured privacy.
+
+    calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
+
+Targets: "n_w", the mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often
+the best guess of a word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text. N_w
+and the attacker's success grow with ε, so that bisection finds the ε (of a language model N_w may fall again: then one
+where it rises); what is estimated from draws is estimated from the same ones at every ε. This is how mechanisms whose ε
+cannot be compared stand side by side (the question of that paper's Section 5.3).
+
+"bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
+account, with its public frequency. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is
+one of the list; a list much smaller than the vocabulary makes guessing easy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .budget import drawn_tokens, plan
+from .distribution import MAX_EPSILON, Law, clopper_pearson
+from .errors import ConfigError, InputError, NoDistribution
+from .guarantee import number
+from .mechanisms.base import Mechanism, Prepared, Progress, check_cancel
+from .mechanisms.word_level import WordMechanism, WordPrepared
+from .sampling import Dice
+
+TARGETS = {
+    "n_w": "mean chance that a word stays what it is",
+    "bayes": "chance that the best guess of a word is right",
+    "total": "total ε of the text",
+}
+#: Where ε is searched.
+LOW, HIGH = 0.01, MAX_EPSILON
+#: Steps of bisection at most: 45 leave a factor of 1 + 3e-13 between the ends of the search.
+STEPS = 45
+#: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached.
+GRID = 24
+#: Guesses behind the Bayes success on a text, over all its words.
+GUESSES = 240
+#: Laws held at once; more are worked out again at every step.
+_HELD = 512
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The ε at which a mechanism reaches a target.
+
+    epsilon: None where it cannot be reached (only :func:`equal_privacy` gives such); reason: why. reached: what was
+    measured there. kind: "n_w", "bayes" or "total". target: what was wanted. interval: where ``reached`` lies (95%),
+    itself for an exact figure. draws: behind the estimate of each word, None for exact. words: over how many drawn
+    words. steps: how many ε were measured. reachable: from what to what the figure goes, as far as was measured.
+    """
+
+    mechanism: Mechanism
+    kind: str
+    target: float
+    epsilon: float | None
+    reached: float
+    interval: tuple[float, float]
+    draws: int | None
+    words: int
+    steps: int
+    reachable: tuple[float, float]
+    reason: str = ""
+
+    @property
+    def calibrated(self) -> Mechanism:
+        """The mechanism at this ε. Raises InputError where there is none."""
+        if self.epsilon is None:
+            raise InputError(self.reason)
+        return self.mechanism.with_(epsilon=self.epsilon)
+
+    def sentence(self) -> str:
+        """The result in plain words."""
+        if self.epsilon is None:
+            return self.reason
+        low, high = self.interval
+        how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
+        return (
+            f"{self.mechanism.title}: ε = {number(self.epsilon)} gives a {TARGETS[self.kind]} of "
+            f"{_shown(self.kind, self.reached)} ({self.words:,} {'word' if self.words == 1 else 'words'}{how})."
+        )
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A figure at one ε."""
+
+    value: float
+    interval: tuple[float, float]
+    draws: int | None = None
+
+
+def calibrate(
+    mechanism: Mechanism,
+    target: Mapping[str, float],
+    *,
+    text: str | Prepared | None = None,
+    words: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Calibration:
+    """The ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
+
+    target: one of {"n_w": 0.5}, {"bayes": 0.3}, {"total": 100}. text: its drawn words count, each as often as it stands
+    there; for DP-MLM the chances are those given the original text. words: each counts once (word mechanisms only).
+    The ε of the given mechanism does not matter. Raises InputError where the target cannot be reached, saying what
+    can, and where no word is drawn; ConfigError for a wrong target; NoDistribution where nothing can be measured.
+    """
+    kind, value = _target(target)
+    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, text, words), progress, cancel)
+    if found.epsilon is None:
+        raise InputError(found.reason)
+    return found
+
+
+def equal_privacy(
+    mechanisms: Sequence[Mechanism],
+    target: Mapping[str, float] | str,
+    *,
+    text: str | None = None,
+    words: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> list[Calibration]:
+    """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
+
+    As :func:`calibrate`, except that a mechanism which cannot reach the target has epsilon None and a reason. target
+    may also be "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. Raises
+    InputError where there is no word that all of them draw.
+    """
+    if not mechanisms:
+        raise ConfigError("Give at least one mechanism.")
+    kind = target if isinstance(target, str) else next(iter(target), "")
+    if kind not in TARGETS:
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {kind!r}.")
+    plain = [m.with_(epsilon=1.0) for m in mechanisms]
+    inputs = [_inputs(m, text, words) for m in plain]
+    if kind != "total":
+        inputs = _common(inputs)
+    if isinstance(target, str):
+        epsilon = mechanisms[0].config.epsilon
+        if not isinstance(epsilon, float):
+            raise ConfigError("The first mechanism has one ε a token. Give the target as a number.")
+        value = _measure(plain[0], kind, inputs[0], cancel)(epsilon).value
+        if kind != "total" and not 0 < value < 1:
+            raise InputError(
+                f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_shown(kind, value)}, which is no way to compare "
+                "others by. Choose another ε, or a target of your own."
+            )
+    else:
+        _, value = _target(target)
+    out = []
+    for i, (m, each) in enumerate(zip(plain, inputs, strict=True)):
+
+        def tell(done: int, of: int, i: int = i) -> None:
+            if progress:
+                progress(i * 100 + round(100 * done / of), len(plain) * 100)
+
+        try:
+            out.append(_search(m, kind, value, each, tell, cancel))
+        except NoDistribution as error:
+            nothing = (math.nan, math.nan)
+            out.append(Calibration(m, kind, value, None, math.nan, nothing, None, len(each), 0, nothing, str(error)))
+        tell(1, 1)
+    return out
+
+
+# --- what is measured
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """Drawn words: a text with indices of its tokens, or words alone. names: the words, lower case."""
+
+    prepared: Prepared | None
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _inputs(mechanism: Mechanism, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
+    if (text is None) == (words is None):
+        raise ConfigError("Give a text or a list of words, and not both.")
+    if text is not None:
+        prepared = plan(mechanism, text)
+        drawn = set(drawn_tokens(mechanism, prepared))
+        if isinstance(mechanism, WordMechanism) and isinstance(prepared, WordPrepared):
+            drawn = set(np.flatnonzero(prepared.rows >= 0).tolist())  # a word drawn once may stand in many places
+        if not drawn:
+            raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
+        places = tuple(sorted(drawn))
+        return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
+    if not isinstance(mechanism, WordMechanism):
+        raise InputError(
+            f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
+        )
+    known = {w.lower() for w in mechanism.vocabulary.words}
+    names = tuple(dict.fromkeys(w.lower() for w in words or () if w.lower() in known))
+    if not names:
+        raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
+    return _Inputs(None, (), names)
+
+
+def _common(inputs: list[_Inputs]) -> list[_Inputs]:
+    """What all of them have: the same places of a text, or the same words."""
+    if not inputs:
+        return []
+    if inputs[0].prepared is None:
+        shared = set(inputs[0].names).intersection(*(i.names for i in inputs))
+        out = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
+    else:
+        every = set(inputs[0].places).intersection(*(i.places for i in inputs))
+        out = [
+            _Inputs(
+                i.prepared,
+                tuple(p for p in i.places if p in every),
+                tuple(n for p, n in zip(i.places, i.names, strict=True) if p in every),
+            )
+            for i in inputs
+        ]
+    if not len(out[0]):
+        raise InputError("There is no word that all of these mechanisms draw. Leave one of them out.")
+    return out
+
+
+def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+    """The figure as a function of ε."""
+    if kind == "total":
+        text = inputs.prepared
+
+        def total(epsilon: float) -> _Measured:
+            x = epsilon * len(inputs) if text is None else mechanism.with_(epsilon=epsilon).guarantee(text).total
+            return _Measured(x, (x, x))
+
+        return total
+    if kind == "bayes":
+        from .attacks.bayes import expected_success
+
+        if inputs.prepared is not None:
+            return _guessed(mechanism, inputs, cancel)
+        # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
+        seed = secrets.randbits(63)
+
+        def bayes(epsilon: float) -> _Measured:
+            s = expected_success(mechanism, inputs.names, epsilon, seed=seed, cancel=cancel)
+            return _Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
+
+        return bayes
+    if isinstance(mechanism, WordMechanism):
+        return _kept_words(mechanism, inputs, cancel)
+
+    def kept(epsilon: float) -> _Measured:
+        m = mechanism.with_(epsilon=epsilon)
+        assert inputs.prepared is not None
+        found = []
+        for i in inputs.places:
+            check_cancel(cancel)
+            found.append(m.distribution(inputs.prepared, i))
+        return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
+
+    return kept
+
+
+def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+    from .attacks.bayes import is_available, log_likelihood
+    from .attacks.prior import public_prior
+
+    if not isinstance(mechanism, WordMechanism) or not is_available(mechanism):
+        raise NoDistribution(
+            f"{mechanism.title} has no formula for the chances of a single word, so the best guesses for a text cannot "
+            "be worked out. Take N_w as the target, or for a word mechanism a list of words."
+        )
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(public_prior(mechanism).p)
+    rows, counts, laws = _laws(mechanism, inputs.names)
+    each, dice = max(4, GUESSES // len(rows)), Dice()
+
+    def guessed(epsilon: float) -> _Measured:
+        best: dict[str, int] = {}
+        rates = []
+        for i, (row, law) in enumerate(zip(rows.tolist(), laws(cancel), strict=True)):
+            right = 0
+            for k in law.at(epsilon).sample_indices(each, dice.at(i)).tolist():
+                check_cancel(cancel)
+                word = law.candidates[k]
+                if word not in best:
+                    best[word] = int(np.argmax(log_prior + log_likelihood(mechanism, word, epsilon, None, cancel)[0]))
+                right += best[word] == row
+            rates.append(right / each)
+        mean, n = float(np.average(rates, weights=counts)), each * len(rows)
+        # Words that stand often weigh more: so many equally weighted guesses are as good.
+        n = max(1, round(n * sum(counts) ** 2 / (len(counts) * sum(c * c for c in counts))))
+        return _Measured(mean, clopper_pearson(round(mean * n), n), each)
+
+    return guessed
+
+
+def _laws(mechanism: WordMechanism, names: Sequence[str]):
+    """Rows of the different words, how often each stands there, and a generator function of their laws."""
+    at = {w.lower(): i for i, w in enumerate(mechanism.vocabulary.words)}
+    times = Counter(at[n] for n in names)
+    rows = np.array(list(times))
+    held = mechanism.laws(rows[:_HELD])
+
+    def laws(cancel) -> Iterator[Law]:
+        for law in held:
+            check_cancel(cancel)
+            yield law
+        for start in range(_HELD, len(rows), 128):
+            check_cancel(cancel)
+            yield from mechanism.laws(rows[start : start + 128])
+
+    return rows, list(times.values()), laws
+
+
+def _kept_words(mechanism: WordMechanism, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+    _, counts, laws = _laws(mechanism, inputs.names)
+
+    def keep(law: Law, epsilon: float) -> float:
+        # An estimate takes all the draws there are; a formula goes the short way.
+        return law.deniability(epsilon)[0] if law.draws is None else law.at(epsilon).p_keep()
+
+    def kept(epsilon: float) -> _Measured:
+        found, draws = [], None
+        for law in laws(cancel):
+            found.append(keep(law, epsilon))
+            draws = law.draws
+        return _mean(found, counts, draws)
+
+    return kept
+
+
+def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> _Measured:
+    """The weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
+    mean = float(np.average(values, weights=counts))
+    return _Measured(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)
+
+
+# --- the search
+
+
+def _search(
+    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, progress: Progress | None, cancel
+) -> Calibration:
+    measure = _measure(mechanism, kind, inputs, cancel)
+    steps = 0
+
+    def at(epsilon: float) -> _Measured:
+        nonlocal steps
+        check_cancel(cancel)
+        found = measure(epsilon)
+        steps += 1
+        if progress:
+            progress(min(steps, STEPS), STEPS + 2)
+        return found
+
+    def result(epsilon: float | None, m: _Measured, reason: str = "") -> Calibration:
+        return Calibration(
+            mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason
+        )
+
+    seen = {LOW: at(LOW), HIGH: at(HIGH)}
+    if not seen[LOW].value <= target <= seen[HIGH].value:
+        # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.
+        for epsilon in np.geomspace(LOW, HIGH, GRID)[1:-1].tolist():
+            seen[epsilon] = at(epsilon)
+    grid = sorted(seen)
+    values = [seen[e].value for e in grid]
+    ends = (min(values), max(values))
+    crossings = [
+        (a, b) for a, b in itertools.pairwise(grid) if min(seen[a].value, seen[b].value) <= target
+        and target <= max(seen[a].value, seen[b].value)
+    ]  # fmt: skip
+    if not crossings:
+        reason = (
+            f"{mechanism.title} cannot reach a {TARGETS[kind]} of {_shown(kind, target)} here: between "
+            f"ε = {number(LOW)} and {number(HIGH)} it lies from {_shown(kind, ends[0])} to {_shown(kind, ends[1])}. "
+            "Choose one in between."
+        )
+        return result(None, min(seen.values(), key=lambda m: abs(m.value - target)), reason)
+    # Where it rises, if it does: more ε is meant to give away more.
+    low, high = next((c for c in crossings if seen[c[0]].value <= seen[c[1]].value), crossings[0])
+    rises = seen[low].value <= seen[high].value
+    best = min((low, high), key=lambda e: abs(seen[e].value - target))
+    # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
+    finest = 1 + 1e-12 if seen[HIGH].draws is None else 1.002
+    if kind == "total":  # in proportion to ε: the first guess is right
+        guess = LOW * target / seen[LOW].value
+        low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
+    for _ in range(STEPS):
+        if high / low <= finest or abs(seen[best].value - target) <= 1e-9 * max(1.0, abs(target)):
+            break
+        middle = math.sqrt(low * high)
+        seen[middle] = at(middle)
+        best = min((best, middle), key=lambda e: abs(seen[e].value - target))
+        low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
+    return result(best, seen[best])
+
+
+def _target(target: Mapping[str, float]) -> tuple[str, float]:
+    if len(target) != 1 or next(iter(target)) not in TARGETS:
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)} with its value, such as {{'n_w': 0.5}}.")
+    ((kind, value),) = target.items()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ConfigError(f"The target {kind} is a number, not {value!r}.")
+    if value <= 0 or (kind != "total" and value >= 1):
+        raise ConfigError(
+            f"The target {kind} is {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
+        )
+    return kind, float(value)
+
+
+def _shown(kind: str, x: float) -> str:
+    return number(x) if kind == "total" else f"{x:.1%}"

@@ -1,0 +1,272 @@
+"""Mechanisms with a planted fault, each a shipped one with one function replaced: for showing what an audit finds.
+
+None of them is registered: they appear nowhere unless asked for by name.
+
+    from dptext_core.auditing import audit
+    from dptext_core.faults import broken
+
+    print(audit(broken("halved-sensitivity")).sentence())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .distribution import Law, ScoreTable, TokenDistribution, logsumexp
+from .errors import ConfigError
+from .mechanisms.base import Mechanism
+from .mechanisms.config import epsilon_option, option
+from .mechanisms.dp_mlm import DPMLM
+from .mechanisms.santext import SanText
+from .mechanisms.word_level import SpaceConfig
+from .mechanisms.word_space import SpaceMechanism
+from .sampling import Dice, draw
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A planted fault. broken, sound: the mechanism with and without it. options: what both are made with."""
+
+    name: str
+    title: str
+    explanation: str
+    broken: type[Mechanism]
+    sound: type[Mechanism]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+# --- a float32 softmax
+
+
+@dataclass(frozen=True, eq=False)
+class SingleTable(ScoreTable):
+    """A score table with its softmax in float32, as most libraries have it by default."""
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = np.float32(epsilon) * self.scores.astype(np.float32)
+        weights = np.exp(x - x.max())
+        with np.errstate(divide="ignore"):
+            log_p = np.log(weights / weights.sum()).astype(np.float64)
+        return TokenDistribution(
+            self.candidates, log_p - logsumexp(log_p), self.source, float(epsilon), None, self._keep
+        )
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return int(draw(self.at(epsilon).log_probs, dice)[0])
+
+
+class Float32DPMLM(DPMLM):
+    """DP-MLM with the distribution computed in float32."""
+
+    title = "DP-MLM with a float32 softmax"
+
+    def table(self, logits: np.ndarray, source: str | None) -> ScoreTable:
+        exact = super().table(logits, source)
+        return SingleTable(exact.candidates, exact.scores, exact.source, exact._keep)
+
+
+# --- candidates that depend on the private word
+
+
+class NearestOnlySanText(SanText):
+    """SanText that draws among the nearest words only: what can come out then depends on the private word."""
+
+    title = "SanText among the nearest words only"
+    kept = 50
+
+    def laws(self, rows: np.ndarray) -> list[Law]:
+        out: list[Law] = []
+        for law in _tables(super().laws(rows)):
+            least = np.sort(law.scores)[-min(self.kept, len(law.scores))]
+            scores = np.where(law.scores >= least, law.scores, -np.inf)
+            out.append(ScoreTable(law.candidates, scores, law.source, law._keep))
+        return out
+
+
+# --- clipping in another norm than the noise was made for
+
+
+@dataclass(frozen=True)
+class LatentConfig(SpaceConfig):
+    """Options of the small latent mechanism."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(2.0, 0.5, 20.0)
+    clip: float = option(1.0, label="Clipping norm C", min=0.01, max=100.0, help="Vectors are scaled to this length.")
+
+
+@dataclass(frozen=True, eq=False)
+class CellLaw(Law):
+    """Which cell a point with Laplace noise falls in: each coordinate below −c, between, or above c.
+
+    point: float64 (d,). cell: the coordinate's border c. scale: of the noise at ε = 1.
+    """
+
+    source: str
+    point: np.ndarray
+    cell: float
+    scale: float
+
+    candidates: ClassVar[tuple[str, ...]] = tuple("".join(c) for c in product("-0+", repeat=4))
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.empty(0, np.int64)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        b = self.scale / epsilon
+        # |point| ≤ cell, so that both tails are ½·e^(−gap/b), exactly.
+        below = np.log(0.5) - (self.cell + self.point) / b
+        above = np.log(0.5) - (self.cell - self.point) / b
+        between = np.log(-np.expm1(np.logaddexp(below, above)))
+        each = np.stack([below, between, above], axis=1)
+        log_p = np.array([sum(each[i, c] for i, c in enumerate(cell)) for cell in product(range(3), repeat=4)])
+        return TokenDistribution(self.candidates, log_p, self.source, float(epsilon), None, self.source_index)
+
+
+class TinyLatent(SpaceMechanism):
+    """A latent mechanism small enough to be worked out: four numbers a word, clipped, with Laplace noise.
+
+    The numbers are clipped to an ℓ1 norm of C (multiplied by min(1, C/‖·‖₁)), so that two of them are at most 2C
+    apart and noise of scale 2C/ε on each makes the draw ε-DP. Released is the cell the noisy point falls in.
+    """
+
+    name = "tiny-latent"
+    title = "A small latent mechanism"
+    notion = "pure"
+    summary = "Laplace noise on four clipped numbers a word; which cell they fall in is released."
+    config_cls = LatentConfig
+
+    @property
+    def sensitivity(self) -> float:
+        """The largest ℓ1 distance of two clipped vectors."""
+        return 2.0 * self.config.clip
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """x (d,) scaled to the clipping norm."""
+        return x * min(1.0, self.config.clip / max(np.abs(x).sum(), np.finfo(float).tiny))
+
+    def law(self, row: int) -> Law:
+        # Far beyond C, so that clipping is what decides.
+        x = self.vocabulary.vectors[row, :4].astype(np.float64) * 1e4 * self.config.clip
+        return CellLaw(self.vocabulary.words[row], self.clip(x), self.config.clip, self.sensitivity)
+
+    def distances(self, words) -> np.ndarray:
+        return Mechanism.distances(self, words)
+
+    def _promise(self, epsilon: float) -> dict[str, Any]:
+        return {"notion": "pure"}
+
+
+class L2Latent(TinyLatent):
+    """The small latent mechanism, clipped in the ℓ2 norm with the noise for ℓ1: ADePT's mistake, in small."""
+
+    title = "A small latent mechanism, clipped in another norm"
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        return x * min(1.0, self.config.clip / max(float(np.linalg.norm(x)), np.finfo(float).tiny))
+
+
+class HalfLatent(TinyLatent):
+    """The small latent mechanism with noise for vectors C apart, while two clipped ones can be 2C apart."""
+
+    title = "A small latent mechanism with half of the sensitivity"
+
+    @property
+    def sensitivity(self) -> float:
+        return self.config.clip
+
+
+# --- a sampler of its own
+
+
+@dataclass(frozen=True, eq=False)
+class TwiceTable(ScoreTable):
+    """States the distribution at ε and draws from that at 2ε."""
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        stated = super().at(epsilon)
+        return TokenDistribution(
+            stated.candidates, stated.log_probs, stated.source, stated.epsilon, None, self._keep,
+            lambda n, dice: draw(2 * epsilon * self.scores, dice, n),
+        )  # fmt: skip
+
+    def draw(self, epsilon: float, dice: Dice) -> int:
+        return super().draw(2 * epsilon, dice)
+
+
+class OtherSamplerSanText(SanText):
+    """SanText whose sampler takes twice the ε of the distribution it states."""
+
+    title = "SanText with a sampler of its own"
+
+    def laws(self, rows: np.ndarray) -> list[Law]:
+        return [TwiceTable(t.candidates, t.scores, t.source, t._keep) for t in _tables(super().laws(rows))]
+
+
+def _tables(laws: Sequence[Law]) -> Iterator[ScoreTable]:
+    for law in laws:
+        assert isinstance(law, ScoreTable)
+        yield law
+
+
+_ALL = (
+    Fault(
+        "float32-softmax",
+        "A float32 softmax",
+        "DP-MLM at ε = 250 with its softmax in float32: the smallest probabilities become exactly 0.",
+        Float32DPMLM,
+        DPMLM,
+        {"epsilon": 250.0},
+    ),
+    Fault(
+        "private-support",
+        "Candidates that depend on the private word",
+        "SanText that draws among the 50 nearest words only, each word among its own.",
+        NearestOnlySanText,
+        SanText,
+    ),
+    Fault(
+        "l2-clipping",
+        "Clipping in another norm than the noise was made for",
+        "Laplace noise for vectors of a bounded ℓ1 norm, but the vectors are clipped in the ℓ2 norm, as in ADePT.",
+        L2Latent,
+        TinyLatent,
+    ),
+    Fault(
+        "other-sampler",
+        "A sampler that does not draw what is stated",
+        "SanText states its distribution at ε and draws from the one at 2ε.",
+        OtherSamplerSanText,
+        SanText,
+    ),
+    Fault(
+        "halved-sensitivity",
+        "Half of the sensitivity",
+        "Laplace noise for vectors that are C apart, while two vectors of norm C can be 2C apart.",
+        HalfLatent,
+        TinyLatent,
+    ),
+)
+FAULTS: Mapping[str, Fault] = {f.name: f for f in _ALL}
+
+
+def broken(name: str, **options: Any) -> Mechanism:
+    """The mechanism with the planted fault ``name``. Raises ConfigError for a name that is not there."""
+    return _make(name, lambda fault: fault.broken, options)
+
+
+def sound(name: str, **options: Any) -> Mechanism:
+    """The same mechanism without the fault."""
+    return _make(name, lambda fault: fault.sound, options)
+
+
+def _make(name: str, which: Callable[[Fault], type[Mechanism]], options: Mapping[str, Any]) -> Mechanism:
+    if name not in FAULTS:
+        raise ConfigError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+    fault = FAULTS[name]
+    return which(fault).create(**{**fault.options, **options})

@@ -1,0 +1,231 @@
+"""Audit: hold what a mechanism promises against what can be measured of it, or let a planted fault be found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import auditing as core
+from dptext_core.bench import audit as bench
+from dptext_core.faults import FAULTS, broken, sound
+from dptext_core.guarantee import number
+from dptext_core.mechanisms.word_level import WordMechanism
+from pages.ui import controls
+from pages.ui.jobs import Job
+from pages.ui.text import literal
+
+MAX_LINES = 500
+PATIENCE = 0.8  # seconds an audit may take before the page shows progress and a way to stop
+
+state = st.session_state
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is audited. fault: the name of a planted one, "" for none; twin: its mechanism without it."""
+
+    title: str
+    mechanism: str
+    fault: str
+    twin: bool
+    options: tuple[tuple[str, Any], ...]
+    lines: tuple[str, ...]
+    claim: float | None
+    draws: int
+
+    def make(self) -> dpt.Mechanism:
+        if self.fault:
+            return (sound if self.twin else broken)(self.fault, **dict(self.options))
+        return dpt.get_mechanism(self.mechanism, **dict(self.options))
+
+
+def chosen_mechanism() -> tuple[str, str, str, bool, dict[str, Any]]:
+    """Title, mechanism, fault, twin and options from the controls."""
+    kind = st.radio(
+        "Audit", ["A mechanism", "A planted fault"], horizontal=True, key="audit_kind", label_visibility="collapsed"
+    )
+    if kind == "A planted fault":
+        name = st.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
+        fault = FAULTS[name]
+        st.caption(literal(fault.explanation))
+        twin = st.toggle("Take the fault out", key="audit_twin", help="The same mechanism as it should be.")
+        epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
+        chosen = {"epsilon": epsilon_input(epsilon, f"fault-{name}")}
+        return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
+    specs = {s.name: s for s in dpt.mechanisms()}
+    spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="audit_mechanism")]
+    st.caption(spec.summary)
+    chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
+    default = controls.epsilon_range(spec, chosen)[2]
+    chosen["epsilon"] = epsilon_input(default, f"{spec.name}-{default:g}")
+    return spec.title, spec.name, "", False, chosen
+
+
+def epsilon_input(default: float, key: str) -> float:
+    return st.number_input(
+        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
+        key=f"audit-epsilon-{key}",
+    )  # fmt: skip
+
+
+def request() -> tuple[Request | None, bool]:
+    """What the controls ask for, and whether the button was pressed."""
+    title, mechanism, fault, twin, chosen = chosen_mechanism()
+    typed = st.text_area(
+        "Words or texts, one on each line", key="audit_lines", height=120,
+        placeholder="Empty: words of the public vocabulary, or short texts for language models.",
+        help="Each drawn word is compared with each other one that the promise makes alike.",
+    )  # fmt: skip
+    claim = None
+    with st.expander("More"):
+        draws = st.select_slider(
+            "Draws of the sampler at each word", [500, 1000, 2000, 5000, 20000], value=2000, key="audit_draws",
+            help="More draws take longer and can find more where a mechanism has no formula for its chances.",
+        )  # fmt: skip
+        if st.toggle("Hold it against an ε of mine", key="audit_own", help="Then any two inputs count as neighbours."):
+            claim = float(
+                st.number_input(
+                    "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key="audit_claim"
+                )
+            )
+    pressed = st.button("Run the audit", type="primary", width="stretch", key="audit_run")
+    lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
+    if len(lines) > MAX_LINES:
+        st.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
+        return None, False
+    return Request(title, mechanism, fault, twin, tuple(sorted(chosen.items())), lines, claim, draws), pressed
+
+
+def start(wanted: Request) -> None:
+    if (job := state.get("audit_job")) is not None:
+        job.cancel.set()
+
+    def work(progress, cancel):
+        m = wanted.make()
+        inputs = list(wanted.lines) or None
+        if inputs and isinstance(m, WordMechanism):
+            # A list of words is often typed on one line.
+            inputs = [w for line in inputs for w in line.replace(",", " ").split()]
+        return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)
+
+    state.audit_job = Job(work, "Auditing")
+    state.audit_asked = wanted
+
+
+def take(job: Job) -> None:
+    """The finished job's report, or its error in plain words."""
+    state.audit_job = None
+    state.audit_error = None
+    if job.error is None:
+        state.audit_report = (state.audit_asked, job.result)
+    elif isinstance(job.error, dpt.Cancelled):
+        state.audit_error = "Stopped. Press “Run the audit” to start again."
+    elif isinstance(job.error, dpt.DPTextError):
+        state.audit_error = str(job.error)
+    else:
+        raise job.error
+
+
+@st.fragment(run_every=1.0)
+def waiting() -> None:
+    """Progress and a way to stop."""
+    job: Job | None = state.get("audit_job")
+    if job is not None and not job.wait(0):
+        bar, stop = st.columns([5, 1], vertical_alignment="center")
+        bar.progress(job.share, text=f"{job.label} …")
+        if stop.button("Stop", key="audit_stop", width="stretch"):
+            job.cancel.set()
+    if job is None or job.wait(0.7):
+        st.rerun(scope="app")
+
+
+def shown(asked: Request, report: core.AuditReport) -> None:
+    """The verdict with its numbers."""
+    st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
+    banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
+    banner(literal(report.sentence()))
+    claimed, measured, seen, pairs = st.columns(4)
+    claimed.metric("Claimed", number(report.claimed))
+    measured.metric("Measured" if report.exact else "Measured, at least", number(report.measured))
+    seen.metric("Could find", number(report.detectable), help="The largest loss that this audit could have found.")
+    pairs.metric("Pairs", f"{report.pairs:,}")
+    dark = st.context.theme.type == "dark"
+    st.plotly_chart(core.figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
+    if report.witness is not None and report.verdict != "refuted":
+        st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
+    if report.unit:
+        st.caption(literal(f"Losses are per unit of distance: {report.unit}."))
+    if report.sampler_p is not None:
+        st.caption(
+            f"{report.draws:,} draws of the sampler were held against the stated distribution: "
+            + ("they do not fit." if report.sampler_p < core.SAMPLER_LEVEL else "they fit.")
+        )
+    if report.skipped:
+        with st.expander(f"{len(report.skipped):,} inputs were left out"):
+            st.dataframe(
+                {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
+            )
+    st.download_button(
+        "Download the report", json.dumps(report.to_dict(), ensure_ascii=False, indent=1), "audit.json",
+        "application/json", icon=":material/download:", key="audit_download", on_click="ignore",
+        help="It names the inputs: for their owner's eyes where they are private.",
+    )  # fmt: skip
+
+
+def table() -> None:
+    """The bundled audit of everything that ships."""
+    st.subheader("Everything that ships")
+    rows = bench.table()
+    if not rows:
+        st.caption("There is no bundled table. `python -m dptext_core bench audit` measures it.")
+        return
+    st.dataframe(
+        {
+            "mechanism": [r["mechanism"] for r in rows],
+            "options": [
+                ", ".join(f"{k} {' + '.join(v) if isinstance(v, list) else v}" for k, v in r["options"].items())
+                for r in rows
+            ],
+            "ε": [number(float(r["epsilon"])) for r in rows],
+            "claimed": [number(float(r["claimed"])) for r in rows],
+            "measured": [("" if r["exact"] else "≥ ") + number(float(r["measured"])) for r in rows],
+            "could find": [number(float(r["detectable"])) for r in rows],
+            "pairs": [r["pairs"] for r in rows],
+            "verdict": [r["verdict"] for r in rows],
+        },
+        hide_index=True,
+    )
+    st.caption(
+        "Bundled; `python -m dptext_core bench audit` measures it again. ε and losses as each promise counts them."
+    )
+
+
+def main() -> None:
+    st.markdown("## Audit")
+    st.caption("What a mechanism promises, against the largest loss that can be measured of it.")
+    left, right = st.columns([1, 2.2], gap="large")
+    with left:
+        wanted, pressed = request()
+    with right:
+        if wanted is not None and pressed:
+            start(wanted)
+        job: Job | None = state.get("audit_job")
+        if job is not None and job.wait(max(0.0, PATIENCE - job.age)):
+            take(job)
+            job = None
+        if job is not None:
+            waiting()
+        elif state.get("audit_error"):
+            st.error(literal(state.audit_error))
+        if state.get("audit_report") is not None:
+            shown(*state.audit_report)
+        elif job is None and not state.get("audit_error"):
+            st.info("Choose a mechanism on the left and press “Run the audit”. The verdict appears here.")
+        table()
+
+
+main()

@@ -1,0 +1,271 @@
+"""The attackers on the text of the page: what somebody can find out who sees the rewrite and knows the mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import attacks
+from dptext_core.attacks import bayes, mask_inference, nearest, query
+from dptext_core.attacks.figures import query_figure
+from dptext_core.views import percent
+from pages.ui import runs
+from pages.ui.jobs import Job
+from pages.ui.text import literal
+
+#: Seconds that a run of the page waits for work before it shows progress.
+PATIENCE = 0.7
+POINTS = 13
+
+state = st.session_state
+
+
+def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
+    """Four attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
+    on the whole text."""
+    st.subheader("What an attacker gets")
+    drawn = [i for i, s in enumerate(result.steps) if s.action in ("replace", "insert")]
+    if not drawn:
+        st.caption("No word was drawn, so there is nothing to guess: what stands there is your text.")
+        return
+    token = token if token is not None and token < len(result.steps) else drawn[0]
+    mechanism = type(run.mechanism)(result.config)
+    st.caption("Each figure is worked out from your own text: for your eyes, not for release.")
+    best, repeated, near, model = st.tabs(["Best guess", "Repeated answers", "Nearest words", "Language model"])
+    with best:
+        _bayes(run, mechanism, result, token)
+    with repeated:
+        _query(run, result, token)
+    with near:
+        _nearest(run, mechanism, result, token)
+    with model:
+        _mask(run, mechanism, result, token)
+
+
+# --- work beside the page
+
+
+def _work(name: str, key: tuple, label: str, work: Callable, *, ask: str | None = None, note: str = "") -> Any:
+    """The result of ``work(progress, cancel)`` for ``key``, or None while it is not there.
+
+    One job a name: another key stops the one before. ask: the label of a button that starts it; without it, it starts
+    at once. Errors of the package are shown in place.
+    """
+    jobs: dict[str, tuple[tuple, Job]] = state.setdefault("attack_jobs", {})
+    held = jobs.get(name)
+    if held is not None and held[0] != key:
+        held[1].cancel.set()
+        del jobs[name]
+        held = None
+    if held is None:
+        if ask is not None:
+            if note:
+                st.caption(note)
+            if not st.button(ask, key=f"attack_start_{name}"):
+                return None
+        held = jobs[name] = (key, Job(work, label))
+    job = held[1]
+    if not job.wait(max(0.0, PATIENCE - job.age)):
+        _waiting(name)
+        return None
+    if job.error is None:
+        return job.result
+    if not isinstance(job.error, dpt.DPTextError):
+        del jobs[name]
+        raise job.error
+    (st.info if isinstance(job.error, dpt.NoDistribution) else st.error)(literal(str(job.error)))
+    if not isinstance(job.error, dpt.NoDistribution) and st.button("Try again", key=f"attack_again_{name}"):
+        del jobs[name]
+        st.rerun()
+    return None
+
+
+@st.fragment(run_every=1.0)
+def _waiting(name: str) -> None:
+    """Progress and a way to stop."""
+    held = state.get("attack_jobs", {}).get(name)
+    if held is not None and not held[1].wait(0):
+        bar, stop = st.columns([5, 1], vertical_alignment="center")
+        bar.progress(held[1].share, text=f"{held[1].label} …")
+        if stop.button("Stop", key=f"attack_stop_{name}", width="stretch"):
+            held[1].cancel.set()
+    if held is None or held[1].wait(0.7):
+        st.rerun(scope="app")
+
+
+def _replaced(step: dpt.Step) -> bool:
+    """Whether a word was replaced here; says so where not."""
+    if step.action == "replace":
+        return True
+    if step.action == "insert":
+        st.caption(f"“{literal(step.replacement)}” was added by chance: there is no original to guess.")
+    else:
+        verb = "stays as it is, for all to read" if step.action == "keep" else "was left out"
+        st.caption(f"“{literal(step.original)}” {verb} ({literal(step.reason)}). Choose a replaced word.")
+    return False
+
+
+def _table(columns: dict[str, list], share: str = "") -> None:
+    """share: the column that is a probability, shown as a bar."""
+    bar = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    st.dataframe(columns, hide_index=True, height="content", column_config={share: bar} if share else None)
+
+
+# --- the attackers
+
+
+def _bayes(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> None:
+    """The posterior over what the word was."""
+    step = result.steps[token]
+    if not _replaced(step):
+        return
+    ask, note = None, ""
+    if bayes.is_available(mechanism) and not bayes.is_ready(mechanism, step.epsilon or _largest(result)):
+        ask = "Work out the best guess"
+        note = "Once for these options, the distances of all pairs of words are counted, for ten seconds or so."
+
+    def work(progress, cancel):
+        return bayes.attack(mechanism, result, token, progress=progress, cancel=cancel)
+
+    key = (run.number, result.config, token)
+    found = _work("bayes", key, "Counting distances", work, ask=ask, note=note)
+    if found is None:
+        return
+    guess, rank, chance = st.columns(3)
+    guess.metric("Best guess right", percent(found.success), help="As often as words occur in public text.")
+    rank.metric("Place of your word", "not listed" if found.rank is None else f"{found.rank:,}")
+    chance.metric("Without the output", percent(found.chance), help=f"Always guessing “{found.chance_guess}”.")
+    rows = [(i, *row) for i, row in enumerate(found.top, 1)]
+    if found.rank is not None and found.rank > len(found.top):
+        prior = attacks.public_prior(mechanism)
+        at = next(i for i, w in enumerate(prior.words) if w.lower() == step.original.lower())
+        rows.append((found.rank, prior.words[at], found.p_true or 0.0, float(prior.p[at])))
+    _table(
+        {
+            "place": [f"{i:,}" for i, *_ in rows],
+            "word": [w for _, w, _, _ in rows],
+            "": ["◀ yours" if w.lower() == step.original.lower() else "" for _, w, _, _ in rows],
+            "probability": [p for _, _, p, _ in rows],
+            "before": [percent(p) for _, _, _, p in rows],
+        },
+        "probability",
+    )
+    st.markdown(literal(found.sentence()))
+    st.caption(
+        "The best that anyone can do who knows the mechanism, its ε and how frequent words are, and looks at this word "
+        "alone. Whoever reads the words around it too can do better: see “Language model”."
+        + (f" Words beyond the likeliest are off by {found.error:.1g} of themselves at most." if found.error else "")
+    )
+
+
+def _largest(result: dpt.RewriteResult) -> float:
+    return max((s.epsilon for s in result.steps), default=0.0) or 1.0
+
+
+def _query(run: runs.Run, result: dpt.RewriteResult, token: int) -> None:
+    """How many answers give the word away."""
+    step = result.steps[token]
+    if not _replaced(step):
+        return
+    if step.reason:
+        st.caption(f"“{literal(step.original)}” is {step.reason}: it is drawn without being looked at. Any number of "
+                   "answers tells nothing about it.")  # fmt: skip
+        return
+    found = _work(
+        "query", (run.number, result.config, token), "Asking again and again",
+        lambda progress, cancel: query.query_number(result.distribution(token), cancel=cancel),
+    )  # fmt: skip
+    if found is not None:
+        number, own, rival = st.columns(3)
+        number.metric("Answers needed", "never" if math.isinf(found.n) else f"about {found.n:,.0f}")
+        own.metric("Your word comes out", percent(found.p_original))
+        rival.metric("Likeliest other word", percent(found.p_rival), help=literal(found.rival))
+        st.markdown(literal(found.sentence()))
+    if not result.live:
+        return
+    law = result.locked(token)[0]
+    epsilons = np.geomspace(run.payload["lo"], run.payload["hi"], POINTS).tolist()
+    kind = (run.number, law.draws is None)
+    curve = _work(
+        "curve", (*kind, token), "Working out the curve",
+        lambda progress, cancel: query.query_curve(law, epsilons, progress=progress, cancel=cancel),
+        ask=None if law.draws is None else "Show the number at every ε",
+    )  # fmt: skip
+    laws = query.drawn_laws(result)
+    text = None
+    if len(laws) > 1:
+        text = _work(
+            "text curve", kind, "Working out the curve of the text",
+            lambda progress, cancel: query.query_curve(laws, epsilons[::2], progress=progress, cancel=cancel),
+            ask=f"Add the curve of all {len(laws)} words",
+        )  # fmt: skip
+    lines = {f"“{step.original}”": curve} if curve is not None else {}
+    if text is not None:
+        lines[f"half of the {text.words} words"] = text
+    if lines:
+        dark = st.context.theme.type == "dark"
+        figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)
+        st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="attack_query")
+        st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
+    st.caption(
+        "The most frequent of N fresh answers, in 2,000 simulated repeats. Every answer that you give spends its ε "
+        "again."
+    )
+
+
+def _nearest(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> None:
+    """The released word, or its nearest neighbour, as the guess."""
+    found = _work(
+        "nearest", (run.number, result.config), "Looking for the nearest words",
+        lambda progress, cancel: nearest.attack(mechanism, result, progress=progress, cancel=cancel),
+    )  # fmt: skip
+    if found is None:
+        return
+    same, near, chance = st.columns(3)
+    same.metric("Same word", percent(found.same), help="Guess that nothing was changed.")
+    near.metric("Nearest word", percent(found.nearest), help="Guess the nearest other word.")
+    chance.metric("Without the output", percent(found.chance), help="Always guessing the most frequent word.")
+    st.markdown(literal(found.sentence()))
+    guess = next((g for g in found.guesses if g.step == token), None)
+    if guess is None:
+        return
+    if not guess.neighbours:
+        st.caption(f"“{literal(guess.released)}” is not in the word space {literal(found.space)}.")
+        return
+    words = [guess.released, *guess.neighbours]
+    _table({
+        "guess": words,
+        "": ["◀ yours" if w.lower() == guess.original.lower() else "" for w in words],
+    })  # fmt: skip
+    if guess.rank is not None and guess.rank >= len(words):
+        st.caption(f"“{literal(guess.original)}” comes in place {guess.rank + 1:,}.")
+
+
+def _mask(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> None:
+    """What a language model reads from the words around."""
+    found = _work(
+        "mask", (run.number, result.config), "The language model guesses",
+        lambda progress, cancel: mask_inference.attack(mechanism, result, progress=progress, cancel=cancel),
+        ask="Let the language model guess",
+        note="Masks each replaced word of the released text, and asks the bundled language model what stood there.",
+    )  # fmt: skip
+    if found is None:
+        return
+    first, ten, chance = st.columns(3)
+    first.metric("First guess right", percent(found.top1))
+    ten.metric("Among ten guesses", percent(found.top10), help=f"Without the output: {percent(found.chance10)}.")
+    chance.metric("Without the output", percent(found.chance), help="Always guessing the most frequent word.")
+    st.markdown(literal(found.sentence()))
+    steps = result.steps
+    _table({
+        "released": [g.released for g in found.guesses],
+        "your word": [steps[g.step].original for g in found.guesses],
+        "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in found.guesses],
+        "the model's guesses": [", ".join(g.guesses) for g in found.guesses],
+        "": ["◀ chosen" if g.step == token else "" for g in found.guesses],
+    })  # fmt: skip

@@ -1,0 +1,86 @@
+"""One total ε over the words of the text: evenly, by public frequency, or by hand."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import budget
+from pages.ui.text import literal
+
+state = st.session_state
+
+_RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand"}
+_HELP = (
+    "Even: every word the same. By frequency: words that are rare in public text get less. By hand: give single words "
+    "a share; the others share the rest evenly."
+)
+
+
+def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[float, ...] | None:
+    """Controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
+    if not st.toggle("One total over the words", key=f"{key}_on", help="Instead of the same ε for every word."):
+        return None
+    try:
+        # The number of draws is all that is needed here: no ε of the mechanism is looked at.
+        per_unit = mechanism.with_(epsilon=1.0).guarantee(budget.plan(mechanism.with_(epsilon=1.0), text)).total
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return None
+    start = float(max(0.1, round(_default(mechanism) * per_unit, 1)))
+    total = st.number_input("Total ε", min_value=0.01, value=start, key=f"{key}_total", format="%g")
+    rule = st.segmented_control("Spread", list(_RULES), default="Even", key=f"{key}_rule", help=_HELP) or "Even"
+    try:
+        plan = budget.distribute(mechanism, text, total)
+        if _RULES[rule] == "hand":
+            plan = budget.distribute(mechanism, text, total, "hand", _editor(mechanism, text, plan, key))
+        elif _RULES[rule] == "frequency":
+            plan = budget.distribute(mechanism, text, total, "frequency")
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return None
+    st.dataframe(table(text, plan), hide_index=True, height=min(260, 36 * (1 + len(plan.drawn)) + 2))
+    st.caption(literal(plan.sentence()))
+    return plan.epsilons
+
+
+def _default(mechanism: dpt.Mechanism) -> float:
+    epsilon = mechanism.config.epsilon
+    return math.fsum(epsilon) / len(epsilon) if isinstance(epsilon, tuple) else epsilon
+
+
+def _editor(mechanism: dpt.Mechanism, text: str, even: budget.Budget, key: str) -> dict[int, float]:
+    """Shares that were typed in, by token. The table starts anew with another text or another choice of words."""
+    if state.get(f"{key}_for") != (text, even.drawn):
+        state[f"{key}_for"], state[f"{key}_number"] = (text, even.drawn), state.get(f"{key}_number", 0) + 1
+    tokens = dpt.Document.parse(text).tokens
+    name = f"{key}_hand_{state[f'{key}_number']}"
+    st.data_editor(
+        {"word": [tokens[i].text for i in even.drawn], "share": [math.nan] * len(even.drawn)},
+        column_config={
+            "word": st.column_config.TextColumn("word", disabled=True),
+            "share": st.column_config.NumberColumn(
+                "share of the total, %", min_value=0.0, max_value=100.0, format="%g", help="Empty: an even part."
+            ),
+        },
+        hide_index=True, num_rows="fixed", height=220, key=name,
+    )  # fmt: skip
+    return shares(state[name].get("edited_rows", {}), even.drawn)
+
+
+def shares(edited: dict, drawn: tuple[int, ...]) -> dict[int, float]:
+    """What was typed in (row of the table → new values) as token → share of the total; emptied cells are open again."""
+    typed = {int(row): change.get("share") for row, change in edited.items()}
+    return {drawn[row]: percent / 100 for row, percent in typed.items() if percent is not None}
+
+
+def table(text: str, plan: budget.Budget) -> dict[str, list]:
+    """Columns: the drawn words, their ε, their shares in percent."""
+    tokens = dpt.Document.parse(text).tokens
+    return {
+        "word": [tokens[i].text for i in plan.drawn],
+        "ε": [float(f"{plan.epsilons[i]:.4g}") for i in plan.drawn],
+        "share, %": [round(100 * s, 2) for s in plan.shares],
+    }

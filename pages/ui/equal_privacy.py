@@ -1,0 +1,155 @@
+"""The ε of other mechanisms at the same measured privacy: equal ε is not equal privacy."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.calibration import TARGETS, Calibration, equal_privacy
+from dptext_core.guarantee import number
+from pages.ui import runs
+from pages.ui.jobs import Job
+from pages.ui.text import literal
+
+state = st.session_state
+
+_KINDS = {"N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
+_HELP = (
+    "N_w: the chance that a word stays what it is. Bayes success: how often the best attacker guesses a word of yours "
+    "from its replacement. Total ε: the whole budget, which does not measure privacy."
+)
+_FIRST = ("custext", "santext", "diffractor")
+#: Options that a comparison takes over from the run, where the other mechanism has them.
+_SHARED = frozenset({"keep_stopwords", "oov", "space", "model"})
+
+
+def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
+    """Choose a figure and mechanisms; see at which ε each reaches what this rewrite reaches, or another value."""
+    st.markdown(
+        "The ε of two mechanisms cannot be compared: they count different things. What can be compared is what is "
+        "measured, on the words of your text."
+    )
+    specs = {s.name: s for s in dpt.mechanisms()}
+    others = [n for n in specs if n != run.inputs.mechanism]
+    left, right = st.columns([1, 1])
+    label = left.segmented_control("Same", list(_KINDS), default="N_w", key="equal_kind", help=_HELP) or "N_w"
+    kind = _KINDS[label]
+    own = right.toggle(
+        "A value of my own", key="equal_own", help="Off: what this rewrite reaches at the ε of the slider."
+    )
+    value = _value(kind, result) if own else None
+    chosen = st.multiselect(
+        "Mechanisms", others, default=[n for n in _FIRST if n in others],
+        format_func=lambda n: specs[n].title, key=f"equal_with_{run.inputs.mechanism}",
+    )  # fmt: skip
+    job: Job | None = state.get("equal_job")
+    if st.button("Find their ε", key="equal_start", disabled=job is not None):
+        state.equal_job = job = start(run, result, chosen, kind, value)
+    if job is not None:
+        if job.wait(0.5):
+            take(job)
+        else:
+            _waiting()
+    if state.get("equal_error"):
+        st.error(literal(state.equal_error))
+    if state.get("equal_found"):
+        show(state.equal_found, state.equal_text == run.inputs.text)
+
+
+def _value(kind: str, result: dpt.RewriteResult) -> float:
+    if kind == "total":
+        spent = result.guarantee.total
+        return float(st.number_input("Total ε", min_value=0.1, value=max(0.1, round(spent, 1)), key="equal_total"))
+    return st.slider("Percent", 1, 99, 50, key=f"equal_{kind}") / 100
+
+
+def start(run: runs.Run, result: dpt.RewriteResult, others: list[str], kind: str, value: float | None) -> Job:
+    """Calibrate the mechanism of the run and the others in a thread."""
+    epsilon = result.config.epsilon
+    first = run.mechanism.with_(epsilon=epsilon)
+    text = run.inputs.text
+    state.equal_text, state.equal_error, state.equal_found = text, None, None
+
+    def work(progress, cancel) -> list[Calibration]:
+        mechanisms = [first, *(like(run, n) for n in others)]
+        target = kind if value is None else {kind: value}
+        return equal_privacy(mechanisms, target, text=text, progress=progress, cancel=cancel)
+
+    return Job(work, "Measuring")
+
+
+def like(run: runs.Run, name: str) -> dpt.Mechanism:
+    """Another mechanism with the options it shares with that of the run."""
+    fields = {f.name for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
+    options = {k: v for k, v in run.inputs.options if k in _SHARED & fields}
+    return dpt.get_mechanism(name, epsilon=1.0, **options)
+
+
+def take(job: Job) -> None:
+    """The finished job's table, or its error in plain words."""
+    state.equal_job = None
+    if job.error is None:
+        state.equal_found = job.result
+    elif isinstance(job.error, dpt.DPTextError):
+        state.equal_error = str(job.error)
+    else:
+        raise job.error
+
+
+@st.fragment(run_every=1.0)
+def _waiting() -> None:
+    """Progress and a way to stop."""
+    job: Job | None = state.get("equal_job")
+    if job is not None and not job.wait(0):
+        bar, stop = st.columns([5, 1], vertical_alignment="center")
+        bar.progress(job.share, text=f"{job.label} …")
+        if stop.button("Stop", key="equal_stop", width="stretch"):
+            job.cancel.set()
+    if job is None or job.wait(0.7):
+        st.rerun(scope="app")
+
+
+def table(found: list[Calibration]) -> dict[str, list[str]]:
+    """Columns of what was found, as text."""
+
+    def reached(c: Calibration) -> str:
+        if math.isnan(c.reached):
+            return ""
+        if c.kind == "total":
+            return number(c.reached)
+        low, high = c.interval
+        return f"{c.reached:.1%}" + (f" ({low:.0%} to {high:.0%})" if c.draws is not None else "")
+
+    return {
+        "mechanism": [c.mechanism.title for c in found],
+        "ε": ["not reached" if c.epsilon is None else number(c.epsilon) for c in found],
+        "counted": [_unit(c.mechanism) for c in found],
+        "measured": [reached(c) for c in found],
+    }
+
+
+def _unit(mechanism: dpt.Mechanism) -> str:
+    field = next(f for f in dataclasses.fields(mechanism.config) if f.name == "epsilon")
+    return field.metadata.get("unit") or "per word"
+
+
+def show(found: list[Calibration], current: bool) -> None:
+    """The table, what it is over, and why some have no ε."""
+    first = found[0]
+    wanted = number(first.target) if first.kind == "total" else f"{first.target:.1%}"
+    words = f"{first.words:,} {'word' if first.words == 1 else 'words'}"
+    st.dataframe(table(found), hide_index=True)
+    of = "" if current else " of the text you had then"
+    if first.kind == "total":
+        st.caption(f"Wanted: a total of ε = {wanted}. A total counts what was spent, not what is hidden.")
+    else:
+        st.caption(
+            f"Wanted: a {TARGETS[first.kind]} of {wanted}, over the {words}{of} that all of them draw. "
+            "In brackets: the 95% interval, where a figure comes from draws."
+        )
+    for c in found:
+        if c.reason:
+            st.caption(literal(c.reason))

@@ -1,0 +1,168 @@
+"""The ledger adds what adds up, refuses what does not, and exports no text."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core import Dice
+from dptext_core.ledger import Ledger
+
+TEXT = "The doctor changed the dose of insulin."
+OTHER = "A lawyer moved to Lisbon in winter."
+WORDS = 4  # drawn words of TEXT
+
+
+def diffractor(epsilon=2.0, **options):
+    return dpt.get_mechanism("diffractor", epsilon=epsilon, **options)
+
+
+def custext(epsilon=3.0, **options):
+    return dpt.get_mechanism("custext", epsilon=epsilon, **options)
+
+
+def clock():
+    return datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_only_what_is_released_counts():
+    ledger, m = Ledger(clock), diffractor()
+    r = m.rewrite(TEXT)
+    entry = ledger.record(r)
+    assert not entry.released and entry.total == r.guarantee.total == 2.0 * WORDS and entry.time == clock()
+    assert "nothing was released" in ledger.account(1).sentence()
+    ledger.record(r, released=True)
+    assert len(ledger.entries) == 1 and ledger.entries[0].released and not entry.released, "entries do not change"
+    assert ledger.account(1).totals[0].epsilon == 2.0 * WORDS
+    ledger.record(r)
+    assert ledger.entries[0].released, "what has left does not come back"
+
+
+def test_fresh_draws_add_up_by_text():
+    ledger, m = Ledger(), diffractor()
+    for _ in range(3):
+        ledger.record(m.rewrite(TEXT), released=True)
+    ledger.record(m.rewrite(OTHER), released=True)
+    first, second = ledger.accounts()
+    assert first.totals[0].epsilon == pytest.approx(3 * 2.0 * WORDS) and first.totals[0].releases == 3
+    assert (
+        "(3 releases)" in first.sentence()
+        and "metric differential privacy for each unit of distance (places on the list)" in first.sentence()
+    )
+    assert (second.text, second.releases) == (2, 1) and ledger.draws(1) == 3 and not first.void
+
+
+def test_different_notions_stand_side_by_side():
+    ledger = Ledger()
+    ledger.record(diffractor().rewrite(TEXT), released=True)
+    ledger.record(custext().rewrite(TEXT), released=True)
+    ledger.record(custext(k=10).rewrite(TEXT), released=True)
+    account = ledger.account(1)
+    assert sorted(t.epsilon for t in account.totals) == [8.0, 12.0, 12.0], "other groups are another promise"
+    assert "which do not add" in account.sentence()
+
+
+def test_two_of_a_locked_family_have_no_guarantee():
+    ledger, dice = Ledger(), Dice()
+    a, b = (diffractor(e).rewrite(TEXT, dice=dice) for e in (1.0, 2.0))
+    ledger.record(a, released=True)
+    ledger.record(b)
+    assert not ledger.account(1).void, "looking is free"
+    assert ledger.draws(1) == 1
+    said = ledger.what_if([b])
+    assert (
+        "no guarantee" in said and "share their noise" in said and len([e for e in ledger.entries if e.released]) == 1
+    )
+    ledger.record(b, released=True)
+    assert "no guarantee" in ledger.account(1).sentence()
+
+
+def test_one_output_released_twice_is_one_release():
+    ledger, dice = Ledger(), Dice()
+    for _ in range(2):
+        ledger.record(diffractor().rewrite(TEXT, dice=dice), released=True)
+    assert ledger.account(1).releases == 1 and not ledger.account(1).void
+
+
+def test_shared_noise_counts_across_texts_and_mechanisms():
+    dice = Dice()
+    ledger = Ledger()
+    ledger.record(diffractor().rewrite(TEXT, dice=dice), released=True)
+    ledger.record(diffractor().rewrite(OTHER, dice=dice), released=True)
+    assert all("share their noise" in a.void for a in ledger.accounts())
+    ledger = Ledger()
+    ledger.record(diffractor().rewrite(TEXT, dice=dice), released=True)
+    ledger.record(custext().rewrite(TEXT, dice=dice), released=True)
+    assert "share their noise" in ledger.account(1).void
+
+
+def test_words_drawn_once_for_all_texts_are_no_locked_family():
+    ledger = Ledger()
+    for r in custext(strategy="dataset").rewrite([TEXT, TEXT + " Again.", OTHER]):
+        ledger.record(r, released=True)
+    totals = [a.totals[0].epsilon for a in ledger.accounts()]
+    assert len(set(totals)) == 1 and not any(a.void for a in ledger.accounts())
+
+
+def test_seeded_and_promise_free_releases_say_so():
+    ledger = Ledger()
+    ledger.record(diffractor().rewrite(TEXT, seed=1), released=True)
+    account = ledger.account(1)
+    assert account.seeded == 1 and "no guarantee" in account.sentence() and "not private" in account.sentence()
+    ledger = Ledger()
+    ledger.record(custext().rewrite(TEXT), released=True)
+    said = ledger.what_if([dpt.get_mechanism("gumbel").rewrite(TEXT)])
+    assert "no guarantee" in said and "nearest words" in said
+    assert not ledger.account(1).void and len(ledger.entries) == 1
+
+
+def test_what_if_adds_to_what_was_released_and_writes_nothing():
+    ledger, m = Ledger(), diffractor()
+    ledger.record(m.rewrite(TEXT), released=True)
+    ledger.record(m.rewrite(TEXT))
+    said = ledger.what_if([m.rewrite(TEXT), m.rewrite(TEXT), m.rewrite(OTHER)])
+    assert "Text 1: ε = 24 (3 releases), " in said and "Text 2: ε = 8, " in said
+    assert len(ledger.entries) == 2 and ledger.account(1).totals[0].epsilon == 8
+    assert "nothing is spent" in ledger.what_if([])
+    numbers = ledger.record(m.rewrite("Another nurse."), released=True).text
+    assert numbers == 2, "a text that was only asked about has no number"
+
+
+def test_deltas_add_up_too():
+    r = diffractor().rewrite(TEXT)
+    approx = dataclasses.replace(r.guarantee, notion="approx", metric="", delta=1e-6, draws=4, total=2.0)
+    ledger = Ledger()
+    for family in "ab":
+        ledger.record(dataclasses.replace(r, guarantee=approx, family=family), released=True)
+    (total,) = ledger.account(1).totals
+    assert (total.epsilon, total.delta) == (4.0, pytest.approx(8e-6)) and "δ = 8e−6" in ledger.account(1).sentence()
+
+
+def test_exports_hold_no_text():
+    ledger = Ledger(clock)
+    ledger.record(diffractor().rewrite(TEXT), released=True)
+    ledger.record(custext(epsilon=(1.0,) * 8).rewrite(TEXT))
+    text = ledger.to_json()
+    data = json.loads(text)
+    assert data["draws"][0]["released"] and data["draws"][0]["time"] == "2025-01-02T03:04:05+00:00"
+    assert data["draws"][0]["config"]["epsilon"] == 2.0 and data["draws"][1]["total"] == 4.0
+    assert data["texts"][0]["draws"] == 2 and data["texts"][0]["totals"][0]["epsilon"] == 8.0
+    for e in ledger.entries:
+        assert e._output and e._output not in text and e._output not in repr(e)
+    assert TEXT not in text and "insulin" not in text and "insulin" not in repr(ledger)
+
+
+def test_the_page_lists_the_latest_first():
+    pytest.importorskip("streamlit")
+    from pages.ui.ledger import table
+
+    ledger = Ledger(clock)
+    ledger.record(diffractor().rewrite(TEXT, seed=3), released=True)
+    ledger.record(dpt.get_mechanism("gumbel").rewrite(TEXT))
+    rows = table(ledger)
+    assert rows["mechanism"] == ["Truncated Gumbel", "1-Diffractor"] and rows["released"] == [False, True]
+    assert rows["note"] == ["no guarantee", "seeded, not private"] and rows["total ε"] == ["none", "8"]
