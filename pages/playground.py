@@ -433,6 +433,7 @@ def main() -> None:
         if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
             state.play_number = 1
             state.play_run = run = runs.make(inputs, 1, axis[2], axis, given=given)
+            book().record(run.result)
         job: Job | None = state.get("play_job")
         wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)
         if wanted and not (state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite):

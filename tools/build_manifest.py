@@ -42,6 +42,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
+    "papers/*.json": (
+        "typed from the papers that each file names",
+        "facts and figures of published tables, with file and table number",
+        "facts, not protected",
+    ),
     "pictures/icon.svg": ("drawn by hand", "nothing else", "MIT"),
     "pictures/*": (
         "python tests/e2e/take_screenshot.py --out assets/pictures/playground.png",

@@ -221,11 +221,12 @@ def list_models() -> list[ModelInfo]:
 
 
 def _cached_repos() -> list[str]:
-    from huggingface_hub import scan_cache_dir
+    from huggingface_hub import constants, scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        repos = scan_cache_dir().repos
+        # Named, because the function remembers the folder that was set when it was imported.
+        repos = scan_cache_dir(constants.HF_HUB_CACHE).repos
     except (CacheNotFound, OSError, ValueError):
         return []
     return sorted(r.repo_id for r in repos if r.repo_type == "model")

@@ -125,7 +125,7 @@ function make(tag, className, text) {
   return node;
 }
 
-// Numbers on the axis: powers of two where both ends are such, else 1-2-5; never crowding the two ends.
+// Numbers on the axis: powers of two where both ends are such, else 1-2-5, more on a short axis; never crowding the ends.
 function ticks(lo, hi) {
   const two = (x) => Number.isInteger(Math.log2(x));
   const out = [];
@@ -134,8 +134,9 @@ function ticks(lo, hi) {
     return out;
   }
   const room = 0.05 * Math.log(hi / lo);
+  const steps = hi / lo < 5 ? [1, 1.2, 1.5, 2, 3, 4, 5, 6, 8] : [1, 2, 5];
   for (let e = Math.floor(Math.log10(lo)); e <= Math.ceil(Math.log10(hi)); e += 1) {
-    for (const m of [1, 2, 5]) {
+    for (const m of steps) {
       const x = Number(`${m}e${e}`);
       if (Math.log(x / lo) > room && Math.log(hi / x) > room) out.push(x);
     }

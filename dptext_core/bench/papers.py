@@ -1,0 +1,95 @@
+"""What the papers report: their tables as rows beside our own, typed into ``assets/papers``, one file a paper.
+
+A file is a list of tables: paper, title, authors, venue, file (its text extraction), table, caption (in our words,
+with what is uncertain), units (of each metric) and rows. A row has mechanism, options (our names), epsilon (None where
+there is none, or no noise), data, task, metric, value, spread (a standard deviation, or None) and note. Numbers are
+as printed: percent in one paper, shares in another. ``best_of`` and ``mean_of`` among the options mark a score that
+the paper picked from, or averaged over, several settings; ``mechanism`` is "baseline" for unprotected text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from copy import deepcopy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .._assets import assets_folder
+from ..errors import InputError, ModelUnavailable
+
+WORD_LEVEL = ("diffractor", "custext", "santext", "santext-plus", "mvc", "mahalanobis", "vickrey", "gumbel", "tem")
+MECHANISMS = frozenset(("baseline", "dp-mlm", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", *WORD_LEVEL, "adept"))
+TASKS = frozenset(("utility", "privacy", "similarity", "deniability", "speed"))
+NUMBERS = ("epsilon", "value", "spread")
+COLUMNS = frozenset(("mechanism", "options", "data", "task", "metric", "note", *NUMBERS))
+ABOUT = frozenset(("paper", "title", "authors", "venue", "file", "table", "caption", "units", "rows"))
+
+
+def paper_rows(
+    data: str | None = None, mechanism: str | None = None, metric: str | None = None
+) -> list[dict[str, Any]]:
+    """The papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
+
+    Beside its own columns a row has paper, file, table, caption, unit (as printed) and scale: ``value`` and ``spread``
+    times ``scale`` are in this project's units (shares of 1, BLEU in points). ``value`` is None where the paper prints
+    infinity. Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
+    """
+    return [
+        deepcopy(row)
+        for row in _all_rows(assets_folder() / "papers")
+        if data in (None, row["data"]) and mechanism in (None, row["mechanism"]) and metric in (None, row["metric"])
+    ]
+
+
+@lru_cache(maxsize=1)
+def _all_rows(folder: Path) -> tuple[dict[str, Any], ...]:
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise ModelUnavailable(f"The papers' tables are missing. Take {folder} from the repository again.")
+    return tuple(row for file in files for row in read_tables(file))
+
+
+def read_tables(path: Path) -> list[dict[str, Any]]:
+    """The checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the fault."""
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path.name} cannot be read as JSON: {error}") from error
+    if not isinstance(tables, list) or not all(isinstance(t, dict) and set(t) == ABOUT for t in tables):
+        raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")
+    if not all(isinstance(t["rows"], list) and isinstance(t["units"], dict) for t in tables):
+        raise InputError(f"{path.name}: in each table rows must be a list and units an object.")
+    found = []
+    for table in tables:
+        seen = set()
+        for row in table["rows"]:
+            fault = _fault(row, table["units"])
+            key = fault or json.dumps([row[c] for c in ("mechanism", "options", "epsilon", "data", "metric")])
+            if fault or key in seen:
+                raise InputError(f"{path.name}, {table['table']}: {fault or 'this row is there twice'}: {row}")
+            seen.add(key)
+            unit = table["units"][row["metric"]]
+            scale = 0.01 if unit == "percent" else 100.0 if (row["metric"], unit) == ("bleu", "fraction") else 1.0
+            found.append({**row, **{c: table[c] for c in ("paper", "file", "table", "caption")}, "unit": unit})
+            found[-1]["scale"] = scale
+    return found
+
+
+def _fault(row: Any, units: dict[str, str]) -> str | None:
+    if not isinstance(row, dict) or set(row) != COLUMNS:
+        return f"a row needs exactly {', '.join(sorted(COLUMNS))}"
+    if not all(isinstance(row[c], str) for c in COLUMNS - {"options", *NUMBERS}) or not isinstance(
+        row["options"], dict
+    ):
+        return "options must be an object, the other columns without numbers texts"
+    if row["mechanism"] not in MECHANISMS or row["task"] not in TASKS or row["metric"] not in units:
+        return "unknown mechanism or task, or a metric without a unit"
+    for column in NUMBERS:
+        x = row[column]
+        if x is not None and (isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x)):
+            return f"{column} must be a finite number or null"
+        if x is not None and x < 0 and column != "value":
+            return f"{column} is negative"
+    return "a row without a value needs a note" if row["value"] is None and not row["note"] else None
