@@ -148,7 +148,7 @@ def test_readme_names_only_files_and_flags_that_exist():
         top = top if line.startswith(" ") else name
         assert (ROOT / (top if not line.startswith(" ") else top + name)).exists(), line
     flags = {f.name for spec in dpt.mechanisms() for f in dataclasses.fields(spec.config_cls)}
-    commands = {"mechanism", "file", "out", "json", "trace", "word", "index", "quiet", "help", "seed"}
+    commands = {"n-w", "mechanism", "file", "out", "json", "trace", "word", "index", "quiet", "help", "seed"}
     for line in re.findall(r"-m dptext_core (.*)", README):
         for flag in re.findall(r"--([a-z][a-z-]*)", line):
             assert flag in commands or flag.replace("-", "_") in flags, f"README: --{flag}"

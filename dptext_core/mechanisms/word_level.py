@@ -32,8 +32,9 @@ UNKNOWN = -1
 KEPT = -2
 MASK = "[MASK]"
 NOT_IN_VOCABULARY = "not in the vocabulary"
-#: Distinct words whose laws are worked out at once, and laws that a prepared text keeps.
+#: Texts that are rewritten at once; distinct words whose laws are; laws that a prepared text keeps.
 BLOCK = 256
+PART = 128
 LAWS_KEPT = 200
 
 
@@ -339,21 +340,19 @@ class WordMechanism(Mechanism):
         bounds = np.searchsorted(inverse[order], np.arange(len(rows) + 1))
         done = 0
 
-        def work(u: int, law: Law) -> int:
-            these = order[bounds[u] : bounds[u + 1]]
-            for j in these.tolist():
-                out[j] = law.candidates[law.draw(float(draws.epsilons[j]), draws.dice(j))]
-            return len(these)
+        def work(start: int) -> int:
+            check_cancel(cancel)
+            for u, law in enumerate(self.laws(rows[start : start + PART]), start):
+                for j in order[bounds[u] : bounds[u + 1]].tolist():
+                    out[j] = law.candidates[law.draw(float(draws.epsilons[j]), draws.dice(j))]
+            return int(bounds[min(start + PART, len(rows))] - bounds[start])
 
+        starts = range(0, len(rows), PART)
         # NumPy's loops over a whole vocabulary leave the other cores to other words.
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-            for start in range(0, len(rows), BLOCK):
-                check_cancel(cancel)
-                laws = self.laws(rows[start : start + BLOCK])
-                if len(laws) * len(self.vocabulary.words) > 1 << 16:
-                    done += sum(pool.map(work, range(start, start + len(laws)), laws))
-                else:
-                    done += sum(map(work, range(start, start + len(laws)), laws))
+        threads = min(4, os.cpu_count() or 1) if len(rows) * len(self.vocabulary.words) > 1 << 19 else 1
+        with ThreadPoolExecutor(threads) as pool:
+            for n in pool.map(work, starts) if threads > 1 else map(work, starts):
+                done += n
                 if progress:
                     progress(done, len(out))
         return out

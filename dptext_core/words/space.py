@@ -254,7 +254,7 @@ class WordSpace:
                 return np.clip(values / lengths[places, None], -1.0, 1.0)
             # 2 − 2·cos, in place: these arrays are large.
             values *= -2.0 / lengths
-            values /= lengths[places, None]
+            values *= 1.0 / lengths[places, None]
             values += 2.0
             return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
         queries, own = self.vectors[places].astype(np.float64), self._squares[places, None]
