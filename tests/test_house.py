@@ -150,6 +150,11 @@ def test_readme_names_only_files_and_flags_that_exist():
     flags = {f.name for spec in dpt.mechanisms() for f in dataclasses.fields(spec.config_cls)}
     commands = {"n-w", "mechanism", "file", "out", "json", "trace", "word", "index", "quiet", "help", "seed"}
     for line in re.findall(r"-m dptext_core (.*)", README):
+        if bench := re.match(r"bench (\w+)", line):
+            source = (ROOT / "dptext_core" / "bench" / f"{bench[1]}.py").read_text(encoding="utf-8")
+            for flag in re.findall(r"(--[a-z][a-z-]*)", line.partition("`")[0]):
+                assert f'"{flag}"' in source, f"README: bench {bench[1]} {flag}"
+            continue
         for flag in re.findall(r"--([a-z][a-z-]*)", line):
             assert flag in commands or flag.replace("-", "_") in flags, f"README: --{flag}"
 
