@@ -4,10 +4,12 @@ import streamlit as st
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
-st.navigation(
-    [
-        st.Page("pages/playground.py", title="Playground", default=True),
-        st.Page("pages/audit.py", title="Audit"),
-    ],
-    position="top",
-).run()
+pages = {
+    "playground": st.Page("pages/playground.py", title="Playground", default=True),
+    "audit": st.Page("pages/audit.py", title="Audit"),
+}
+page = st.navigation(list(pages.values()), position="top")
+st.session_state.app = True
+if wanted := st.session_state.pop("app_wanted", None):
+    st.switch_page(pages[wanted])
+page.run()

@@ -16,6 +16,7 @@ from dptext_core.guarantee import number
 from dptext_core.mechanisms.word_level import WordMechanism
 from pages.ui import controls
 from pages.ui.jobs import Job
+from pages.ui.shell import within_app
 from pages.ui.text import literal
 
 MAX_LINES = 500
@@ -228,4 +229,5 @@ def main() -> None:
         table()
 
 
+within_app("audit")
 main()

@@ -18,6 +18,7 @@ from dptext_core.guarantee import number
 from dptext_core.ledger import Ledger
 from pages.ui import attackers, budget, controls, equal_privacy, ledger, model, runs
 from pages.ui.jobs import Job
+from pages.ui.shell import within_app
 from pages.ui.text import decode, literal
 from pages.ui.token_strip import token_strip
 
@@ -455,4 +456,5 @@ def main() -> None:
         st.caption(f"Language model: {literal(model.where(engine))}")
 
 
+within_app("playground")
 main()

@@ -17,7 +17,9 @@ TOP = Path(__file__).resolve().parents[1]
 
 
 def app() -> AppTest:
-    return AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120).run()
+    at = AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120)
+    at.session_state["app"] = True
+    return at.run()
 
 
 def settle(at: AppTest) -> AppTest:

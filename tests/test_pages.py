@@ -199,3 +199,11 @@ def test_an_error_is_explained_and_nothing_is_lost(monkeypatch):
     at.button(key="play_rewrite").click()
     settle(at)
     assert not at.error and payload(at)["tokens"][0]["o"] == "Another"
+
+
+def test_a_page_that_was_asked_for_by_its_address_opens_in_the_app():
+    at = app()
+    at.session_state["app_wanted"] = "audit"
+    at.run()
+    assert not at.exception and at.markdown[0].value == "## Audit"
+    assert "app_wanted" not in at.session_state
