@@ -331,14 +331,12 @@ def test_report_has_a_row_each_and_says_what_differs():
 
 # --- the packages themselves ------------------------------------------------------------------------------------------
 
-# Only where DPTEXT_PEERS_PYTHON names the Python of their environment: they do not fit beside our own packages.
-PEERS = peers.PEERS if PEERS_PYTHON else ()
+if PEERS_PYTHON:  # their environment: they do not fit beside our own packages
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("peer", PEERS, ids=lambda p: p.theirs)
-def test_theirs_is_ours_or_the_formula_that_is_stated(folder, peer):
-    part = peers.Vectors.load(folder / "part.npz")
-    with peers.pair(folder, 1, PEERS_PYTHON) as (ours, theirs):
-        match = peers.compare_draws(peer, part, ours, theirs, 3, 400, 20)
-    assert (match.explained or match.difference).same, json.dumps([match.verdict, match.difference.p])
+    @pytest.mark.slow
+    @pytest.mark.parametrize("peer", peers.PEERS, ids=lambda p: p.theirs)
+    def test_theirs_is_ours_or_the_formula_that_is_stated(folder, peer):
+        part = peers.Vectors.load(folder / "part.npz")
+        with peers.pair(folder, 1, PEERS_PYTHON) as (ours, theirs):
+            match = peers.compare_draws(peer, part, ours, theirs, 3, 400, 20)
+        assert (match.explained or match.difference).same, json.dumps([match.verdict, match.difference.p])
