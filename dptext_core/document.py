@@ -25,6 +25,7 @@ from functools import cache
 from typing import Any
 
 from .errors import InputError
+from .lazy import Lazy
 
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
@@ -161,7 +162,7 @@ class Spliced:
     word inserted after token i stands, or None. Offsets in code points."""
 
     text: str
-    spans: tuple[tuple[int, int], ...]
+    spans: Sequence[tuple[int, int]]
     inserted: tuple[tuple[int, int] | None, ...]
 
 
@@ -247,15 +248,14 @@ class Document:
         """The splice where words are only exchanged that stand apart from their neighbours; None for any other."""
         text = self.text
         parts: list[str] = []
-        spans: list[tuple[int, int]] = []
-        done = shift = 0
+        done = 0
         for token, edit in zip(self.tokens, edits, strict=True):
-            start, end, new = token.start, token.end, edit.text
+            new = edit.text
             if edit.after:
                 return None
             if new is None or new == token.text:
-                spans.append((start + shift, end + shift))
                 continue
+            start, end = token.start, token.end
             # The neighbours decide whether a space is needed; where they touch, the long way does.
             before, after = text[start - 1 : start], text[end : end + 1]
             if (
@@ -266,11 +266,18 @@ class Document:
             ):
                 return None
             parts += (text[done:start], new)
-            spans.append((start + shift, start + shift + len(new)))
-            shift += len(new) - (end - start)
             done = end
         parts.append(text[done:])
-        return Spliced("".join(parts), tuple(spans), (None,) * len(spans))
+
+        def spans() -> list[tuple[int, int]]:
+            out, shift = [], 0
+            for token, edit in zip(self.tokens, edits, strict=True):
+                length = token.end - token.start if edit.text is None else len(edit.text)
+                out.append((token.start + shift, token.start + shift + length))
+                shift += length - (token.end - token.start)
+            return out
+
+        return Spliced("".join(parts), Lazy(len(edits), spans), (None,) * len(edits))
 
 
 _BLANKS = frozenset(("", " ", "\n", "\t"))

@@ -63,36 +63,6 @@ class Step:
         return self.original.casefold() != self.replacement.casefold()
 
 
-class Steps(Sequence[Step]):
-    """The steps of a rewrite, made when they are first looked at: who wants only the text of many need not wait."""
-
-    __slots__ = ("_made", "_make", "_n")
-
-    def __init__(self, n: int, make: Callable[[], Sequence[Step]]):
-        self._n, self._make = n, make
-        self._made: tuple[Step, ...] | None = None
-
-    def _all(self) -> tuple[Step, ...]:
-        if self._made is None:
-            self._made = tuple(self._make())
-        return self._made
-
-    def __len__(self) -> int:
-        return self._n
-
-    def __getitem__(self, i):
-        return self._all()[i]
-
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self._all())
-
-    def __eq__(self, other: object) -> bool:
-        return self._all() == (other._all() if isinstance(other, Steps) else other)
-
-    def __repr__(self) -> str:
-        return repr(self._all())
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """The ε-independent part of a rewrite, held by the caller. ``key`` names what it was prepared for."""

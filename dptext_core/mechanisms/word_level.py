@@ -23,9 +23,10 @@ from ..distribution import Law, TokenDistribution
 from ..document import Document, Edit
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
+from ..lazy import Lazy
 from ..sampling import Dice
 from ..words.lexicons import cached_stop_words
-from .base import Mechanism, Prepared, RewriteResult, Step, Steps, check_cancel
+from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
 from .config import epsilon_option, option
 
 UNKNOWN = -1
@@ -455,7 +456,7 @@ class WordMechanism(Mechanism):
             return self._views(result, k, rows[k], self._stream(prepared, k, dice)) if rows[k] >= 0 else ()
 
         result = RewriteResult(
-            spliced.text, document.text, Steps(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
+            spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
             self.config, dice.seed, unknown.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
             lambda k: self._similarities(rows[k]) if rows[k] >= 0 else None,
         )  # fmt: skip

@@ -1,0 +1,40 @@
+"""A sequence that is made when it is first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T]):
+    """n items that ``make`` gives when one of them is asked for: who wants only the rest of a result need not wait."""
+
+    __slots__ = ("_made", "_make", "_n")
+
+    def __init__(self, n: int, make: Callable[[], Sequence[T]]):
+        self._n, self._make = n, make
+        self._made: tuple[T, ...] | None = None
+
+    def _all(self) -> tuple[T, ...]:
+        if self._made is None:
+            self._made = tuple(self._make())
+        return self._made
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, i):
+        return self._all()[i]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == (other._all() if isinstance(other, Lazy) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._all())
