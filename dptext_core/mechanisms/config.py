@@ -59,6 +59,42 @@ def epsilon_option(default: float, low: float, high: float, unit: str = "per wor
     )
 
 
+def keep_stopwords_option() -> Any:
+    """The field ``keep_stopwords``."""
+    return option(
+        True,
+        label="Keep stop words",
+        kind="flag",
+        help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
+    )
+
+
+def recase_option() -> Any:
+    """The field ``recase``."""
+    return option(
+        "sentence",
+        label="Capital letters",
+        kind="choice",
+        choices=("sentence", "none", "original"),
+        advanced=True,
+        live=True,
+        help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
+        "word, which everyone can then see.",
+    )
+
+
+def stopwords_option() -> Any:
+    """The field ``stopwords``: a file, so that no page offers it."""
+    return option(
+        None,
+        label="Stop word file",
+        kind="text",
+        advanced=True,
+        page=False,
+        help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
+    )
+
+
 def build(cls: type, values: Mapping[str, Any]) -> Any:
     """An instance of the config class ``cls``, checked. Raises ConfigError for anything unknown or out of range."""
     fields = {f.name: f for f in dataclasses.fields(cls)}

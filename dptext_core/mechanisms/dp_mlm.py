@@ -34,7 +34,7 @@ from ..guarantee import Guarantee
 from ..sampling import Dice, draw
 from ..words.lexicons import cached_stop_words as _stop_words
 from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
-from .config import epsilon_option, option
+from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
@@ -62,12 +62,7 @@ class DPMLMConfig:
         kind="flag",
         help="The model reads the original text, then the text with one word masked. Off: only the masked text.",
     )
-    keep_stopwords: bool = option(
-        True,
-        label="Keep stop words",
-        kind="flag",
-        help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
-    )
+    keep_stopwords: bool = keep_stopwords_option()
     keep_punctuation: bool = option(
         True,
         label="Keep punctuation",
@@ -116,16 +111,7 @@ class DPMLMConfig:
         help="Removes opposites of the original word. What can come out then depends on the private word, "
         "so there is no guarantee.",
     )
-    recase: str = option(
-        "sentence",
-        label="Capital letters",
-        kind="choice",
-        choices=("sentence", "none", "original"),
-        advanced=True,
-        live=True,
-        help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
-        "word, which everyone can then see.",
-    )
+    recase: str = recase_option()
     model: str = option(
         "bundled",
         label="Masked language model",
@@ -134,14 +120,7 @@ class DPMLMConfig:
         models=True,
         help="bundled, or the hub id or folder of a masked language model on this machine.",
     )
-    stopwords: str | None = option(
-        None,
-        label="Stop word file",
-        kind="text",
-        advanced=True,
-        page=False,
-        help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
-    )
+    stopwords: str | None = stopwords_option()
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,6 @@ class TruncatedGumbel(SpaceMechanism):
             u = low + uniforms * (high - low)
             return np.clip(-b * np.log(-np.log(u)), -large, large)
 
-    def law(self, row: int) -> Law:
-        return self.laws(np.array([row]))[0]
-
     def laws(self, rows: np.ndarray) -> list[Law]:
         k = min(len(self.poisson) + 1, len(self.vocabulary.words))
         near, distances = self.vocabulary.nearest(rows, k)
@@ -155,6 +152,3 @@ class TruncatedGumbel(SpaceMechanism):
         if epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)):
             reason += " At this ε the paper's noise scale is not defined, and its real part is used."
         return {"notion": "none", "reason": reason}
-
-    def _views(self, result, k: int, row: int, dice: Dice) -> tuple:
-        return ()

@@ -179,9 +179,6 @@ class MVC(SpaceMechanism):
     config_cls = MVCConfig
     law_cls: type[NoiseLaw] = NoiseLaw
 
-    def law(self, row: int) -> Law:
-        return self.laws(np.array([row]))[0]
-
     def laws(self, rows: np.ndarray) -> list[Law]:
         vectors = self.vocabulary.vectors
         halves = _half_norms(self.vocabulary)

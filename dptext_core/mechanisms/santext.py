@@ -63,9 +63,6 @@ class SanText(SpaceMechanism):
     summary = "Draws over the whole vocabulary, near words first: the exponential mechanism on distances."
     config_cls = SanTextConfig
 
-    def law(self, row: int) -> Law:
-        return self.laws(np.array([row]))[0]
-
     def laws(self, rows: np.ndarray) -> list[Law]:
         distances = self.vocabulary.distance_rows(rows)
         words = self.vocabulary.words

@@ -120,9 +120,6 @@ class TEM(SpaceMechanism):
         n, beta = len(self.vocabulary.words), self.config.beta
         return float(np.log(max(2.0, (1 - beta) * (n - 1) / beta)))
 
-    def law(self, row: int) -> Law:
-        return self.laws(np.array([row]))[0]
-
     def laws(self, rows: np.ndarray) -> list[Law]:
         words = self.vocabulary.words
         return [

@@ -27,7 +27,7 @@ from ..lazy import Lazy
 from ..sampling import Dice
 from ..words.lexicons import cached_stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
-from .config import epsilon_option, option
+from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 UNKNOWN = -1
 KEPT = -2
@@ -44,12 +44,7 @@ class WordConfig:
     """Options of every word-level mechanism."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(1.0, 0.1, 10.0)
-    keep_stopwords: bool = option(
-        True,
-        label="Keep stop words",
-        kind="flag",
-        help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
-    )
+    keep_stopwords: bool = keep_stopwords_option()
     oov: str = option(
         "random",
         label="Unknown words",
@@ -58,24 +53,8 @@ class WordConfig:
         help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
         "them unchanged, as the papers do, so that everyone can read them.",
     )
-    recase: str = option(
-        "sentence",
-        label="Capital letters",
-        kind="choice",
-        choices=("sentence", "none", "original"),
-        advanced=True,
-        live=True,
-        help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
-        "word, which everyone can then see.",
-    )
-    stopwords: str | None = option(
-        None,
-        label="Stop word file",
-        kind="text",
-        advanced=True,
-        page=False,
-        help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
-    )
+    recase: str = recase_option()
+    stopwords: str | None = stopwords_option()
 
 
 @dataclass(frozen=True)
@@ -125,12 +104,15 @@ class Constant(Law):
     def at(self, epsilon: float) -> TokenDistribution:
         n = len(self.candidates)
         return TokenDistribution(
-            self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index,
-            lambda m, dice: np.minimum((dice.uniforms(m) * n).astype(np.int64), n - 1),
+            self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index, self._sample
         )  # fmt: skip
 
+    def _sample(self, m: int, dice: Dice) -> np.ndarray:
+        n = len(self.candidates)
+        return np.minimum((dice.uniforms(m) * n).astype(np.int64), n - 1)
+
     def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self.at(epsilon).sample_indices(1, dice)[0])
+        return int(self._sample(1, dice)[0])
 
     def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
         return [(float(low), self.draw(low, dice))]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..distribution import Law
 from ..words import WordSpace, word_space
 from .word_level import WordMechanism
 
@@ -18,6 +19,10 @@ class SpaceMechanism(WordMechanism):
     @cached_property
     def vocabulary(self) -> WordSpace:
         return word_space(self.config.space)
+
+    def law(self, row: int) -> Law:
+        """By :meth:`laws`, which works several out together; one of the two is each mechanism's own."""
+        return self.laws(np.array([row]))[0]
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """Euclidean distances of words (n,), float64 (n, n); NaN for words that the space does not have."""
