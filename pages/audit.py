@@ -15,7 +15,7 @@ from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.guarantee import number
 from dptext_core.mechanisms.word_level import WordMechanism
 from pages.ui import controls
-from pages.ui.jobs import Job
+from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
 from pages.ui.text import literal
 
@@ -120,28 +120,9 @@ def start(wanted: Request) -> None:
 def take(job: Job) -> None:
     """The finished job's report, or its error in plain words."""
     state.audit_job = None
-    state.audit_error = None
-    if job.error is None:
+    state.audit_error = failure(job, "Stopped. Press “Run the audit” to start again.")
+    if state.audit_error is None:
         state.audit_report = (state.audit_asked, job.result)
-    elif isinstance(job.error, dpt.Cancelled):
-        state.audit_error = "Stopped. Press “Run the audit” to start again."
-    elif isinstance(job.error, dpt.DPTextError):
-        state.audit_error = str(job.error)
-    else:
-        raise job.error
-
-
-@st.fragment(run_every=1.0)
-def waiting() -> None:
-    """Progress and a way to stop."""
-    job: Job | None = state.get("audit_job")
-    if job is not None and not job.wait(0):
-        bar, stop = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(job.share, text=f"{job.label} …")
-        if stop.button("Stop", key="audit_stop", width="stretch"):
-            job.cancel.set()
-    if job is None or job.wait(0.7):
-        st.rerun(scope="app")
 
 
 def shown(asked: Request, report: core.AuditReport) -> None:
@@ -219,7 +200,7 @@ def main() -> None:
             take(job)
             job = None
         if job is not None:
-            waiting()
+            waiting(job, "audit_stop")
         elif state.get("audit_error"):
             st.error(literal(state.audit_error))
         if state.get("audit_report") is not None:

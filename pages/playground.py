@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dptext_core.bench import deniability
 from dptext_core.guarantee import number
 from dptext_core.ledger import Ledger
 from pages.ui import attackers, budget, controls, equal_privacy, ledger, model, runs
-from pages.ui.jobs import Job
+from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
 from pages.ui.text import decode, literal
 from pages.ui.token_strip import token_strip
@@ -175,31 +176,15 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool) -
 def take(job: Job) -> None:
     """The finished job's run, or its error in plain words."""
     state.play_job = None
-    if job.error is None:
+    state.play_error = failure(job, "Stopped. Press Rewrite to start again.")
+    if state.play_error is None:
         state.play_run = job.result
-        state.play_error = None
         book().record(job.result.result)
-    elif isinstance(job.error, dpt.Cancelled):
-        state.play_error = "Stopped. Press Rewrite to start again."
-    elif isinstance(job.error, dpt.DPTextError):
-        state.play_error = str(job.error)
-    else:
-        raise job.error
 
 
-@st.fragment(run_every=1.0)
-def waiting() -> None:
-    """Progress and a way to stop. Each run of a fragment takes time from the job, so that they are few."""
-    job: Job | None = state.get("play_job")
-    if job is not None and not job.wait(0):
-        bar, stop = st.columns([5, 1], vertical_alignment="center")
-        loading = "masked language model" in state.play_job_needs and not models.engine("bundled").ready
-        text = "Loading the language model …" if loading else f"{job.label} …"
-        bar.progress(job.share, text=text)
-        if stop.button("Stop", key="play_stop", width="stretch"):
-            job.cancel.set()
-    if job is None or job.wait(0.7):
-        st.rerun(scope="app")
+def under_way(job: Job) -> str:
+    loading = "masked language model" in state.play_job_needs and not models.engine("bundled").ready
+    return "Loading the language model …" if loading else f"{job.label} …"
 
 
 def redraw() -> None:
@@ -446,7 +431,7 @@ def main() -> None:
             job = None
         with slot.container():
             if job is not None:
-                waiting()
+                waiting(job, "play_stop", partial(under_way, job))
             if state.get("play_error"):
                 st.error(literal(state.play_error))
         if state.get("play_run") is not None:

@@ -15,7 +15,7 @@ from dptext_core.attacks import bayes, mask_inference, nearest, query
 from dptext_core.attacks.figures import query_figure
 from dptext_core.views import percent
 from pages.ui import runs
-from pages.ui.jobs import Job
+from pages.ui.jobs import Job, waiting
 from pages.ui.text import literal
 
 #: Seconds that a run of the page waits for work before it shows progress.
@@ -71,7 +71,7 @@ def _work(name: str, key: tuple, label: str, work: Callable, *, ask: str | None 
         held = jobs[name] = (key, Job(work, label))
     job = held[1]
     if not job.wait(max(0.0, PATIENCE - job.age)):
-        _waiting(name)
+        waiting(job, f"attack_stop_{name}")
         return None
     if job.error is None:
         return job.result
@@ -83,19 +83,6 @@ def _work(name: str, key: tuple, label: str, work: Callable, *, ask: str | None 
         del jobs[name]
         st.rerun()
     return None
-
-
-@st.fragment(run_every=1.0)
-def _waiting(name: str) -> None:
-    """Progress and a way to stop."""
-    held = state.get("attack_jobs", {}).get(name)
-    if held is not None and not held[1].wait(0):
-        bar, stop = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(held[1].share, text=f"{held[1].label} …")
-        if stop.button("Stop", key=f"attack_stop_{name}", width="stretch"):
-            held[1].cancel.set()
-    if held is None or held[1].wait(0.7):
-        st.rerun(scope="app")
 
 
 def _replaced(step: dpt.Step) -> bool:

@@ -11,7 +11,7 @@ import dptext_core as dpt
 from dptext_core.calibration import TARGETS, Calibration, equal_privacy
 from dptext_core.guarantee import number
 from pages.ui import runs
-from pages.ui.jobs import Job
+from pages.ui.jobs import Job, failure, waiting
 from pages.ui.text import literal
 
 state = st.session_state
@@ -52,7 +52,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         if job.wait(0.5):
             take(job)
         else:
-            _waiting()
+            waiting(job, "equal_stop")
     if state.get("equal_error"):
         st.error(literal(state.equal_error))
     if state.get("equal_found"):
@@ -91,25 +91,10 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
 def take(job: Job) -> None:
     """The finished job's table, or its error in plain words."""
     state.equal_job = None
-    if job.error is None:
+    if (error := failure(job)) is None:
         state.equal_found = job.result
-    elif isinstance(job.error, dpt.DPTextError):
-        state.equal_error = str(job.error)
     else:
-        raise job.error
-
-
-@st.fragment(run_every=1.0)
-def _waiting() -> None:
-    """Progress and a way to stop."""
-    job: Job | None = state.get("equal_job")
-    if job is not None and not job.wait(0):
-        bar, stop = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(job.share, text=f"{job.label} …")
-        if stop.button("Stop", key="equal_stop", width="stretch"):
-            job.cancel.set()
-    if job is None or job.wait(0.7):
-        st.rerun(scope="app")
+        state.equal_error = error
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dptext_core import Cancelled
+import streamlit as st
+
+from dptext_core import Cancelled, DPTextError
 
 
 class Job:
@@ -49,3 +51,29 @@ class Job:
         """Whether it is finished, after waiting at most so long."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
+
+
+def failure(job: Job, stopped: str | None = None) -> str | None:
+    """Why a finished job has no result, in plain words; None where it has one. What is no error of ours is raised.
+
+    stopped: what to say where the user stopped it.
+    """
+    if job.error is None:
+        return None
+    if isinstance(job.error, Cancelled) and stopped is not None:
+        return stopped
+    if isinstance(job.error, DPTextError):
+        return str(job.error)
+    raise job.error
+
+
+@st.fragment(run_every=1.0)
+def waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
+    """Progress and a way to stop. Each run of a fragment takes time from the job, so that they are few."""
+    if not job.wait(0):
+        bar, stop = st.columns([5, 1], vertical_alignment="center")
+        bar.progress(job.share, text=text() if text else f"{job.label} …")
+        if stop.button("Stop", key=key, width="stretch"):
+            job.cancel.set()
+    if job.wait(0.7):
+        st.rerun(scope="app")
