@@ -7,6 +7,7 @@ st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.
 pages = {
     "playground": st.Page("pages/playground.py", title="Playground", default=True),
     "audit": st.Page("pages/audit.py", title="Audit"),
+    "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
 }
 page = st.navigation(list(pages.values()), position="top")
 st.session_state.app = True

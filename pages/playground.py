@@ -17,7 +17,7 @@ from dptext_core._assets import assets_folder
 from dptext_core.bench import deniability
 from dptext_core.guarantee import number
 from dptext_core.ledger import Ledger
-from pages.ui import attackers, budget, controls, equal_privacy, ledger, model, runs
+from pages.ui import attackers, budget, controls, equal_privacy, ledger, links, model, runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
 from pages.ui.text import decode, literal
@@ -55,6 +55,24 @@ def use_upload() -> None:
             use_text(decode(state.play_upload.getvalue(), state.play_upload.name))
         except dpt.InputError as error:
             state.play_upload_error = str(error)
+
+
+def keep_link() -> None:
+    """Take the settings out of the address, before the way through the app loses them."""
+    if params := st.query_params.to_dict():
+        state.play_query = params
+        st.query_params.clear()
+
+
+def follow_link() -> None:
+    """Set the controls to what a link asks for, before they are made. The text stays."""
+    setting, problem = links.from_query(state.pop("play_query", {}))
+    if problem is not None:
+        st.warning(literal(problem))
+    if setting is not None:
+        state.update(links.widget_state(setting, "play"))
+        state.play_mechanism, state.play_budget_on = setting["mechanism"], False
+        state.play_link, state.play_link_new = setting, True
 
 
 def controls_column() -> runs.Inputs | None:
@@ -141,8 +159,12 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, f
 
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
-    """Lower end, upper end and default of the ε axis."""
-    return controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), dict(inputs.options))
+    """Lower end, upper end and default of the ε axis, which reaches to a link's ε."""
+    low, high, default = controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), dict(inputs.options))
+    link = state.get("play_link")
+    if link is not None and (link["mechanism"], link["options"]) == (inputs.mechanism, dict(inputs.options)):
+        default = link["epsilon"]
+    return min(low, default), max(high, default), default
 
 
 def current_epsilon(axis: tuple[float, float, float]) -> float:
@@ -158,15 +180,19 @@ def current_epsilon(axis: tuple[float, float, float]) -> float:
     return float(epsilon) if isinstance(epsilon, int | float) and not isinstance(epsilon, bool) else default
 
 
-def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool) -> None:
+def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
     before: runs.Run | None = state.get("play_run")
     state.play_number = number_ = state.get("play_number", 0) + 1
-    epsilon = current_epsilon(axis)
+    epsilon = axis[2] if linked else current_epsilon(axis)
     if (job := state.get("play_job")) is not None:
         job.cancel.set()
 
     def work(progress, cancel):
-        return runs.make(inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel)
+        made = runs.make(inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel)
+        if not linked:
+            return made
+        # The browser keeps its slider where the user left it; a link moves it.
+        return dataclasses.replace(made, payload=made.payload | {"cmd": {"n": number_, "eps": epsilon}})
 
     state.play_job = Job(work, "Rewriting")
     state.play_job_inputs = inputs
@@ -404,10 +430,13 @@ def main() -> None:
     st.markdown("## DP-Text Studio")
     st.caption("Rewrite a text under differential privacy, and see what each ε keeps and what it hides.")
     if "play_text" not in state:
-        state.play_text = examples()[0]["text"]
+        # Streamlit forgets a control's value when another page is shown.
+        state.play_text = state.get("play_kept", examples()[0]["text"])
+    follow_link()
     left, right = st.columns([1, 2.7], gap="large")
     with left:
         inputs = controls_column()
+        state.play_kept = state.play_text
     with right:
         slot = st.empty()
         if inputs is None:
@@ -422,8 +451,10 @@ def main() -> None:
             book().record(run.result)
         job: Job | None = state.get("play_job")
         wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)
-        if wanted and not (state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite):
-            start(inputs, axis, redraw=False)
+        failed = state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite
+        linked = state.pop("play_link_new", False)
+        if linked or (wanted and not failed):
+            start(inputs, axis, redraw=False, linked=linked)
             job = state.play_job
         if job is not None and job.wait(max(0.0, PATIENCE - job.age)):
             take(job)
@@ -441,5 +472,6 @@ def main() -> None:
         st.caption(f"Language model: {literal(model.where(engine))}")
 
 
+keep_link()
 within_app("playground")
 main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import os
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
 from dptext_core import Dice, WordSpace
+from dptext_core.bench import mappings
 from dptext_core.mechanisms.custext import MAPPINGS, build_groups
 
 SPACE = random_space(60, 5, seed=6)
@@ -317,26 +317,19 @@ def test_the_share_of_words_alone_on_the_bundled_space():
 def test_the_share_of_sst2s_words_that_share_their_set_with_no_other(k):
     """The paper's Table 4 beside ours: K = 20, 50, 100, aggressive 96.18%, 99.20%, 99.84%; balanced 0.12%, 0.04%, 0%.
 
-    Counted over the distinct words of SST-2 that the MiniLM vocabulary has (8,389 of 15,756), and over their
-    occurrences, in order of their frequency there. The paper has other vectors and does not say what it counts.
+    What is bundled is what the command measures again.
     """
     folder = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[2] / "shared" / "data") / "sst2"
     if not (folder / "train.tsv").is_file():
         pytest.skip("needs sst2/train.tsv in the folder that DPTEXT_DATA names")
-    counts: collections.Counter[str] = collections.Counter()
-    for part in ("train", "dev", "test"):
-        for line in (folder / f"{part}.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-            counts.update(line.rsplit("\t", 1)[0].lower().split())
-    space = dpt.word_space("minilm")
-    known = [w for w, _ in counts.most_common() if w in space]
-    rows, often = space.rows(known), np.array([counts[w] for w in known])
+    counts, _ = mappings.word_counts(folder)
     share, tokens = {}, {}
     for mapping in MAPPINGS:
-        groups = build_groups(space, k, mapping, "cosine", rows)
-        alone = groups.sizes[groups.group] == 1
-        share[mapping], tokens[mapping] = float(alone.mean()), float(often[alone].sum() / often.sum())
-        print(f"\nSST-2, K = {k}, {mapping}: {share[mapping]:.2%} of {len(rows)} words, {tokens[mapping]:.2%} of their "
-              "occurrences are not of type N-M", end="")  # fmt: skip
+        share[mapping], tokens[mapping], n = mappings.alone(counts, "minilm", k, mapping)
+        (row,) = (r for r in mappings.bundled() if (r["k"], r["mapping"]) == (k, mapping))
+        assert (share[mapping], tokens[mapping], n) == pytest.approx(
+            (row["words"], row["occurrences"], row["n"]), abs=1e-6
+        )
     assert share["aggressive"] > 0.96 and tokens["aggressive"] > 0.96
     assert share["balanced"] < 0.04 and tokens["balanced"] < 0.005
-    assert share["conservative"] <= 1 / len(rows), "the last group may be a single word"
+    assert share["conservative"] <= 1 / n, "the last group may be a single word"

@@ -63,6 +63,17 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "distributions of the mechanisms over words of the bundled word spaces and texts written for this project",
         "MIT",
     ),
+    "benchmarks/mappings.json": (
+        "python -m dptext_core bench mappings --data DIR --out assets/benchmarks/mappings.json",
+        "counts over the words of SST-2 and the bundled word space minilm",
+        "MIT",
+    ),
+    "benchmarks/results.json": (
+        "python -m dptext_core bench run --grid full --data DIR --out FILE, then --merge FILE --summary "
+        "assets/benchmarks/results.json",
+        "scores of rewritten public texts (SST-2, Snips, ATIS, film reviews, US presidents' speeches); no text is in it",
+        "MIT",
+    ),
     "words/log_z.npz": (
         "python tools/build_log_z.py",
         "sums over the distances of the bundled word space minilm",

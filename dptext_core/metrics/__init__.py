@@ -28,6 +28,7 @@ METRICS: dict[str, Metric] = {
         Metric("bleu", "BLEU", "points", True, 0.0, 100.0),
         Metric("unchanged", "Words unchanged", "share", False, 0.0, 1.0),
         Metric("perplexity", "Pseudo-perplexity", "", False, 1.0, float("inf")),
+        Metric("bertscore", "BERTScore F1 (MiniLM, layer 5)", "", True, -1.0, 1.0),
     )
 }
 

@@ -1,0 +1,287 @@
+"""What a benchmark run writes: one JSON line a point, and the summary over seeds that the pages read.
+
+A line is self-contained and flushed when its point is done, so that a run that was killed goes on where it stopped; a
+last line that was cut off is dropped and its point run again. ``merge`` makes the summary of any number of such files.
+
+Intervals are 95%: the larger of 1.96 standard errors over the test texts (or words) and Student's t over the seeds. All
+seeds have the same test texts, so their mean is no surer of the texts than one seed is. Where neither is known they are
+None.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .._assets import assets_folder
+from ..errors import InputError
+from .grid import BASELINE, Point, point_id
+from .tasks import Gate
+
+TASKS = ("utility", "privacy", "similarity", "deniability", "speed")
+COLUMNS = ("mechanism", "options", "epsilon", "data", "task", "metric", "value", "low", "high", "n", "seeds", "point")
+GATE = tuple(f.name for f in fields(Gate))
+LINE = ("id", "mechanism", "options", "epsilon", "data", "seed", "n_train", "n_test", "max_words", "scores", "errors",
+        "counts", "seconds", "tokens", "provenance")  # fmt: skip
+SETTING = LINE[1:9]
+ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "core_minutes", "cut", "data")
+#: Where a score cannot go beyond.
+BOUNDS = {"bleu": (0.0, 100.0), "s_w": (1.0, 100.0), "cosine": (-1.0, 1.0), "bertscore": (-1.0, 1.0),
+          "matthews": (-1.0, 1.0), "perplexity": (1.0, math.inf)}  # fmt: skip
+FREE = ("pp_plus", "relative_gain_static", "relative_gain_adaptive")
+# Student's t, 97.5%, for 1, 2, … degrees of freedom.
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+
+
+@dataclass(frozen=True)
+class Results:
+    """A summary: about (see ABOUT), gates (see ``tasks.Gate``) and rows (see COLUMNS)."""
+
+    about: dict[str, Any]
+    gates: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
+
+
+def task_of(metric: str) -> str:
+    """The task that a metric belongs to."""
+    if metric in ("n_w", "s_w"):
+        return "deniability"
+    if metric.removesuffix("_finetuned").endswith(("_static", "_adaptive")):
+        return "privacy"
+    if metric in ("cosine", "bleu", "bertscore", "unchanged", "perplexity"):
+        return "similarity"
+    return "speed" if metric.startswith("tokens_per_") else "utility"
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The points in a file; [] where there is none. A last line without its end is left out.
+
+    Raises InputError where another line cannot be read, or is not what its id says.
+    """
+    if not path.exists():
+        return []
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    found = []
+    for number, part in enumerate(text.split("\n")[:-1], 1):
+        try:
+            line = json.loads(part)
+        except ValueError as error:
+            raise InputError(
+                f"{path.name}, line {number}, is no JSON: {error}. Delete that line and run again."
+            ) from error
+        if not isinstance(line, dict) or not set(LINE) <= set(line):
+            raise InputError(f"{path.name}, line {number}, is no point: it needs {', '.join(LINE)}.")
+        if point_id({k: line[k] for k in SETTING}) != line["id"]:
+            raise InputError(f"{path.name}, line {number}: its id is not that of its setting. Delete that line.")
+        found.append(line)
+    return found
+
+
+class Writer:
+    """Appends points to a file, each flushed to the disk. A last line that was cut off goes first."""
+
+    def __init__(self, path: Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a+b")
+        self._file.seek(0)
+        self._file.truncate(self._file.read().rfind(b"\n") + 1)
+
+    def write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8") + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+# --- the summary ----------------------------------------------------------------------------------------------------
+
+
+def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:
+    """95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not known."""
+    mean, n = sum(values) / len(values), len(values)
+    known = [e for e in errors if e is not None]
+    halves = [1.96 * sum(known) / len(known)] if known else []
+    if n > 1:
+        spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1))
+        halves.append((_T[n - 2] if n - 2 < len(_T) else 2.0) * spread / math.sqrt(n))
+    if not halves:
+        return None
+    half = max(halves)
+    if metric in FREE:
+        return mean - half, mean + half
+    low, high = BOUNDS.get(metric, (0.0, math.inf if metric.startswith("tokens_per_") else 1.0))
+    return max(low, mean - half), min(high, mean + half)
+
+
+def merge(
+    lines: Iterable[dict[str, Any]], points: Sequence[Point], command: str, cut: str
+) -> tuple[Results, list[str]]:
+    """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
+
+    Of two lines of one point the newer counts. Raises InputError where none belongs, where unprotected text is missing
+    for a data set, or where lines were made from other files or with other stop words.
+    """
+    declared = {p.id: p for p in points}
+    newest: dict[str, dict[str, Any]] = {}
+    notes, extra, twice = [], set(), 0
+    for line in lines:
+        if line["id"] not in declared:
+            extra.add(line["id"])
+            continue
+        twice += line["id"] in newest
+        newest[line["id"]] = max(newest.get(line["id"], line), line, key=lambda x: x["provenance"]["finished"])
+    if not newest:
+        raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
+    if missing := len(declared) - len(newest):
+        notes.append(f"{missing} of the {len(declared)} points of the grid are missing.")
+    if extra:
+        notes.append(f"{len(extra)} points are not in the grid and are left out.")
+    if twice:
+        notes.append(f"{twice} lines repeat a point; the newest of each counts.")
+    ordered = [newest[p.id] for p in points if p.id in newest]
+    bases = {line["data"]: line for line in ordered if line["mechanism"] == BASELINE}
+    if lost := sorted({line["data"] for line in ordered} - set(bases)):
+        raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
+    _check_alike(ordered)
+    about = _about(ordered, bases, command, cut)
+    gates = [g for base in bases.values() for g in base["gates"]]
+    return Results(about, gates, _rows(ordered)), notes
+
+
+def _check_alike(lines: Sequence[dict[str, Any]]) -> None:
+    for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
+        if len(found := sorted({str(line["provenance"][what]) for line in lines})) > 1:
+            raise InputError(f"These lines come from several {key}: {', '.join(found)}. Run the older ones again.")
+    for name in {line["data"] for line in lines}:
+        if len({line["provenance"]["data_sha256"] for line in lines if line["data"] == name}) > 1:
+            raise InputError(f"These lines come from different files of {name}. Run the older ones again.")
+
+
+def _about(lines, bases, command: str, cut: str) -> dict[str, Any]:
+    def each(key: str) -> str:
+        return "; ".join(sorted({str(line["provenance"][key]) for line in lines}))
+
+    return {
+        "command": command, "version": each("version"), "machine": each("machine"), "device": each("device"),
+        "stopwords": each("stopwords"), "finished": max(line["provenance"]["finished"] for line in lines),
+        "seeds": sorted({line["seed"] for line in lines if line["mechanism"] != BASELINE}), "points": len(lines),
+        "core_minutes": round(sum(line["seconds"] for line in lines) / 60, 1), "cut": cut,
+        "data": {name: line["dataset"] for name, line in bases.items()},
+    }  # fmt: skip
+
+
+def _rows(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    settings: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        key = json.dumps([line[k] for k in ("mechanism", "options", "epsilon", "data")], sort_keys=True)
+        settings.setdefault(key, []).append(line)
+    rows = []
+    for same in settings.values():
+        same = sorted(same, key=lambda line: line["seed"])
+        for metric in dict.fromkeys(m for line in same for m in line["scores"]):
+            have = [line for line in same if line["scores"].get(metric) is not None]
+            if not have:
+                continue
+            values = [line["scores"][metric] for line in have]
+            if metric == "tokens_per_second":
+                for unit, factor in (("second", 1), ("minute", 60), ("day", 86400)):
+                    rows.append(_row(have, f"tokens_per_{unit}", [v * factor for v in values], [None] * len(have)))
+                continue
+            rows.append(_row(have, metric, values, [line["errors"].get(metric) for line in have]))
+    return rows
+
+
+def _row(lines, metric: str, values: Sequence[float], errors) -> dict[str, Any]:
+    first = lines[0]
+    between = interval(metric, values, errors)
+    low, high = (None, None) if between is None else (_short(between[0]), _short(between[1]))
+    return {
+        **{k: first[k] for k in ("mechanism", "options", "epsilon", "data")}, "task": task_of(metric), "metric": metric,
+        "value": _short(sum(values) / len(values)), "low": low, "high": high,
+        "n": first["counts"].get(metric, first["tokens"]), "seeds": len(values), "point": first["id"],
+    }  # fmt: skip
+
+
+def _short(x: float) -> float:
+    return float(f"{x:.6g}")
+
+
+def write(results: Results, path: Path) -> None:
+    """One gate and one row a line, so that changes are easy to read."""
+
+    def block(rows: list[dict[str, Any]]) -> str:
+        return "[" + ",".join("\n" + json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
+
+    about = json.dumps(results.about, ensure_ascii=False, indent=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f'{{"about": {about},\n"gates": {block(results.gates)},\n"rows": {block(results.rows)}}}\n', encoding="utf-8"
+    )
+
+
+def read(path: Path) -> Results:
+    """A summary, checked. Raises InputError that says what is wrong with it."""
+    again = "Make it again with: python -m dptext_core bench run --merge FILES --summary FILE"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path.name} cannot be read as JSON: {error}. {again}") from error
+    if not isinstance(found, dict) or set(found) != {"about", "gates", "rows"}:
+        raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
+    if not isinstance(found["about"], dict) or not set(ABOUT) <= set(found["about"]):
+        raise InputError(f"{path.name}: about needs {', '.join(ABOUT)}. {again}")
+    for gate in found["gates"]:
+        if not isinstance(gate, dict) or set(gate) != set(GATE):
+            raise InputError(f"{path.name}: a gate needs exactly {', '.join(GATE)}. {again}")
+    for row in found["rows"]:
+        if fault := _fault(row):
+            raise InputError(f"{path.name}: {fault}: {row}. {again}")
+    return Results(found["about"], found["gates"], found["rows"])
+
+
+def _fault(row: Any) -> str | None:
+    if not isinstance(row, dict) or set(row) != set(COLUMNS):
+        return f"a row needs exactly {', '.join(COLUMNS)}"
+    if row["task"] not in TASKS or not isinstance(row["options"], dict):
+        return "unknown task, or options that are no object"
+    for column in ("epsilon", "value", "low", "high"):
+        x = row[column]
+        if x is None and column != "value":
+            continue
+        if isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x):
+            return f"{column} must be a finite number" + ("" if column == "value" else " or null")
+    if (row["low"] is None) != (row["high"] is None):
+        return "an interval has two ends or none"
+    if row["low"] is not None and not row["low"] - 1e-9 <= row["value"] <= row["high"] + 1e-9:
+        return "the value lies outside its interval"
+    return None
+
+
+def gate_dict(gate: Gate) -> dict[str, Any]:
+    """A gate as JSON."""
+    return {k: _short(v) if isinstance(v, float) else v for k, v in asdict(gate).items()}
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, changed: int) -> Results:
+    return read(path)
+
+
+def bundled() -> Results | None:
+    """The results that come with the program; None where there are none."""
+    path = assets_folder() / "benchmarks" / "results.json"
+    return _read_once(path, path.stat().st_mtime_ns) if path.is_file() else None

@@ -1,0 +1,248 @@
+"""Benchmarks: what each mechanism keeps and what it hides, measured, beside what the papers print."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.bench import curve_figures as figures
+from dptext_core.bench import curves, results
+from pages.ui import links
+from pages.ui.shell import within_app
+from pages.ui.text import literal
+
+#: Shown at first, as far as they were measured: one of each family before others of the same.
+FIRST = ("dp-mlm", "diffractor", "custext", "santext", "tem", "mvc")
+MOST = 6
+VIEWS = ("Curves", "Plane", "Table")
+KEPT = ("utility", "similarity", "speed", "other")
+HIDDEN = ("privacy", "deniability", "gain")
+
+state = st.session_state
+
+
+def chosen_data(found: results.Results) -> tuple[str, list[str], bool, bool]:
+    """Data set, mechanisms, whether all configurations, whether the papers' numbers too."""
+    titles = curves.data_sets(found)
+    left, right = st.columns([1, 2.4], gap="medium")
+    data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key="bench_data")
+    there = curves.mechanisms_of(found, data)
+    first = [m for m in (*FIRST, *there) if m in there]
+    chosen = right.multiselect(
+        "Mechanisms", there, default=list(dict.fromkeys(first))[:MOST], format_func=curves.title,
+        key=f"bench_mechanisms_{data}",
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        papers = st.toggle("The papers' numbers", value=True, key="bench_papers", help="Hollow marks, dotted lines.")
+        every = st.toggle(
+            "All configurations", key="bench_all", help="Off: of each mechanism the one measured at most points."
+        )
+    return data, chosen, every, papers
+
+
+def metric_choice(place: Any, found: results.Results, data: str, label: str, kinds: tuple[str, ...], key: str) -> str:
+    there = curves.metrics_of(found, data, kinds)
+    if key.endswith("n_w"):  # N_w over N_w says nothing
+        there = [m for m in there if m != "n_w"]
+    return place.selectbox(label, there, format_func=lambda m: curves.measure(m).title, key=key) if there else ""
+
+
+def take_point(key: str) -> None:
+    """A click on a mark: its point becomes the chosen one. The papers' marks have none."""
+    for point in state[key].selection.points:
+        if named := (point.get("customdata") or [""])[0]:
+            state.bench_point = named
+
+
+def take_row(points: list[str]) -> None:
+    rows = state.bench_table.selection.rows
+    if rows and points[rows[0]]:
+        state.bench_point = points[rows[0]]
+
+
+def draw(place: Any, figure: Any, key: str, alt: str) -> None:
+    config = {
+        "displaylogo": False,
+        "toImageButtonOptions": {"format": state.get("bench_picture", "SVG").lower(), "filename": key},
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
+    }
+    place.plotly_chart(
+        figure, theme=None, config=config, key=key, on_select=lambda: take_point(key), selection_mode="points", alt=alt
+    )
+
+
+def over_budget(
+    found: results.Results, data: str, metric: str, x: str, names: list[str], every: bool, papers: bool
+) -> tuple[list[curves.Series], list[curves.Series]]:
+    """The series of ours and of the papers that are shown for a metric."""
+    all_ = curves.series(found, data, metric, names, x)
+    ours = all_ if every else curves.main_series(all_)
+    if not papers or x == "n_w":
+        return ours, []
+    printed = curves.paper_series(data, metric, names, ours)
+    return ours, printed if every else curves.main_series(printed)
+
+
+def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ours: list, printed: list) -> None:
+    if not any(s.points for s in [*ours, *printed]):
+        place.info("Nothing was measured for this choice. Choose another metric, or more mechanisms.")
+        return
+    whole = curves.baseline(found, data, metric)
+    figure = figures.curves(
+        ours, printed, metric, x, baseline=whole["value"] if whole else None,
+        majority=curves.majority(found, data, metric), chosen=state.get("bench_point") or "",
+        dark=st.context.theme.type == "dark",
+    )  # fmt: skip
+    name = curves.measure(metric).title
+    draw(place, figure, f"benchmark_{data}_{metric}_{x}", f"{name} over {x}; the view Table has the numbers")
+    if left_out := sum(s.left_out for s in ours):
+        place.caption(f"Left out, without a measured N_w: {left_out}.")
+
+
+def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
+    """The plane, and the spots on it."""
+    utility, privacy = metrics
+    ours, _ = over_budget(found, data, utility, "epsilon", names, every, False)
+    shown = {s.label for s in ours}
+    spots = [s for s in curves.plane(found, data, utility, privacy, names) if s.label in shown]
+    printed = curves.paper_plane(data, utility, privacy, names, ours) if papers else []
+    if not spots and not printed:
+        st.info("No setting has both of these metrics. Choose another one.")
+        return
+    whole = curves.baseline(found, data, utility)
+    figure = figures.plane(
+        spots, printed, utility, privacy, baseline=whole["value"] if whole else None,
+        chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
+    )  # fmt: skip
+    alt = " over ".join(curves.measure(m).title for m in metrics)
+    draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the view Table has the numbers")
+    st.caption(
+        "The front goes by means. Where intervals overlap, one setting is not shown to be better than the other."
+    )
+
+
+def point_panel(ours: list[curves.Series]) -> None:
+    """The chosen point: how to measure it again, and the way to the Playground."""
+    known = {p.row["point"]: (curves.name_of(p.row, s.label), p.row) for s in ours for p in s.points}
+    if state.get("bench_point") not in known:
+        state.bench_point = None
+    point = st.selectbox(
+        "Point", list(known), index=None, format_func=lambda i: known[i][0], key="bench_point",
+        placeholder="Click a mark, or choose a point here",
+    )  # fmt: skip
+    row = known[point][1] if point else None
+    can = row is not None and row["mechanism"] in {s.name for s in dpt.mechanisms()}
+    if st.button("Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open") and row:
+        st.switch_page("pages/playground.py", query_params=links.to_query(curves.setting(row)))
+    if row is not None:
+        st.code(curves.command(row), language="sh")
+
+
+def downloads(found: results.Results, rows: list[dict]) -> None:
+    with st.popover("Download", icon=":material/download:"):
+        csv, plain = "text/csv", "application/json"
+        whole = json.dumps({"about": found.about, "gates": found.gates, "rows": found.rows}, ensure_ascii=False)
+        for label, text, name, kind in (
+            ("What is shown, CSV", curves.to_csv(rows), "shown.csv", csv),
+            ("Everything, CSV", curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
+            ("Everything, JSON", whole, "benchmarks.json", plain),
+        ):
+            st.download_button(label, text, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
+        st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
+        st.caption("The camera over a chart saves it as a picture.")
+
+
+def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
+    """What is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
+    with st.expander("What is measured"):
+        for name in curves.metrics_of(found, data):
+            m = curves.measure(name)
+            better = {1: "More is better.", -1: "Less is better.", 0: ""}[m.better]
+            st.markdown(f"**{literal(m.title)}**: {literal(m.about)} {better}")
+        st.markdown(
+            "Bars are 95% intervals over test texts and seeds. Utility is that of a classifier trained and tested on "
+            "rewritten texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
+        )
+    if tables := {s.paper: s.about for s in shown if s.paper}:
+        with st.expander("The papers' tables"):
+            for paper, caption in tables.items():
+                st.markdown(f"**{literal(paper)}.** {literal(caption)}")
+    out = [g for g in found.gates if not g["enters"]]
+    if out:
+        with st.expander("Tasks that do not enter"):
+            st.markdown(
+                "Our classifier does not beat always guessing the most frequent class of these by three standard "
+                "errors, even on unprotected text. What a mechanism loses of nothing cannot be measured."
+            )
+            st.dataframe([{k: v for k, v in g.items() if k != "enters"} for g in out], hide_index=True)
+    with st.expander("How it was measured"):
+        about, sets = found.about, found.about.get("data", {})
+        if about.get("cut"):
+            st.markdown("**Not in the grid:** " + literal(about["cut"]))
+        named = ("command", "version", "machine", "device", "finished", "seeds", "points", "core_minutes")
+        st.dataframe({"what": [k for k in named if k in about], "value": [str(about[k]) for k in named if k in about]})
+        st.dataframe([{"data": name, **entry} for name, entry in sets.items()], hide_index=True)
+
+
+def main() -> None:
+    st.markdown("## Benchmarks")
+    st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
+    try:
+        found = results.bundled()
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    if found is None or not found.rows:
+        st.info(
+            "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures some "
+            "points in a minute, `--grid full --data DIR` all of them. Then `python -m dptext_core bench run --merge "
+            "points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
+        )
+        return
+    data, names, every, papers = chosen_data(found)
+    mixed = len(curves.units(names)) > 1
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="bench_view") or VIEWS[0]
+        x = "epsilon"
+        if view == "Curves" and curves.metrics_of(found, data, ("deniability",)):
+            axes = {"Same N_w": "n_w", "ε": "epsilon"}
+            first = "Same N_w" if mixed else "ε"
+            picked = st.segmented_control("Across", list(axes), default=first, key=f"bench_x_{data}_{mixed}")
+            x = axes[picked or first]
+        download = st.container(width="content")
+    left, right = st.columns(2, gap="large")
+    kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
+    kept = metric_choice(left, found, data, "What is kept", KEPT, f"bench_kept_{data}")
+    hidden = metric_choice(right, found, data, "What is hidden", kinds, f"bench_hidden_{data}_{view}_{x}")
+    shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
+    ours = [s for pair in shown for s in pair[0]]
+    rows = curves.table([s for pair in shown for both in pair for s in both])
+    with download:
+        downloads(found, rows)
+    if view == "Curves":
+        for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
+            chart(place, found, data, m, x, mine, printed)
+    elif view == "Plane":
+        plane(found, data, (kept, hidden), names, every, papers)
+    else:
+        points = [r["point"] for r in rows]
+        st.dataframe(
+            [{k: v for k, v in r.items() if k != "again"} for r in rows], hide_index=True, key="bench_table",
+            on_select=lambda: take_row(points), selection_mode="single-row",
+        )  # fmt: skip
+    named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
+    if named and not every:
+        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
+    if mixed:
+        st.caption(literal(curves.not_equal(names)))
+    if papers and x == "n_w":
+        st.caption("The papers print no N_w beside their scores. Their marks are on the axis ε.")
+    point_panel(ours)
+    notes(found, data, [s for pair in shown for s in pair[1]])
+
+
+within_app("benchmarks")
+main()

@@ -1,0 +1,80 @@
+"""What we found: the papers' claims held against our own runs, made anew from the results at each visit."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core.bench import results
+from dptext_core.bench.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
+from pages.ui.shell import within_app
+from pages.ui.text import literal
+
+ICONS = {
+    AGREES: (":material/check_circle:", "green"),
+    PARTLY: (":material/contrast:", "orange"),
+    DISAGREES: (":material/cancel:", "red"),
+    OPEN: (":material/help:", "gray"),
+    MISSING: (":material/pending:", "gray"),
+}
+HEADINGS = {
+    AGREES: "Our runs agree",
+    PARTLY: "Our runs agree in part",
+    DISAGREES: "Our runs disagree",
+    OPEN: "Differences within the intervals",
+    MISSING: "Not measured yet",
+}
+
+
+def show(finding: Finding) -> None:
+    icon, colour = ICONS[finding.verdict]
+    with st.container(border=True):
+        st.markdown(f"##### {literal(finding.claim)}")
+        st.markdown(f":{colour}-badge[{icon} {HEADINGS[finding.verdict]}]")
+        st.caption(literal(finding.source))
+        for line in finding.numbers:
+            st.markdown("- " + literal(line))
+        if finding.reason:
+            st.markdown("**Likely reason.** " + literal(finding.reason))
+        if finding.rows:
+            with st.expander(f"The {len(finding.rows):,} rows it stands on"):
+                st.dataframe(
+                    [
+                        {
+                            "mechanism": r["mechanism"],
+                            "options": ", ".join(f"{k}={v}" for k, v in r["options"].items()),
+                            "ε": r["epsilon"], "data": r["data"], "metric": r["metric"], "value": r["value"],
+                            "low": r["low"], "high": r["high"], "n": r["n"], "seeds": r["seeds"], "point": r["point"],
+                        }
+                        for r in finding.rows
+                    ],
+                    hide_index=True,
+                )  # fmt: skip
+
+
+def main() -> None:
+    st.markdown("## What we found")
+    st.caption("Claims of the papers, held against our own runs. Every number below is made from the bundled results.")
+    found = results.bundled()
+    if found is None:
+        st.info(
+            "No benchmark results are here. `python -m dptext_core bench run --grid full --data DIR --out FILE` makes "
+            "them; `--merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
+        )
+        return
+    all_of_them = findings(found.rows)
+    counts = {v: sum(f.verdict == v for f in all_of_them) for v in HEADINGS}
+    chosen = st.pills(
+        "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key="found_verdict",
+        format_func=lambda v: f"{HEADINGS[v]} ({counts[v]})", label_visibility="collapsed",
+    )  # fmt: skip
+    for finding in all_of_them:
+        if not chosen or finding.verdict in chosen:
+            show(finding)
+    about = found.about
+    st.caption(
+        literal(f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. Left out: {about['cut']}")
+    )
+
+
+within_app("findings")
+main()

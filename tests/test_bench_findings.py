@@ -1,0 +1,225 @@
+"""Every claim's verdict follows its rows: turn the rows round and the verdict turns; take them away and it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dptext_core.bench import findings as f
+
+EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0)
+
+
+def row(mechanism: str, data: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options):
+    return {
+        "mechanism": mechanism, "options": options, "epsilon": epsilon, "data": data, "task": "", "metric": metric,
+        "value": value, "low": value - half, "high": value + half, "n": 100, "seeds": 3, "point": "0",
+    }  # fmt: skip
+
+
+def rising(epsilon: float, scale: float = 1.0) -> float:
+    return epsilon / (epsilon + scale)
+
+
+def one_metric(metric: str, first: Callable[[float], float], second: Callable[[float], float], a: dict, b: dict):
+    """Rows of 1-Diffractor at every ε with the options a and b."""
+    return [
+        row("diffractor", "sst2", metric, e, made(e), **options)
+        for e in EPSILONS
+        for made, options in ((first, a), (second, b))
+    ]
+
+
+def utility(sign: int):
+    return [
+        row("santext", "sst2", m, e, 0.5 + sign * 0.3 * rising(e)) for m in ("accuracy", "cosine") for e in EPSILONS
+    ]
+
+
+def attackers(sign: int):
+    return [
+        row("custext", "reviews", metric, e, 0.5 + 0.1 * sign * (metric == "f1_adaptive"))
+        for e in EPSILONS
+        for metric in ("f1_static", "f1_adaptive")
+    ]
+
+
+def dp_mlm(sign: int):
+    def table(mechanism):
+        rows = f.paper_rows("sst2", mechanism, "accuracy")
+        return {r["epsilon"]: r["value"] / 100 for r in rows if r["table"] == "Table 1" and r["paper"] == "DP-MLM"}
+
+    base = table("baseline")[None]
+    rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
+    for e, x in table("dp-mlm").items():
+        rows.append(row("dp-mlm", "sst2", "accuracy", e, 0.85 - (base - x if sign > 0 else 0.5)))
+    return rows
+
+
+def gains(sign: int):
+    return [
+        row("dp-mlm", "reviews", f"relative_gain_{kind}", e, 0.1 * sign)
+        for e in (10, 25)
+        for kind in ("static", "adaptive")
+    ]
+
+
+def plus(sign: int):
+    return [
+        row(mechanism, "reviews", metric, 25, 0.5 + 0.1 * sign * (mechanism == "dp-mlm-plus"))
+        for mechanism in ("dp-mlm", "dp-mlm-plus")
+        for metric in ("f1", "f1_adaptive")
+    ]
+
+
+def lists(sign: int):
+    return [
+        row("diffractor", "sst2", metric, 1.0, 0.5 + 0.1 * sign * (name == "L2"), lists=[name], noise="geometric")
+        for metric in ("accuracy", "n_w")
+        for name in ("L0", "L1", "L2")
+    ]
+
+
+def two_lists(sign: int):
+    return one_metric(
+        "n_w", lambda e: 0.5 + 0.1 * sign, lambda e: 0.5, {"lists": ["L0"], "noise": "tem"},
+        {"lists": ["L1"], "noise": "tem"},
+    )  # fmt: skip
+
+
+def noises(sign: int):
+    return one_metric(
+        "n_w", lambda e: 0.5 + 0.1 * sign, lambda e: 0.5, {"lists": ["L2"], "noise": "geometric"},
+        {"lists": ["L2"], "noise": "tem"},
+    )  # fmt: skip
+
+
+def sixty(sign: int):
+    return [
+        row("diffractor", "sst2", "n_w", 1.0, 0.4 if sign > 0 else 0.9, noise="geometric", lists=["L2"]),
+        row("diffractor", "sst2", "n_w", 1.0, 0.4 if sign > 0 else 0.9, noise="geometric", lists=["L0"]),
+        row("mahalanobis", "sst2", "n_w", 10.0, 0.05 if sign > 0 else 0.6),
+    ]
+
+
+def ranges(sign: int):
+    wide, tight = (lambda e: rising(e, 2.0), lambda e: min(0.95, e / 1.2))
+    first, second = (tight, wide) if sign > 0 else (wide, tight)
+    rows = [row("diffractor", "sst2", "n_w", e, first(e), noise="geometric", lists=["L2"]) for e in EPSILONS]
+    return rows + [row("mvc", "sst2", "n_w", e, second(e)) for e in EPSILONS]
+
+
+def five(sign: int):
+    rows = []
+    for e in EPSILONS:
+        for metric in ("accuracy", "cosine"):
+            rows.append(row("diffractor", "sst2", metric, e, 0.5 + 0.1 * sign, noise="geometric", lists=["L2"]))
+            rows.append(row("tem", "sst2", metric, e, 0.5))
+    return rows
+
+
+def rates(sign: int):
+    return [
+        row("diffractor", "sst2", "tokens_per_second", 1.0, 1000.0, noise="geometric"),
+        row("diffractor", "sst2", "tokens_per_second", 1.0, 100.0 if sign > 0 else 5000.0, noise="tem"),
+        row("mvc", "sst2", "tokens_per_second", 1.0, 100.0 if sign > 0 else 5000.0),
+    ]
+
+
+def ks(sign: int):
+    return [
+        row("custext", "sst2", metric, 1.0, 0.7 - 0.1 * sign * i, k=k, mapping="balanced", strategy="record")
+        for i, k in enumerate((5, 50, 500))
+        for metric in ("accuracy", "cosine")
+    ]
+
+
+def maps(sign: int):
+    return [
+        row("custext", "sst2", metric, 1.0, 0.7 - 0.1 * sign * i, k=50, mapping=m, strategy="record")
+        for i, m in enumerate(("aggressive", "balanced", "conservative"))
+        for metric in ("accuracy", "cosine")
+    ]
+
+
+def strategies(sign: int):
+    return [
+        row(
+            "custext", "sst2", "accuracy", 5.0, 0.7 + 0.1 * sign * (s == "record"), k=50, mapping="balanced", strategy=s
+        )
+        for s in ("token", "record", "dataset")
+    ]
+
+
+def stops(sign: int):
+    return [
+        row("custext", "sst2", metric, 5.0, 0.7 + 0.1 * sign * kept, k=50, mapping="balanced", keep_stopwords=kept)
+        for kept in (True, False)
+        for metric in ("accuracy", "cosine")
+    ]
+
+
+CLAIMS = {
+    f.rises_with_epsilon: utility, f.adaptive_beats_static: attackers, f.dp_mlm_keeps_utility: dp_mlm,
+    f.dp_mlm_gains: gains, f.dp_mlm_plus: plus, f.one_list_is_best: lists, f.more_lists: two_lists,
+    f.noises_differ: noises, f.sixty_percent: sixty, f.tight_range: ranges, f.one_dimension_wins: five, f.speed: rates,
+    f.small_k: ks, f.mappings_utility: maps, f.record_strategy: strategies, f.stop_words: stops,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.__name__)
+def test_a_claims_verdict_follows_its_rows(claim):
+    for sign, verdict in ((1, f.AGREES), (-1, f.DISAGREES)):
+        rows = CLAIMS[claim](sign)
+        found = claim(f.Runs(rows))
+        assert found.verdict == verdict, found
+        assert found.numbers and found.reason
+        assert found.rows and all(any(own is r for r in rows) for own in found.rows), "a number must have its rows"
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.__name__)
+def test_a_claim_without_rows_is_not_measured(claim):
+    found = claim(f.Runs([]))
+    assert (found.verdict, found.rows) == (f.MISSING, ())
+
+
+def test_every_claim_of_the_page_is_tested_here():
+    assert set(f.CLAIMS) == {*CLAIMS, f.mappings_alone, f.at_equal_privacy}
+
+
+def test_a_difference_within_the_intervals_proves_nothing():
+    rows = [row("custext", "reviews", m, 1.0, 0.5 + 0.01 * (m == "f1_adaptive")) for m in ("f1_static", "f1_adaptive")]
+    assert f.adaptive_beats_static(f.Runs(rows)).verdict == f.OPEN
+    tally = f.Tally()
+    tally.add(
+        row("custext", "sst2", "cosine", 1.0, 0.5, half=0.03), row("custext", "sst2", "cosine", 1.0, 0.46, half=0.03)
+    )
+    tally.add(
+        row("custext", "sst2", "cosine", 1.0, 0.5, half=0.03), row("custext", "sst2", "cosine", 1.0, 0.45, half=0.03)
+    )
+    assert (tally.yes, tally.same, tally.no) == (1, 1, 0), "0.04 is less than √2·0.03, 0.05 is more"
+
+
+def test_at_equal_n_w_values_are_read_between_the_points():
+    rows = [row("tem", "sst2", "n_w", e, x) for e, x in ((1.0, 0.2), (5.0, 0.6), (10.0, 0.9))]
+    rows += [row("tem", "sst2", "cosine", e, x) for e, x in ((1.0, 0.3), (5.0, 0.5), (10.0, 0.8))]
+    rows += [row("diffractor", "sst2", m, e, x) for m in ("n_w", "cosine") for e, x in ((1.0, 0.1), (5.0, 0.8))]
+    runs = f.Runs(rows)
+    line = runs.find("sst2", "cosine", "tem")
+    assert runs.at_n_w(line, 0.4) == pytest.approx(0.4)
+    assert runs.at_n_w(line, 0.95) is None and runs.at_n_w(line, 0.1) is None
+    found = f.at_equal_privacy(runs)
+    assert "Cosine where N_w is 0.5: 1-Diffractor 0.500, " in found.numbers[1]
+
+
+def test_options_are_compared_with_defaults_filled_in():
+    runs = f.Runs([row("custext", "sst2", "cosine", 1.0, 0.5, k=50)])
+    assert runs.find("sst2", "cosine", "custext", mapping="balanced", k=50)
+    assert not runs.find("sst2", "cosine", "custext", mapping="aggressive")
+    assert not runs.find("sst2", "cosine", "custext", k=20)
+
+
+def test_the_bundled_mappings_agree_with_the_papers_order():
+    found = f.mappings_alone(f.Runs([]))
+    assert found.verdict == f.PARTLY and "the paper 0.12%" in " ".join(found.numbers)

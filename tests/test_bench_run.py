@@ -1,0 +1,268 @@
+"""The benchmark's grid, its runner and its summary: points, shards, going on after a kill, intervals, the command."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core.bench import grid, results, run
+from dptext_core.errors import ConfigError, InputError
+
+ROOT = Path(__file__).resolve().parent.parent
+FULL = grid.GRIDS["full"].points()
+
+
+# --- the grid -------------------------------------------------------------------------------------------------------
+
+
+def test_every_registered_mechanism_is_in_the_full_grid_and_has_a_cost():
+    names = {spec.name for spec in dpt.mechanisms()}
+    assert {p.mechanism for p in FULL} == names | {"baseline"} == set(grid.COST)
+
+
+def test_every_option_is_one_that_the_mechanism_has():
+    for group in grid.groups(FULL):
+        if group[0].mechanism != "baseline":
+            for epsilon in {p.epsilon for p in group}:
+                dpt.get_mechanism(group[0].mechanism, epsilon=epsilon, **group[0].options)
+
+
+def test_points_have_ids_of_their_own_and_three_seeds():
+    assert len({p.id for p in FULL}) == len(FULL)
+    seeds: dict[str, set[int]] = {}
+    for p in FULL:
+        if p.mechanism != "baseline":
+            seeds.setdefault(json.dumps({**p.setting, "seed": 0}), set()).add(p.seed)
+    assert set(map(frozenset, seeds.values())) == {frozenset({1, 2, 3})}
+
+
+def test_an_id_is_that_of_the_setting_and_of_nothing_else():
+    size = grid.Size(10, 5, None, 3.0)
+    point = grid.Point("tem", {"oov": "keep", "beta": 0.1}, 1.0, "sst2", 1, size)
+    assert point.id == grid.Point("tem", {"beta": 0.1, "oov": "keep"}, 1.0, "sst2", 1, grid.Size(10, 5, None, 9.0)).id
+    others = [
+        grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", 1, size),
+        grid.Point("tem", point.options, 2.0, "sst2", 1, size),
+        grid.Point("tem", point.options, 1.0, "sst2", 2, size),
+        grid.Point("tem", point.options, 1.0, "sst2", 1, grid.Size(10, 5, 7, 3.0)),
+    ]
+    assert len({point.id, *(p.id for p in others)}) == 5
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_shards_partition_the_grid_into_whole_groups_of_like_cost(n):
+    shards = [grid.shard(FULL, i, n) for i in range(1, n + 1)]
+    assert sorted(p.id for s in shards for p in s) == sorted(p.id for p in FULL)
+    assert sum(len(grid.groups(s)) for s in shards) == len(grid.groups(FULL))
+    loads = [sum(map(grid.cost, grid.groups(s))) for s in shards]
+    assert max(loads) < 1.15 * min(loads)
+
+
+def test_a_share_that_is_none_is_refused():
+    for i, n in ((0, 2), (3, 2)):
+        with pytest.raises(ConfigError, match="from 1 to N"):
+            grid.shard(FULL, i, n)
+    with pytest.raises(ConfigError, match="such as 1/3"):
+        run.main(["--shard", "one", "--list"])
+
+
+# --- the file of points ---------------------------------------------------------------------------------------------
+
+
+def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> dict:
+    provenance = {
+        "version": "1", "command": "c", "data_sha256": "d", "device": "cpu", "machine": "m", "stopwords": "s",
+        "finished": finished,
+    }  # fmt: skip
+    more = {"dataset": {"title": point.data}, "gates": []} if point.mechanism == "baseline" else {}
+    return {
+        "id": point.id, **point.setting, "scores": scores, "errors": {k: 0.01 for k in scores},
+        "counts": {k: 50 for k in scores}, "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
+    }  # fmt: skip
+
+
+SIZE = grid.Size(4, 4, None, 3.0)
+BASE = grid.Point("baseline", {}, None, "sst2", 0, SIZE)
+TEM = [grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+
+
+def test_a_torn_last_line_is_left_out_and_cut_off_before_the_next(tmp_path):
+    path = tmp_path / "points.jsonl"
+    for point in TEM[:2]:
+        writer = results.Writer(path)
+        writer.write(line(point, cosine=0.5))
+        writer.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    assert [x["id"] for x in results.read_lines(path)] == [TEM[0].id]
+    writer = results.Writer(path)
+    writer.write(line(TEM[1], cosine=0.5))
+    writer.close()
+    assert path.read_bytes() == whole
+
+
+def test_a_broken_line_elsewhere_is_named(tmp_path):
+    path = tmp_path / "points.jsonl"
+    path.write_text("{broken\n" + json.dumps(line(TEM[0])) + "\n")
+    with pytest.raises(InputError, match="line 1"):
+        results.read_lines(path)
+    path.write_text(json.dumps(line(TEM[0]) | {"epsilon": 2.0}) + "\n")
+    with pytest.raises(InputError, match="its id is not that of its setting"):
+        results.read_lines(path)
+
+
+# --- the summary ----------------------------------------------------------------------------------------------------
+
+
+def merged(*lines: dict) -> tuple[results.Results, list[str]]:
+    return results.merge(lines, [BASE, *TEM], "command", "cut")
+
+
+def test_a_row_is_the_mean_over_seeds_with_the_larger_of_two_intervals():
+    found, notes = merged(line(BASE), *(line(p, cosine=v) for p, v in zip(TEM, (0.50, 0.51, 0.52), strict=True)))
+    (row,) = found.rows
+    assert notes == []
+    assert (row["value"], row["n"], row["seeds"], row["point"]) == (0.51, 50, 3, TEM[0].id)
+    # Student's t with 2 degrees of freedom: 4.303 · 0.01 / √3 = 0.02484, more than 1.96 · 0.01.
+    assert row["high"] - row["value"] == pytest.approx(4.303 * 0.01 / math.sqrt(3), abs=1e-6)
+    found, _ = merged(line(BASE), *(line(p, cosine=v) for p, v in zip(TEM, (0.510, 0.511, 0.512), strict=True)))
+    assert found.rows[0]["high"] - found.rows[0]["value"] == pytest.approx(0.0196, abs=1e-6)
+
+
+def test_an_interval_that_is_not_known_is_none_and_none_leaves_its_bounds():
+    assert results.interval("bleu", [3.0], [None]) is None
+    assert results.interval("accuracy", [0.99], [0.05]) == (pytest.approx(0.892), 1.0)
+    assert results.interval("n_w", [0.01], [0.05])[0] == 0.0
+    assert results.interval("relative_gain_static", [0.0], [0.1]) == (pytest.approx(-0.196), pytest.approx(0.196))
+
+
+def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
+    old, new = line(TEM[0], "2030-01-01T00:00:00Z", cosine=0.1), line(TEM[0], "2030-01-02T00:00:00Z", cosine=0.9)
+    for order in ((old, new), (new, old)):
+        found, notes = merged(line(BASE), *order)
+        assert found.rows[0]["value"] == 0.9
+        assert notes == ["2 of the 4 points of the grid are missing.", "1 lines repeat a point; the newest of each counts."]
+
+
+def test_lines_that_do_not_belong_together_are_refused():
+    other = line(TEM[1], cosine=0.5)
+    other["provenance"]["stopwords"] = "another"
+    with pytest.raises(InputError, match="several lists of stop words"):
+        merged(line(BASE), line(TEM[0], cosine=0.5), other)
+    with pytest.raises(InputError, match="--only baseline"):
+        merged(line(TEM[0], cosine=0.5))
+    with pytest.raises(InputError, match="None of these lines"):
+        results.merge([line(TEM[0])], FULL, "c", "cut")
+
+
+def test_speeds_are_told_in_three_units():
+    found, _ = merged(line(BASE), line(TEM[0], tokens_per_second=2.0))
+    assert {r["metric"]: (r["task"], r["value"]) for r in found.rows} == {
+        "tokens_per_second": ("speed", 2.0), "tokens_per_minute": ("speed", 120.0), "tokens_per_day": ("speed", 172800.0)
+    }  # fmt: skip
+
+
+def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
+    found, _ = merged(line(BASE, accuracy=0.8), line(TEM[0], cosine=0.5))
+    path = tmp_path / "results.json"
+    results.write(found, path)
+    assert results.read(path) == found
+    for change, message in (
+        (lambda x: x["rows"][0].pop("seeds"), "a row needs exactly"),
+        (lambda x: x["rows"][0].update(value=None), "value must be a finite number"),
+        (lambda x: x["rows"][0].update(low=0.99, high=0.999), "outside its interval"),
+        (lambda x: x["about"].pop("cut"), "about needs"),
+        (lambda x: x.update(more=1), "exactly about, gates and rows"),
+    ):
+        broken = copy.deepcopy(json.loads(path.read_text(encoding="utf-8")))
+        change(broken)
+        (tmp_path / "broken.json").write_text(json.dumps(broken), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            results.read(tmp_path / "broken.json")
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+PART = ["--grid", "quick", "--n", "10", "--only", "builtin"]
+
+
+def command(*args: str) -> list[str]:
+    return [sys.executable, "-m", "dptext_core", "bench", "run", *args]
+
+
+def summary(path: Path, tmp_path: Path) -> list[dict]:
+    assert run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
+    rows = results.read(tmp_path / "summary.json").rows
+    # Seconds are measured anew, and the noise behind Mahalanobis' estimates is fresh in each process.
+    return [
+        r for r in rows
+        if r["task"] != "speed" and not (r["mechanism"] == "mahalanobis" and r["task"] == "deniability")
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path):
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    subprocess.run(command(*PART, "--out", str(whole)), cwd=ROOT, check=True, capture_output=True)
+    process = subprocess.Popen(command(*PART, "--out", str(killed)), cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len(results.read_lines(killed)) < 4:
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+    process.wait()
+    done = len(results.read_lines(killed))
+    assert 4 <= done < len(results.read_lines(whole)) == 11
+    with killed.open("ab") as file:
+        file.write(b'{"id": "torn')
+    again = subprocess.run(command(*PART, "--out", str(killed)), cwd=ROOT, check=True, capture_output=True, text=True)
+    assert f"11 points, {done} done, {11 - done} to run" in again.stderr
+    rows = summary(whole, tmp_path)
+    assert rows == summary(killed, tmp_path)
+    have = {(r["mechanism"], r["metric"]) for r in rows}
+    for mechanism in ("dp-mlm", "diffractor", "custext", "tem"):
+        for metric in ("accuracy", "f1_static", "f1_adaptive", "relative_gain_static", "cosine", "bleu", "n_w", "s_w"):
+            assert (mechanism, metric) in have, (mechanism, metric)
+    # More ε, more of the original.
+    for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
+        low, high = [r["value"] for r in rows if r["mechanism"] == mechanism and r["metric"] == "cosine"]
+        assert low < high, mechanism
+
+
+def test_the_command_says_what_is_wrong(tmp_path):
+    for args, error, message in (
+        (["--only", "nothing/like/it"], ConfigError, "See --list"),
+        (["--n", "0", "--list"], ConfigError, "--n must be at least 1"),
+        (["--grid", "quick"], ConfigError, "--out FILE"),
+        (["--merge", str(tmp_path / "none.jsonl"), "--summary", "x"], InputError, "There is no file"),
+        (["--point", "0" * 12], ConfigError, "has no point"),
+        (["--grid", "full", "--only", "baseline", "--out", str(tmp_path / "x.jsonl")], InputError, "--data"),
+    ):
+        with pytest.raises(error, match=message):
+            run.main(args)
+
+
+def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("the\n")
+    path = tmp_path / "points.jsonl"
+    writer = results.Writer(path)
+    writer.write(line(TEM[0]))
+    writer.close()
+    with pytest.raises(InputError, match="Use the same list"):
+        run.run(TEM, run.Setup(stopwords=str(words)), path)
+
+
+def test_the_environment_is_not_needed_for_a_list(capsys):
+    assert os.environ.get("DPTEXT_DATA") is not None or run.main(["--grid", "full", "--list"]) == 0
+    assert run.main(["--grid", "full", "--list", "--shard", "2/3"]) == 0
+    assert "core-minutes" in capsys.readouterr().out

@@ -1,0 +1,278 @@
+"""The Benchmarks page and the links into the Playground, by Streamlit's AppTest (which runs no JavaScript)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_bench_curves import MEASURED, made_up, stored
+
+import dptext_core as dpt
+from dptext_core.bench import curves, results
+from pages.ui import links
+
+TOP = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch) -> results.Results:
+    whole = stored(tmp_path)
+    monkeypatch.setattr(results, "bundled", lambda: whole)
+    return whole
+
+
+def page() -> AppTest:
+    at = AppTest.from_file(TOP / "pages" / "benchmarks.py", default_timeout=60)
+    at.session_state["app"] = True
+    return at.run()
+
+
+def charts(at: AppTest) -> list[dict]:
+    return [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
+
+
+def names(chart: dict) -> list[str]:
+    return [t["name"] for t in chart["data"] if t.get("showlegend") is None and "name" in t]
+
+
+def axis(chart: dict) -> str:
+    return chart["layout"]["xaxis"]["title"]["text"]
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+
+def test_without_results_the_page_says_what_measures_them(monkeypatch):
+    monkeypatch.setattr(results, "bundled", lambda: None)
+    at = page()
+    assert not at.exception and "bench run --grid" in at.info[0].value and not at.selectbox
+
+    def broken():
+        raise dpt.InputError("results.json *line 3* is broken.")
+
+    monkeypatch.setattr(results, "bundled", broken)
+    at = page()
+    assert not at.exception and "line 3" in at.error[0].value and "\\*" in at.error[0].value
+
+
+def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found):
+    at = page()
+    assert not at.exception
+    kept, hidden = charts(at)
+    assert "N_w" in axis(kept) and "N_w" in axis(hidden)
+    assert names(kept) == ["DP-MLM", "1-Diffractor", "CusText", "SanText", "MVC"]
+    captions = " ".join(c.value for c in at.caption)
+    assert "Equal ε is not equal privacy" in captions and "unit of distance" in captions
+    assert "without a measured N_w: 1" in captions and "papers print no N" in captions
+
+
+def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found):
+    at = page()
+    at.button_group(key="bench_x_sst2_True").set_value("ε").run()
+    assert not at.exception
+    kept = charts(at)[0]
+    assert "ε" in axis(kept) and "hollow: papers" in names(kept)
+    assert any("DP-MLM, Table 1" in m.value.replace("\\", "") for m in at.markdown), (
+        "what a table of a paper holds is said"
+    )
+    hollow = [t for t in kept["data"] if "-open" in str(t.get("marker", {}).get("symbol")) and t["x"][0] is not None]
+    assert hollow
+    at.toggle(key="bench_papers").set_value(False).run()
+    assert not any("-open" in str(t.get("marker", {}).get("symbol")) for t in charts(at)[0]["data"])
+    at.multiselect(key="bench_mechanisms_sst2").set_value(["mvc"]).run()
+    kept = charts(at)[0]
+    assert axis(kept) == "ε per word and unit of distance" and names(kept) == ["MVC"]
+    assert not any("Equal ε" in c.value for c in at.caption)
+
+
+def test_filters_and_all_configurations(found):
+    at = page()
+    at.toggle(key="bench_all").set_value(True).run()
+    assert len(names(charts(at)[0])) == len(MEASURED)
+    at.selectbox(key="bench_data").set_value("reviews").run()
+    assert not at.exception
+    at.selectbox(key="bench_hidden_reviews_Curves_n_w").set_value("relative_gain_static").run()
+    assert [c["layout"]["yaxis"]["title"]["text"] for c in charts(at)] == ["Utility F1", "Relative gain, static"]
+    at.multiselect(key="bench_mechanisms_reviews").set_value([]).run()
+    assert not at.exception and not charts(at) and "Nothing was measured" in at.info[0].value
+
+
+def test_the_plane_and_the_table(found):
+    at = page()
+    at.button_group(key="bench_view").set_value("Plane").run()
+    assert not at.exception
+    (plane,) = charts(at)
+    assert names(plane)[0] == "Pareto front" and plane["layout"]["xaxis"]["title"]["text"].startswith("N_w")
+    at.button_group(key="bench_view").set_value("Table").run()
+    assert not at.exception and not charts(at)
+    shown = next(d.value for d in at.dataframe if "N_w" in d.value)
+    assert set(shown["source"]) >= {"ours"} and {"low", "high", "n", "seeds", "point"} <= set(shown.columns)
+    assert any(s.startswith("DP-MLM, Table") for s in shown["source"])
+    gates = next(d.value for d in at.dataframe if "majority" in d.value)
+    assert list(gates["data"]) == ["cola"]
+
+
+def test_a_point_shows_its_command_and_opens_in_the_playground(found):
+    at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    at.session_state["app_wanted"] = "benchmarks"
+    at.session_state["play_kept"] = "My doctor paid."
+    at.run()
+    assert not at.exception and at.button(key="bench_open").disabled
+    point = next(r["point"] for r in found.rows if r["mechanism"] == "diffractor" and r["epsilon"] == 50.0)
+    at.selectbox(key="bench_point").set_value(point).run()
+    assert point in at.code[0].value
+    at.button(key="bench_open").click().run()
+    assert not at.exception and at.selectbox(key="play_mechanism").value == "diffractor"
+    assert at.selectbox(key="play-diffractor-oov").value == "keep"
+    assert at.text_area(key="play_text").value == "My doctor paid."
+    assert at.query_params == {}
+    settle(at)
+    run = at.session_state["play_run"]
+    assert run.mechanism.config.epsilon == 50.0 and run.inputs.text == "My doctor paid."
+
+
+def test_a_choice_that_is_no_longer_shown_is_let_go(found):
+    at = page()
+    at.selectbox(key="bench_point").set_value(curves.series(found, "sst2", "s_w", ["mvc"])[0].points[1].row["point"])
+    at.run()
+    assert at.code
+    at.multiselect(key="bench_mechanisms_sst2").set_value(["dp-mlm"]).run()
+    assert not at.exception and not at.code and at.button(key="bench_open").disabled
+
+
+# --- links ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"mechanism": "dp-mlm", "options": {}, "epsilon": 250.0},
+        {"mechanism": "diffractor", "options": {"lists": ["L0"], "noise": "tem"}, "epsilon": 0.1},
+        {"mechanism": "custext", "options": {"k": 50, "keep_stopwords": False, "strategy": "record"}, "epsilon": 3.0},
+        {"mechanism": "dp-mlm-plus", "options": {"add_prob": 0.25, "del_prob": 0.05}, "epsilon": 25.0},
+        {"mechanism": "tem", "options": {"gamma": 0.5, "space": "word2vec"}, "epsilon": 1 / 3},
+        {"mechanism": "diffractor", "options": {"lists": ["minilm-1", "fasttext-2"]}, "epsilon": 1.0},
+    ],
+)
+def test_a_setting_goes_through_an_address_and_back(setting):
+    query = links.to_query(setting)
+    assert all(isinstance(v, str) for v in query.values())
+    back, problem = links.from_query(query)
+    assert problem is None and back["mechanism"] == setting["mechanism"]
+    assert back["epsilon"] == pytest.approx(setting["epsilon"])
+    one, other = (dpt.get_mechanism(s["mechanism"], **s["options"]).config for s in (setting, back))
+    assert one == other
+
+
+def test_what_has_no_control_is_not_sent():
+    query = links.to_query({"mechanism": "custext", "options": {"stopwords": "a/file", "k": 20}, "epsilon": 1})
+    assert query == {"mechanism": "custext", "epsilon": "1"}, "k is at its default"
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"mechanism": "nope"}, "Unknown mechanism"),
+        ({"mechanism": "custext", "epsilon": "nan"}, "finite"),
+        ({"mechanism": "custext", "epsilon": "-1"}, "above 0"),
+        ({"mechanism": "custext", "epsilon": "1e9"}, "at most"),
+        ({"mechanism": "custext", "epsilon": "1,2"}, "number"),
+        ({"mechanism": "custext", "k": "2.5"}, "whole number"),
+        ({"mechanism": "custext", "k": "inf"}, "whole number"),
+        ({"mechanism": "custext", "k": "0"}, "at least 1"),
+        ({"mechanism": "custext", "mapping": "best"}, "one of"),
+        ({"mechanism": "custext", "keep_stopwords": "1"}, "yes or no"),
+        ({"mechanism": "custext", "text": "secret"}, "no option"),
+        ({"mechanism": "custext", "stopwords": "a/file"}, "no option"),
+        ({"mechanism": "custext", "space": "../vectors.txt"}, "on this machine"),
+        ({"mechanism": "dp-mlm", "model": "some/folder"}, "on this machine"),
+        ({"mechanism": "dp-mlm", "clip_min": "0"}, "no option"),
+        ({"mechanism": "diffractor", "lists": "minilm@7"}, "up to 10"),
+        ({"mechanism": "diffractor", "lists": ""}, "up to 10"),
+    ],
+)
+def test_an_address_that_is_wrong_says_so(params, said):
+    setting, problem = links.from_query(params)
+    assert setting is None and said in problem and problem.startswith("This link was not followed")
+
+
+def test_an_address_without_a_setting_or_without_epsilon():
+    assert links.from_query({}) == links.from_query({"utm": "x"}) == (None, None)
+    setting, problem = links.from_query({"mechanism": "diffractor", "noise": "tem"})
+    assert (
+        problem is None and setting["epsilon"] == dpt.mechanism_class("diffractor").epsilon_range({"noise": "tem"})[2]
+    )
+
+
+# --- the Playground follows -----------------------------------------------------------------------------------------
+
+
+def playground(**query: str) -> AppTest:
+    at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at
+
+
+def settle(at: AppTest) -> AppTest:
+    for _ in range(200):
+        assert not at.exception
+        if "play_job" not in at.session_state or at.session_state["play_job"] is None:
+            break
+        at.session_state["play_job"].wait(1)
+        at.run()
+    return at
+
+
+def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
+    at = settle(playground(mechanism="diffractor", epsilon="50", lists="L0").run())
+    assert dict(at.query_params) == {}
+    run = at.session_state["play_run"]
+    assert (
+        run.mechanism.config.epsilon == 50.0
+        and run.mechanism.config.lists == dpt.get_mechanism("diffractor", lists=("L0",)).config.lists
+    )
+    assert run.payload["hi"] == 50.0 and run.payload["cmd"]["eps"] == 50.0
+    # The same settings at another ε: a new run although no control changed; what was on before stays off.
+    at.session_state["play_query"] = {"mechanism": "diffractor", "epsilon": "2", "lists": "L0"}
+    settle(at.run())
+    again = at.session_state["play_run"]
+    assert again.number > run.number and again.mechanism.config.epsilon == 2.0 and again.payload["cmd"]["eps"] == 2.0
+    # An option of one's own afterwards: the axis is the mechanism's again.
+    at.selectbox(key="play-diffractor-noise").set_value("tem")
+    settle(at.run())
+    assert at.session_state["play_run"].payload["hi"] < 20
+
+
+def test_options_of_before_do_not_stay_under_a_link():
+    at = settle(playground().run())
+    at.text_area(key="play_text").set_value("My *own* text about a doctor.")
+    at.selectbox(key="play_mechanism").set_value("diffractor").run()
+    at.number_input(key="play-diffractor-gamma").set_value(9)
+    settle(at.selectbox(key="play-diffractor-noise").set_value("tem").run())
+    assert at.session_state["play_run"].mechanism.config.gamma == 9
+    at.session_state["play_query"] = {"mechanism": "diffractor", "epsilon": "3", "oov": "mask"}
+    settle(at.run())
+    config = at.session_state["play_run"].mechanism.config
+    assert (config.noise, config.gamma, config.oov, config.epsilon) == ("geometric", 5, "mask", 3.0)
+    assert at.session_state["play_run"].inputs.text == "My *own* text about a doctor."
+
+
+def test_a_wrong_link_leaves_the_playground_as_it_is():
+    at = settle(playground(mechanism="custext", epsilon="nan").run())
+    assert any("not followed" in w.value for w in at.warning)
+    assert at.selectbox(key="play_mechanism").value == "dp-mlm" and dict(at.query_params) == {}
+    at.run()
+    assert not any("not followed" in w.value for w in at.warning)
+
+
+def test_the_downloads_hold_what_is_shown_and_everything(found):
+    rows = curves.table(curves.series(found, "sst2", "accuracy"))
+    assert len(list(csv.reader(curves.to_csv(rows).splitlines()))) == len(rows) + 1
+    at = page()
+    labels = [b.proto.label for b in at.get("download_button")]
+    assert labels == ["What is shown, CSV", "Everything, CSV", "Everything, JSON"]
+    assert made_up()["rows"] == found.rows
