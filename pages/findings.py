@@ -61,7 +61,7 @@ def main() -> None:
             "them; `--merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
         )
         return
-    all_of_them = findings(found.rows)
+    all_of_them = findings(found.rows, found.gates)
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in HEADINGS}
     chosen = st.pills(
         "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key="found_verdict",

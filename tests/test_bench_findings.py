@@ -185,7 +185,7 @@ def test_a_claim_without_rows_is_not_measured(claim):
 
 
 def test_every_claim_of_the_page_is_tested_here():
-    assert set(f.CLAIMS) == {*CLAIMS, f.mappings_alone, f.at_equal_privacy}
+    assert set(f.CLAIMS) == {*CLAIMS, f.mappings_alone, f.little_memory, f.at_equal_privacy}
 
 
 def test_a_difference_within_the_intervals_proves_nothing():
@@ -223,3 +223,20 @@ def test_options_are_compared_with_defaults_filled_in():
 def test_the_bundled_mappings_agree_with_the_papers_order():
     found = f.mappings_alone(f.Runs([]))
     assert found.verdict == f.PARTLY and "the paper 0.12%" in " ".join(found.numbers)
+
+
+def test_memory_is_compared_with_the_papers_table(monkeypatch):
+    found = f.little_memory(f.Runs([]))
+    assert found.verdict == f.AGREES and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
+    turned = [r | {"value": 1e4 if r["mechanism"] == "diffractor" else 1.0} for r in f.memory.bundled()]
+    monkeypatch.setattr(f.memory, "bundled", lambda: tuple(turned))
+    assert f.little_memory(f.Runs([])).verdict == f.DISAGREES
+    monkeypatch.setattr(f.memory, "bundled", lambda: ())
+    assert f.little_memory(f.Runs([])).verdict == f.MISSING
+
+
+def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
+    few, many = (
+        f.memory.measure("diffractor", {"noise": "geometric", "lists": ("L2",)}, words=n)[1] for n in (20, 2000)
+    )
+    assert 0 < few < many / 5

@@ -68,10 +68,15 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "counts over the words of SST-2 and the bundled word space minilm",
         "MIT",
     ),
+    "benchmarks/memory.json": (
+        "python -m dptext_core bench memory --out assets/benchmarks/memory.json",
+        "memory that the mechanisms take for words of the bundled word space minilm",
+        "MIT",
+    ),
     "benchmarks/results.json": (
         "python -m dptext_core bench run --grid full --data DIR --out FILE, then --merge FILE --summary "
         "assets/benchmarks/results.json",
-        "scores of rewritten public texts (SST-2, Snips, ATIS, film reviews, US presidents' speeches); no text is in it",
+        "scores of rewritten public texts (SST-2, Snips, ATIS, film reviews, presidents' speeches); no text is in it",
         "MIT",
     ),
     "words/log_z.npz": (

@@ -132,8 +132,9 @@ def merge(
 ) -> tuple[Results, list[str]]:
     """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
 
-    Of two lines of one point the newer counts. Raises InputError where none belongs, where unprotected text is missing
-    for a data set, or where lines were made from other files or with other stop words.
+    Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
+    of one point the newer counts. Raises InputError where none belongs, where unprotected text is missing for a data
+    set, or where lines were made from other files or with other stop words.
     """
     declared = {p.id: p for p in points}
     newest: dict[str, dict[str, Any]] = {}
@@ -159,7 +160,13 @@ def merge(
     _check_alike(ordered)
     about = _about(ordered, bases, command, cut)
     gates = [g for base in bases.values() for g in base["gates"]]
-    return Results(about, gates, _rows(ordered)), notes
+    return Results(about, gates, [r for r in _rows(ordered) if _enters(r, gates)]), notes
+
+
+def _enters(row: dict[str, Any], gates: Sequence[dict[str, Any]]) -> bool:
+    """Whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates."""
+    needs = {"utility", "privacy"} if row["metric"].startswith("relative_gain") else {row["task"]}
+    return all(g["enters"] for g in gates if g["data"] == row["data"] and g["role"] in needs)
 
 
 def _check_alike(lines: Sequence[dict[str, Any]]) -> None:

@@ -15,6 +15,7 @@ import math
 import multiprocessing
 import os
 import platform
+import queue
 import shlex
 import signal
 import sys
@@ -32,7 +33,7 @@ import numpy as np
 from .. import __version__
 from ..document import Document
 from ..errors import ConfigError, DPTextError, InputError
-from ..mechanisms.base import Mechanism, Prepared, RewriteResult
+from ..mechanisms.base import Mechanism, RewriteResult
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..mechanisms.word_level import WordMechanism
 from ..sampling import Dice
@@ -400,12 +401,17 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
+def _end_with(process: Any) -> None:
+    process.join()
+    os._exit(1)
+
+
 def _worker(work: Any, done: Any, setup: Setup) -> None:
     """One process: groups from ``work`` until None, lines to ``done``. It ends with its parent, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _one_thread()
     try:
         for group in iter(work.get, None):
@@ -425,8 +431,10 @@ def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[d
         return
     context = multiprocessing.get_context("spawn")
     work, done = context.Queue(), context.Queue()
-    for group in [*todo, *[None] * jobs]:
+    for group in todo:
         work.put(group)
+    for _ in range(jobs):
+        work.put(None)
     workers = [context.Process(target=_worker, args=(work, done, setup), daemon=True) for _ in range(jobs)]
     try:
         for w in workers:
@@ -435,9 +443,7 @@ def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[d
         while left:
             try:
                 got = done.get(timeout=5)
-            except OSError:
-                raise
-            except Exception as error:  # queue.Empty
+            except queue.Empty as error:
                 if any(w.exitcode for w in workers):
                     raise RuntimeError(
                         "A process of the run ended on its own; see above. Run again to go on."
@@ -466,7 +472,8 @@ def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: An
     total = sum(map(len, todo))
     if say:
         say(
-            f"{len(points)} points, {len(points) - total} done, {total} to run, about {sum(map(cost, todo)) / 60:.0f} core-minutes"
+            f"{len(points)} points, {len(points) - total} done, {total} to run, "
+            f"about {sum(map(cost, todo)) / 60:.0f} core-minutes"
         )
     group_of = {p.id: i for i, group in enumerate(todo) for p in group}
     share = [cost(group) / len(group) for group in todo]
@@ -479,11 +486,11 @@ def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: An
             count += 1
             estimated += share[group_of[line["id"]]]
             if say:
-                left = (time.perf_counter() - began) * (whole - estimated) / max(estimated, 1e-9)
+                rest = (time.perf_counter() - began) * max(0.0, whole - estimated) / max(estimated, 1e-9)
                 options = " ".join(str(v) for v in line["options"].values())
                 say(
                     f"{count}/{total} {line['mechanism']} {options} on {line['data']}, ε {line['epsilon']}, seed "
-                    f"{line['seed']}: {line['seconds']:.1f} s; {left / 60:.0f} min left"
+                    f"{line['seed']}: {line['seconds']:.1f} s; {rest / 60:.0f} min left"
                 )
     finally:
         writer.close()
@@ -594,9 +601,8 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int
     store.write(found, args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    print(
-        f"{args.summary}: {len(found.rows)} rows of {found.about['points']} points, {found.about['core_minutes']} core-minutes"
-    )
+    about = found.about
+    print(f"{args.summary}: {len(found.rows)} rows of {about['points']} points, {about['core_minutes']} core-minutes")
     return 0
 
 

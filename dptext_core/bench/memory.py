@@ -1,0 +1,84 @@
+"""Memory that 1,000 words take while they are rewritten: Table 5 of the 1-Diffractor paper, for every word mechanism.
+
+The most that is held at one time beyond what is held before, by Python's tracemalloc, which sees NumPy's arrays. The
+tables of a mechanism (vectors, lists, groups) are loaded before, as in the paper, and do not count. The words are drawn
+from the vocabulary and stand in texts of 20. The paper has memory-profiler, which sees the whole process.
+
+    python -m dptext_core bench memory --out assets/benchmarks/memory.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import tracemalloc
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .._assets import assets_folder
+from ..mechanisms.registry import get_mechanism, mechanism_class
+from ..mechanisms.word_level import WordMechanism
+from .deniability import configurations
+
+WORDS, TEXT = 1000, 20
+MIB = 2**20
+
+
+def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[float, float]:
+    """ε, and MiB of rewriting so many words at it."""
+    epsilon = mechanism_class(name).epsilon_range(options)[2]
+    mechanism = get_mechanism(name, epsilon=epsilon, keep_stopwords=False, **options)
+    assert isinstance(mechanism, WordMechanism)
+    vocabulary = mechanism.vocabulary.words
+    chosen = [vocabulary[i] for i in np.random.default_rng(1).permutation(len(vocabulary))[:words]]
+    texts = [" ".join(chosen[i : i + TEXT]) for i in range(0, len(chosen), TEXT)]
+    mechanism.rewrite(texts[0])
+    gc.collect()
+    tracemalloc.start()
+    try:
+        mechanism.rewrite(texts)
+        return epsilon, tracemalloc.get_traced_memory()[1] / MIB
+    finally:
+        tracemalloc.stop()
+
+
+@cache
+def bundled() -> tuple[dict[str, Any], ...]:
+    """The bundled rows, as ``results`` has them (data "vocabulary"); none where the file is missing."""
+    path = assets_folder() / "benchmarks" / "memory.json"
+    return tuple(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.is_file() else ()
+
+
+def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> dict[str, Any]:
+    return {
+        "mechanism": name, "options": {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()},
+        "epsilon": epsilon, "data": "vocabulary", "task": "speed", "metric": "mib_per_1000_words",
+        "value": round(mib, 3),
+"low": None, "high": None, "n": WORDS, "seeds": 1, "point": "",
+    }  # fmt: skip
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench memory``."""
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench memory", description=__doc__.split("\n")[0])
+    parser.add_argument("--space", default="minilm", metavar="NAME", help="the word space (default minilm)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows to this JSON file")
+    args = parser.parse_args(argv)
+    rows: list[dict[str, Any]] = []
+    for name, options in configurations([args.space]):
+        epsilon, taken = measure(name, options)
+        label = options.get("space") or f"{options['noise']}, {options['lists'][0]}"
+        print(f"{name:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
+        rows.append(_row(name, options, epsilon, taken))
+    if args.out:
+        about = {"command": "python -m dptext_core bench memory", "version": __version__, "words": WORDS}
+        text = json.dumps({"about": about, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(text.replace('{"mechanism"', '\n{"mechanism"') + "\n", encoding="utf-8")
+    return 0
