@@ -8,6 +8,7 @@ pages = {
     "playground": st.Page("pages/playground.py", title="Playground", default=True),
     "audit": st.Page("pages/audit.py", title="Audit"),
     "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
+    "findings": st.Page("pages/findings.py", title="What we found"),
 }
 page = st.navigation(list(pages.values()), position="top")
 st.session_state.app = True

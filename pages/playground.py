@@ -17,7 +17,7 @@ from dptext_core._assets import assets_folder
 from dptext_core.bench import deniability
 from dptext_core.guarantee import number
 from dptext_core.ledger import Ledger
-from pages.ui import attackers, budget, controls, equal_privacy, ledger, links, model, runs
+from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
 from pages.ui.text import decode, literal
@@ -238,7 +238,7 @@ def rewritten() -> None:
         promise(run, result)
     with right:
         selected(run, result, token, axis)
-    further(run, result, token)
+    further(run, result, token, epsilon)
 
 
 def book() -> Ledger:
@@ -253,9 +253,9 @@ def release(result: dpt.RewriteResult) -> None:
     book().record(result, released=True)
 
 
-def further(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
+def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
     """Panels that are worked out only when they are asked for."""
-    panels = ["What an attacker gets", "Same privacy elsewhere", "Ledger"]
+    panels = ["What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks"]
     chosen = st.segmented_control("Look further", panels, key="play_further")
     if chosen == panels[0]:
         attackers.panel(run, result, token)
@@ -263,6 +263,9 @@ def further(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None
         equal_privacy.panel(run, result)
     elif chosen == panels[2]:
         ledger.panel(book(), [result])
+    elif chosen == panels[3]:
+        evidence.panel(run, result, epsilon)
+        st.page_link("pages/benchmarks.py", label="All benchmarks", icon=":material/monitoring:")
 
 
 def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:

@@ -269,3 +269,20 @@ def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
 def test_a_list_of_the_full_grid_needs_no_data(capsys):
     assert run.main(["--grid", "full", "--list", "--shard", "2/3"]) == 0
     assert "core-minutes" in capsys.readouterr().out
+
+
+def test_scores_of_a_task_that_cannot_be_done_make_no_rows():
+    def gate(role: str, enters: bool) -> dict:
+        return {"data": "sst2", "task": "t", "role": role, "metric": "f1", "score": 0.5, "majority": 0.4, "se": 0.1,
+                "n_test": 50, "enters": enters}  # fmt: skip
+
+    scores = {"f1": 0.5, "pp_plus": 1.0, "f1_static": 0.4, "relative_gain_static": 0.1, "cosine": 0.9, "n_w": 0.5}
+    for closed, gone in (
+        ("utility", {"f1", "pp_plus", "relative_gain_static"}),
+        ("privacy", {"f1_static", "relative_gain_static"}),
+        (None, set()),
+    ):
+        base = line(BASE, f1=0.5) | {"gates": [gate(r, r != closed) for r in ("utility", "privacy")]}
+        found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
+        assert {r["metric"] for r in found.rows if r["mechanism"] == "tem"} == set(scores) - gone
+        assert [g["role"] for g in found.gates] == ["utility", "privacy"], "but their gates are told"

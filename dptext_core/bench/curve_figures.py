@@ -37,6 +37,8 @@ PAPERS = "hollow: papers"
 FRONT = "Pareto front"
 UNPROTECTED = "unprotected"
 GUESS = "always guessing"
+YOURS = "your ε, between points"
+YOUR_TEXT = "your text"
 _AXIS = 44  # pixels below the plot for the ticks and the title of its axis
 
 
@@ -49,6 +51,8 @@ def curves(
     baseline: float | None = None,
     majority: float | None = None,
     chosen: str = "",
+    yours: float | None = None,
+    your_text: float | None = None,
     dark: bool = False,
     height: int = 360,
     width: int = 340,
@@ -56,7 +60,9 @@ def curves(
     """A metric over ε (logarithmic) or over N_w, with 95% intervals.
 
     baseline, majority: values of unprotected text and of always guessing, as lines across. chosen: a point to ring.
-    The legend comes below these ``height`` pixels, in columns that fit ``width``. Raises InputError without a point.
+    yours: a user's ε, marked on every curve that reaches it, between the measured points on the logarithmic axis.
+    your_text: the metric's value on a text of the user's at that ε. The legend comes below these ``height`` pixels, in
+    columns that fit ``width``. Raises InputError without a point.
     """
     import plotly.graph_objects as go
 
@@ -86,8 +92,11 @@ def curves(
         names.append(_paper_entry(figure, colours))
     _level(figure, baseline, UNPROTECTED, colours)
     _level(figure, majority, GUESS, colours)
-    _frame(figure, colours, height, width, names)
     every = [p.x for s in (*shown, *papers) for p in s.points]
+    if yours is not None and x == "epsilon":
+        names += _yours(figure, shown, yours, your_text, colours)
+        every.append(yours)
+    _frame(figure, colours, height, width, names)
     if x == "epsilon":
         low, high = min(every), max(every)
         pad = max(0.03 * np.log10(high / low), 0.03)
@@ -252,6 +261,30 @@ def _ring(figure: go.Figure, at: Sequence[tuple[float, float]], colours: dict[st
             x=[x for x, _ in at], y=[y for _, y in at], mode="markers", hoverinfo="skip", showlegend=False,
             marker={"symbol": "circle-open", "size": 18, "color": colours["ink"], "line": {"width": 2}}, name="chosen",
         )  # fmt: skip
+
+
+def _yours(
+    figure: go.Figure, shown: Sequence[c.Series], epsilon: float, text: float | None, colours: dict[str, str]
+) -> list[str]:
+    """A user's ε as a line and a star on each curve; the user's text as a hollow star. The names in the legend."""
+    figure.add_vline(x=epsilon, line={"color": colours["new"], "width": 1, "dash": "dot"}, layer="below")
+    at = []
+    for s in shown:
+        points = [(p.x, p.value) for p in s.points]
+        if len(points) > 1 and points[0][0] <= epsilon <= points[-1][0]:
+            xs, ys = zip(*points, strict=True)
+            at.append(float(np.interp(np.log(epsilon), np.log(xs), ys)))
+    names = []
+    for values, name, symbol in ((at, YOURS, "star"), ([] if text is None else [text], YOUR_TEXT, "star-open")):
+        if values:
+            figure.add_scatter(
+                x=[epsilon] * len(values), y=values, mode="markers", name=name,
+                marker={"symbol": symbol, "size": 15, "color": colours["new"],
+                        "line": {"width": 1.5, "color": colours["page" if symbol == "star" else "new"]}},
+                hovertemplate=f"{name}, ε = {number(epsilon)}: %{{y:.3g}}<extra></extra>",
+            )  # fmt: skip
+            names.append(name)
+    return names
 
 
 def _paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:

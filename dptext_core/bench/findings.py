@@ -304,8 +304,8 @@ def dp_mlm_gains(runs: Runs) -> Finding:
                 for g in closed
             ),
             "Without a utility that beats guessing by three standard errors, γ = U_r/U_o − P_r/P_o would be the "
-            "attacker's loss alone. The first words of a film review tell what the film is about, not how it was liked. In the "
-            "paper's Yelp the utility is near its majority class too (97.5% against 96.4%)."
+            "attacker's loss alone. The first words of a film review tell what the film is about, not how it was "
+            "liked. In the paper's Yelp the utility is near its majority class too (97.5% against 96.4%)."
             if closed
             else "",
         )

@@ -1,0 +1,64 @@
+"""Where the user's own setting stands on the benchmark's curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.bench import curve_figures, curves, results
+from dptext_core.metrics import score
+from pages.ui import runs
+from pages.ui.text import literal
+
+#: Of a long text, N_w is the mean over so many of its drawn words.
+WORDS = 100
+
+
+def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
+    """The curves of the nearest measured configuration, with the user's ε and, where it is cheap, the user's text."""
+    try:
+        found = results.bundled()
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    name, options = run.inputs.mechanism, dict(run.inputs.options)
+    sets = (
+        {}
+        if found is None
+        else {d: t for d, t in curves.data_sets(found).items() if name in curves.mechanisms_of(found, d)}
+    )
+    if found is None or not sets:
+        st.info(
+            "No benchmark of this mechanism is here. `python -m dptext_core bench run --grid full --data DIR --out "
+            "FILE` measures the grid, `--merge FILE --summary assets/benchmarks/results.json` brings it here."
+        )
+        return
+    left, right = st.columns(2)
+    data = left.selectbox("Data set", list(sets), format_func=sets.__getitem__, key="play_bench_data")
+    there = [m for m in curves.metrics_of(found, data) if curves.nearest_series(found, name, options, data, m)]
+    metric = right.selectbox("Metric", there, format_func=lambda m: curves.measure(m).title, key=f"play_bench_{data}")
+    shown = curves.nearest_series(found, name, options, data, metric)
+    printed = curves.paper_series(data, metric, [name], shown)
+    whole = curves.baseline(found, data, metric)
+    figure = curve_figures.curves(
+        shown, curves.main_series(printed), metric, baseline=whole["value"] if whole else None,
+        majority=curves.majority(found, data, metric), yours=epsilon, your_text=of_text(result, metric),
+        dark=st.context.theme.type == "dark", width=450,
+    )  # fmt: skip
+    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_bench_figure")
+    for series in shown:
+        other = curves.differences(series, options)
+        measured = curves.describe(series.options) or "the default options"
+        said = f"Measured with {measured}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
+        st.caption(literal(said))
+
+
+def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
+    """The metric of the user's own text; None where it would take long or has no meaning for one text."""
+    if metric == "n_w":
+        drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"][:WORDS]
+        return float(np.mean([result.distribution(i).p_keep() for i in drawn])) if drawn else None
+    if metric in ("unchanged", "bleu"):
+        return score(metric, [result.original], [result.text])[0]
+    return None

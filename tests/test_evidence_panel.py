@@ -1,0 +1,114 @@
+"""The Playground's panel of benchmark curves and the page of findings, run by Streamlit's AppTest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_bench_curves import stored
+
+import dptext_core as dpt
+from dptext_core.bench import curve_figures, curves, results
+
+TOP = Path(__file__).resolve().parents[1]
+TEXT = "The movie was wonderful but the weather ruined our holiday."
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch) -> results.Results:
+    whole = stored(tmp_path)
+    monkeypatch.setattr(results, "bundled", lambda: whole)
+    return whole
+
+
+def script() -> None:
+    import streamlit as st
+
+    from pages.ui import evidence, runs
+
+    state = st.session_state
+    if "run" not in state:
+        inputs = runs.Inputs(state["text"], "custext", state["options"], 3)
+        state["run"] = runs.make(inputs, 1, state["epsilon"], (1.0, 28.0, state["epsilon"]))
+    evidence.panel(state["run"], state["run"].result, state["epsilon"])
+
+
+def panel(epsilon: float, **options) -> AppTest:
+    at = AppTest.from_function(script, default_timeout=60)
+    at.session_state["text"], at.session_state["epsilon"] = TEXT, epsilon
+    at.session_state["options"] = tuple(sorted(options.items()))
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def figure(at: AppTest) -> dict:
+    (chart,) = at.get("plotly_chart")
+    return json.loads(chart.proto.spec)
+
+
+def trace(at: AppTest, name: str) -> dict | None:
+    return next((t for t in figure(at)["data"] if t.get("name") == name), None)
+
+
+def test_the_users_epsilon_stands_on_the_curve_of_the_nearest_configuration(found):
+    at = panel(3.0, k=50)
+    (series,) = curves.nearest_series(found, "custext", {"k": 50}, "sst2", "accuracy")
+    assert series.options["k"] == 50
+    at_3 = next(p.value for p in series.points if p.x == 3.0)
+    assert trace(at, curve_figures.YOURS)["y"] == [pytest.approx(at_3)]
+    assert "Not as yours: unknown words: keep" in " ".join(c.value for c in at.caption).replace("\\", "")
+    between = trace(panel(2.0, k=50), curve_figures.YOURS)["y"][0]
+    first = next(p.value for p in series.points if p.x == 1.0)
+    assert min(first, at_3) < between < max(first, at_3)
+
+
+def test_beyond_the_measured_points_there_is_a_line_and_no_star(found):
+    at = panel(20.0, k=50)
+    assert trace(at, curve_figures.YOURS) is None
+    assert any(s["x0"] == 20.0 for s in figure(at)["layout"]["shapes"])
+
+
+def test_n_w_of_the_users_own_text_is_the_mean_over_its_drawn_words(found):
+    at = panel(3.0, k=50)
+    at.selectbox(key="play_bench_sst2").set_value("n_w").run()
+    star = trace(at, curve_figures.YOUR_TEXT)
+    result = at.session_state["run"].result
+    drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"]
+    assert star["y"] == [pytest.approx(sum(result.distribution(i).p_keep() for i in drawn) / len(drawn))]
+
+
+def test_without_results_the_panel_and_the_page_say_what_measures_them(monkeypatch):
+    monkeypatch.setattr(results, "bundled", lambda: None)
+    assert "bench run --grid full" in panel(3.0).info[0].value
+    assert "bench run --grid full" in findings_page().info[0].value
+
+
+def findings_page() -> AppTest:
+    at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
+    at.session_state["app"] = True
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def test_the_page_of_findings_shows_every_claim_with_its_verdict(found):
+    from dptext_core.bench.findings import CLAIMS, findings
+
+    at = findings_page()
+    text = " ".join(m.value for m in at.markdown)
+    for finding in findings(found.rows, found.gates):
+        assert finding.claim.split("(")[0][:30] in text.replace("\\", "")
+    assert text.count("-badge[") == len(CLAIMS)
+    at.button_group(key="found_verdict").set_value(["agrees"]).run()
+    shown = " ".join(m.value for m in at.markdown)
+    assert 0 < shown.count("-badge[") < len(CLAIMS) and "Our runs disagree" not in shown
+
+
+def test_the_registry_knows_every_mechanism_of_the_bundled_results():
+    whole = results.bundled()
+    assert whole is not None, "assets/benchmarks/results.json is missing"
+    names = {r["mechanism"] for r in whole.rows} - {curves.BASELINE}
+    assert names == {s.name for s in dpt.mechanisms()}
