@@ -243,7 +243,6 @@ class Document:
         out.keep(tail.lstrip(" \t") if drop_before else tail)
         return Spliced("".join(out.parts), tuple(spans), tuple(inserted))
 
-
     def _exchanged(self, edits: Sequence[Edit]) -> Spliced | None:
         """The splice where words are only exchanged that stand apart from their neighbours; None for any other."""
         text = self.text

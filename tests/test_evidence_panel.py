@@ -112,3 +112,23 @@ def test_the_registry_knows_every_mechanism_of_the_bundled_results():
     assert whole is not None, "assets/benchmarks/results.json is missing"
     names = {r["mechanism"] for r in whole.rows} - {curves.BASELINE}
     assert names == {s.name for s in dpt.mechanisms()}
+
+
+def test_the_bundled_results_are_those_of_the_declared_grid():
+    """Every curve of the app is rows of this file, and every row is points that anyone can run."""
+    from dptext_core.bench.grid import GRIDS
+
+    whole = results.bundled()
+    assert whole is not None
+    points = {p.id: p for p in GRIDS["full"].points()}
+    assert whole.about["points"] == len(points)
+    for row in whole.rows:
+        point = points[row["point"]].setting
+        assert {k: row[k] for k in ("mechanism", "options", "epsilon", "data")} == {
+            k: point[k] for k in ("mechanism", "options", "epsilon", "data")
+        }
+        assert row["mechanism"] == curves.BASELINE or row["seeds"] == 3 or row["metric"] == "bertscore"
+    for data in curves.data_sets(whole):
+        for metric in curves.metrics_of(whole, data):
+            for series in curves.series(whole, data, metric):
+                assert all(any(p.row is r for r in whole.rows) and p.value == p.row["value"] for p in series.points)

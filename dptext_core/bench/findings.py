@@ -452,13 +452,14 @@ def sixty_percent(runs: Runs) -> Finding:
 
 
 def tight_range(runs: Runs) -> Finding:
-    widths, rows = {}, []
+    widths: dict[str, tuple[float, float]] = {}
+    rows: list[Row] = []
     for mechanism in ("diffractor", *METRIC_DP):
         options = {"noise": "geometric", "lists": ("L2",)} if mechanism == "diffractor" else {}
         line = [row for row in runs.find("sst2", "n_w", mechanism, **options) if row["epsilon"] is not None]
-        ends = [_crossing(line, share) for share in (0.1, 0.8)]
-        if line and None not in ends:
-            widths[mechanism] = ends
+        low, high = (_crossing(line, share) for share in (0.1, 0.8))
+        if low is not None and high is not None:
+            widths[mechanism] = (low, high)
             rows += line
     if "diffractor" not in widths or len(widths) < 2:
         return _missing(
@@ -720,19 +721,19 @@ def record_strategy(runs: Runs) -> Finding:
         "The record-level strategy is more applicable than the token- and the dataset-level one.",
         "CusText, Table 5",
     )
-    token, dataset, rows, wins = Tally(), Tally(), [], []
+    token, dataset = Tally(), Tally()
+    rows: list[Row] = []
+    wins: list[str] = []
     for row in runs.find("sst2", "accuracy", "custext", strategy="record", mapping="balanced", k=50):
         options = {"mapping": "balanced", "k": 50, "keep_stopwords": full_options(row)["keep_stopwords"]}
-        others = [
-            runs.one("sst2", "accuracy", "custext", row["epsilon"], strategy=s, **options) for s in ("token", "dataset")
-        ]
-        if others[0] is None or others[1] is None:
+        a = runs.one("sst2", "accuracy", "custext", row["epsilon"], strategy="token", **options)
+        b = runs.one("sst2", "accuracy", "custext", row["epsilon"], strategy="dataset", **options)
+        if a is None or b is None:
             continue
-        token.add(row, others[0])
-        dataset.add(row, others[1])
-        rows += [row, *others]
-        best = max((row["value"], "record"), (others[0]["value"], "token"), (others[1]["value"], "dataset"))[1]
-        wins.append(best)
+        token.add(row, a)
+        dataset.add(row, b)
+        rows += [row, a, b]
+        wins.append(max((row["value"], "record"), (a["value"], "token"), (b["value"], "dataset"))[1])
     if not rows:
         return _missing(claim, source)
     return Finding(
