@@ -551,8 +551,9 @@ def speed(runs: Runs) -> Finding:
                     np.median([r["value"] for r in line])
                 )
                 rows += line
-    first, *others = rates or {"": 0.0}
-    if not others:
+    first = f"{title('diffractor')}, geometric"
+    others = [name for name in rates if name != first]
+    if first not in rates or not others:
         return _missing(claim, source)
     faster = [rates[first] / rates[name] for name in others]
     return Finding(

@@ -445,8 +445,8 @@ def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[d
                 got = done.get(timeout=5)
             except queue.Empty as error:
                 if any(w.exitcode for w in workers):
-                    raise RuntimeError(
-                        "A process of the run ended on its own; see above. Run again to go on."
+                    raise DPTextError(
+                        "A process of the run ended on its own, perhaps for want of memory. The same command goes on."
                     ) from error
                 continue
             if isinstance(got, DPTextError):
