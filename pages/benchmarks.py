@@ -163,8 +163,10 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             better = {1: "More is better.", -1: "Less is better.", 0: ""}[m.better]
             st.markdown(f"**{literal(m.title)}**: {literal(m.about)} {better}")
         st.markdown(
-            "Bars are 95% intervals over test texts and seeds. Utility is that of a classifier trained and tested on "
-            "rewritten texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
+            "Bars are 95% intervals over test texts and seeds, for one choice of training texts; of speed they are the "
+            "least and the most of the seeds. N_w and S_w count the words that are drawn: where stop words are kept, "
+            "more of a text stays than N_w says. Utility: a classifier is trained and tested on rewritten texts. "
+            "*Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
         )
     if tables := {s.paper: s.about for s in shown if s.paper}:
         with st.expander("The papers' tables"):
@@ -182,7 +184,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
         about, sets = found.about, found.about.get("data", {})
         if about.get("cut"):
             st.markdown("**Not in the grid:** " + literal(about["cut"]))
-        named = ("command", "version", "machine", "device", "finished", "seeds", "points", "core_minutes")
+        named = ("command", "stopwords", "version", "machine", "device", "finished", "seeds", "points", "core_minutes")
         st.dataframe({"what": [k for k in named if k in about], "value": [str(about[k]) for k in named if k in about]})
         st.dataframe([{"data": name, **entry} for name, entry in sets.items()], hide_index=True)
 
@@ -198,8 +200,8 @@ def main() -> None:
     if found is None or not found.rows:
         st.info(
             "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures some "
-            "points in a minute, `--grid full --data DIR` all of them. Then `python -m dptext_core bench run --merge "
-            "points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
+            "points in a minute, `--grid full --data DIR` all of them. Then `python -m dptext_core bench run --grid "
+            "quick --merge points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
         )
         return
     data, names, every, papers = chosen_data(found)
@@ -222,7 +224,9 @@ def main() -> None:
     rows = curves.table([s for pair in shown for both in pair for s in both])
     with download:
         downloads(found, rows)
-    if view == "Curves":
+    if not rows:
+        st.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
+    elif view == "Curves":
         for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
             chart(place, found, data, m, x, mine, printed)
     elif view == "Plane":
@@ -238,6 +242,8 @@ def main() -> None:
         st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
     if mixed:
         st.caption(literal(curves.not_equal(names)))
+    if x == "n_w":
+        st.caption("N_w counts drawn words. CusText's main line and SanText draw stop words too, the others keep them.")
     if papers and x == "n_w":
         st.caption("The papers print no N_w beside their scores. Their marks are on the axis ε.")
     point_panel(ours)

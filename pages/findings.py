@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dptext_core import DPTextError
 from dptext_core.bench import results
 from dptext_core.bench.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
 from pages.ui.shell import within_app
@@ -54,14 +55,18 @@ def show(finding: Finding) -> None:
 def main() -> None:
     st.markdown("## What we found")
     st.caption("Claims of the papers, held against our own runs. Every number below is made from the bundled results.")
-    found = results.bundled()
+    try:
+        found = results.bundled()
+        all_of_them = [] if found is None else findings(found.rows, found.gates)
+    except DPTextError as error:
+        st.error(literal(str(error)))
+        return
     if found is None:
         st.info(
             "No benchmark results are here. `python -m dptext_core bench run --grid full --data DIR --out FILE` makes "
-            "them; `--merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
+            "them; `--grid full --merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
         )
         return
-    all_of_them = findings(found.rows, found.gates)
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in HEADINGS}
     chosen = st.pills(
         "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key="found_verdict",

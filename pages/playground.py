@@ -66,9 +66,12 @@ def keep_link() -> None:
 
 def follow_link() -> None:
     """Set the controls to what a link asks for, before they are made. The text stays."""
-    setting, problem = links.from_query(state.pop("play_query", {}))
-    if problem is not None:
-        st.warning(literal(problem))
+    query = state.pop("play_query", None)
+    setting, problem = links.from_query(query or {})
+    if query is not None:
+        state.play_link_problem = problem
+    if state.get("play_link_problem"):
+        st.warning(literal(state.play_link_problem))
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
         state.play_mechanism, state.play_budget_on = setting["mechanism"], False
@@ -83,7 +86,10 @@ def controls_column() -> runs.Inputs | None:
     )  # fmt: skip
     st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example, wrap=True)
     left, right = st.columns(2)
-    left.button("Rewrite", type="primary", width="stretch", key="play_rewrite")
+    left.button(
+        "Rewrite", type="primary", width="stretch", key="play_rewrite",
+        on_click=lambda: state.pop("play_link_problem", None),
+    )  # fmt: skip
     if state.get("play_undo") and state.play_undo != state.play_text:
         right.button(
             "Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back"

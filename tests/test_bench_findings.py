@@ -67,9 +67,9 @@ def gains(sign: int):
 
 def plus(sign: int):
     return [
-        row(mechanism, "reviews", metric, 25, 0.5 + 0.1 * sign * (mechanism == "dp-mlm-plus"))
+        row(mechanism, data, metric, 25, 0.5 + 0.1 * sign * (mechanism == "dp-mlm-plus"))
         for mechanism in ("dp-mlm", "dp-mlm-plus")
-        for metric in ("f1", "f1_adaptive")
+        for data, metric in (("sst2", "accuracy"), ("authors", "f1_adaptive"))
     ]
 
 
@@ -210,7 +210,7 @@ def test_at_equal_n_w_values_are_read_between_the_points():
     assert runs.at_n_w(line, 0.4) == pytest.approx(0.4)
     assert runs.at_n_w(line, 0.95) is None and runs.at_n_w(line, 0.1) is None
     found = f.at_equal_privacy(runs)
-    assert "Cosine where N_w is 0.5: 1-Diffractor 0.500, " in found.numbers[1]
+    assert "between the points: 1-Diffractor 0.500, TEM 0.450." in found.numbers[1]
 
 
 def test_options_are_compared_with_defaults_filled_in():
@@ -240,3 +240,32 @@ def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
         f.memory.measure("diffractor", {"noise": "geometric", "lists": ("L2",)}, words=n)[1] for n in (20, 2000)
     )
     assert 0 < few < many / 5
+
+
+def test_what_is_drawn_is_compared_with_what_is_drawn():
+    """N_w over all words and N_w over all but the stop words are two things."""
+    rows = [
+        row(name, "sst2", m, e, x, **options)
+        for name, options in (("tem", {"keep_stopwords": False}), ("diffractor", {}), ("mvc", {}))
+        for m in ("n_w", "cosine")
+        for e, x in ((1.0, 0.05), (5.0, 0.8))
+    ]
+    found = f.at_equal_privacy(f.Runs(rows))
+    assert "MVC" in found.numbers[0] and "TEM" not in " ".join(found.numbers)
+
+
+def test_verdicts_of_two_halves():
+    assert f._both(f.AGREES, f.OPEN) == f._both(f.AGREES, f.MISSING) == f._both(f.AGREES, f.DISAGREES) == f.PARTLY
+    assert f._both(f.DISAGREES, f.OPEN) == f.DISAGREES and f._both(f.OPEN, f.MISSING) == f.OPEN
+    assert f._both(f.MISSING, f.MISSING) == f.MISSING
+
+
+def test_few_comparisons_for_a_claim_are_no_agreement():
+    assert f.Tally(yes=1, same=18).verdict == f.PARTLY and f.Tally(yes=10, same=9).verdict == f.AGREES
+    assert f.Tally(yes=30, no=1, same=9).verdict == f.AGREES, "one of forty is what chance brings"
+    assert f.Tally(yes=30, no=5).verdict == f.PARTLY and f.Tally(no=5, same=3).verdict == f.DISAGREES
+    exact = [row("diffractor", "sst2", "n_w", 1.0, x, half=0.0) for x in (0.5, 0.5001, 0.6)]
+    tally = f.Tally()
+    tally.add(exact[1], exact[0])
+    tally.add(exact[2], exact[0])
+    assert (tally.yes, tally.same) == (1, 1), "a ten thousandth of N_w matters to nobody"

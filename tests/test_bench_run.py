@@ -127,15 +127,54 @@ def merged(*lines: dict) -> tuple[results.Results, list[str]]:
     return results.merge(lines, [BASE, *TEM], "command", "cut")
 
 
-def test_a_row_is_the_mean_over_seeds_with_the_larger_of_two_intervals():
+def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
     found, notes = merged(line(BASE), *(line(p, cosine=v) for p, v in zip(TEM, (0.50, 0.51, 0.52), strict=True)))
     (row,) = found.rows
     assert notes == []
     assert (row["value"], row["n"], row["seeds"], row["point"]) == (0.51, 50, 3, TEM[0].id)
-    # Student's t with 2 degrees of freedom: 4.303 · 0.01 / √3 = 0.02484, more than 1.96 · 0.01.
-    assert row["high"] - row["value"] == pytest.approx(4.303 * 0.01 / math.sqrt(3), abs=1e-6)
-    found, _ = merged(line(BASE), *(line(p, cosine=v) for p, v in zip(TEM, (0.510, 0.511, 0.512), strict=True)))
+    # Student's t with 2 degrees of freedom over the seeds, and 1.96 standard errors of 0.01 over the texts.
+    both = math.hypot(4.303 * 0.01 / math.sqrt(3), 1.96 * 0.01)
+    assert row["high"] - row["value"] == row["value"] - row["low"] == pytest.approx(both, abs=1e-6)
+    found, _ = merged(line(BASE), *(line(p, cosine=0.51) for p in TEM))
     assert found.rows[0]["high"] - found.rows[0]["value"] == pytest.approx(0.0196, abs=1e-6)
+
+
+def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
+    mvc = [grid.Point("mvc", {"oov": "keep"}, 50.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+    lines = [line(BASE), *(line(p, n_w=0.5) for p in (*mvc, *TEM))]
+    found, _ = results.merge(lines, [BASE, *mvc, *TEM], "c", "")
+    half = {r["mechanism"]: r["high"] - 0.5 for r in found.rows}
+    assert half["tem"] == pytest.approx(1.96 * 0.01, abs=1e-6)
+    assert half["mvc"] == pytest.approx(1.96 * math.hypot(0.01, 0.5 / math.sqrt(200)), abs=1e-6)
+
+
+def test_speed_is_the_median_with_the_least_and_the_most():
+    lines = [line(p, tokens_per_second=v) for p, v in zip(TEM, (300.0, 2.0, 310.0), strict=True)]
+    found, _ = merged(line(BASE), *lines)
+    row = next(r for r in found.rows if r["metric"] == "tokens_per_second")
+    assert (row["value"], row["low"], row["high"]) == (300.0, 2.0, 310.0)
+
+
+def test_another_file_is_not_overwritten(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"a": 1}')
+    with pytest.raises(InputError, match="holds no points"):
+        results.Writer(path)
+    assert path.read_text() == '{"a": 1}'
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="--merge goes with"):
+        run.main(["--merge", "a.jsonl", "--summary", "b.json", "--point", "x"])
+    with pytest.raises(ConfigError, match="leave out"):
+        run.main(["--point", "x", "--shard", "1/2"])
+    path = tmp_path / "points.jsonl"
+    setup = run.Setup(command="c")
+    here = line(TEM[0]) | {"provenance": line(TEM[0])["provenance"] | {"stopwords": run._stop_list(None)}}
+    path.write_text(json.dumps(here) + "\n")
+    with pytest.raises(InputError, match="Use the same options"):
+        run.run([TEM[0]], run.Setup(command="c --perplexity"), path)
+    assert run.run([TEM[0]], setup, path) == 0
 
 
 def test_an_interval_that_is_not_known_is_none_and_none_leaves_its_bounds():

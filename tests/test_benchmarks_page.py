@@ -180,6 +180,7 @@ def test_what_has_no_control_is_not_sent():
         ({"mechanism": "custext", "epsilon": "-1"}, "above 0"),
         ({"mechanism": "custext", "epsilon": "1e9"}, "at most"),
         ({"mechanism": "custext", "epsilon": "1,2"}, "number"),
+        ({"mechanism": "custext", "epsilon": "1e-308"}, "keeps nothing"),
         ({"mechanism": "custext", "k": "2.5"}, "whole number"),
         ({"mechanism": "custext", "k": "inf"}, "whole number"),
         ({"mechanism": "custext", "k": "0"}, "at least 1"),

@@ -279,8 +279,9 @@ def setting(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def command(row: Mapping[str, Any]) -> str:
-    """What measures this point again; "" for a paper's number."""
-    return f"python -m dptext_core bench run --grid full --point {row['point']} --data DIR" if row.get("point") else ""
+    """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
+    again = "python -m dptext_core bench run --grid full --point"
+    return f"{again} {row['point']} --data DIR --stopwords FILE" if row.get("point") else ""
 
 
 # --- series ---------------------------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 A line is self-contained and flushed when its point is done, so that a run that was killed goes on where it stopped; a
 last line that was cut off is dropped and its point run again. ``merge`` makes the summary of any number of such files.
 
-Intervals are 95%: the larger of 1.96 standard errors over the test texts (or words) and Student's t over the seeds. All
-seeds have the same test texts, so their mean is no surer of the texts than one seed is. Where neither is known they are
-None.
+Intervals are 95%: 1.96 standard errors over the test texts (or words) and Student's t over the seeds, as the root of
+the sum of their squares. All seeds have the same test texts, so their mean is no surer of the texts than one seed is.
+The choice of the texts to train is not in them. Where neither is known they are None. Speed is a median, with the least
+and the most of the seeds: the first run loads tables.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from __future__ import annotations
 import json
 import math
 import os
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from .._assets import assets_folder
 from ..errors import InputError
+from ..mechanisms.mvc import CURVE_DRAWS
 from .grid import BASELINE, Point, point_id
 from .tasks import Gate
 
@@ -90,13 +93,20 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 class Writer:
-    """Appends points to a file, each flushed to the disk. A last line that was cut off goes first."""
+    """Appends points to a file, each flushed to the disk. A last line that was cut off goes first.
+
+    Raises InputError where the file ends in something else: it is another's.
+    """
 
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
         self._file.seek(0)
-        self._file.truncate(self._file.read().rfind(b"\n") + 1)
+        before, line_end, cut_off = self._file.read().rpartition(b"\n")
+        if not b'{"id": "'.startswith(cut_off[:8]):
+            self._file.close()
+            raise InputError(f"{path.name} is there and holds no points. Name another file for --out.")
+        self._file.truncate(len(before + line_end))
 
     def write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8") + b"\n")
@@ -120,7 +130,7 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
         halves.append((_T[n - 2] if n - 2 < len(_T) else 2.0) * spread / math.sqrt(n))
     if not halves:
         return None
-    half = max(halves)
+    half = math.hypot(*halves)
     if metric in FREE:
         return mean - half, mean + half
     low, high = BOUNDS.get(metric, (0.0, math.inf if metric.startswith("tokens_per_") else 1.0))
@@ -206,7 +216,11 @@ def _rows(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             values = [line["scores"][metric] for line in have]
             if metric == "tokens_per_second":
                 for unit, factor in (("second", 1), ("minute", 60), ("day", 86400)):
-                    rows.append(_row(have, f"tokens_per_{unit}", [v * factor for v in values], [None] * len(have)))
+                    rows.append(_speed(have, f"tokens_per_{unit}", sorted(v * factor for v in values)))
+                continue
+            if metric == "n_w":
+                errors = [_with_shared(line) for line in have]
+                rows.append(_row(have, metric, values, errors))
                 continue
             rows.append(_row(have, metric, values, [line["errors"].get(metric) for line in have]))
     return rows
@@ -221,6 +235,29 @@ def _row(lines, metric: str, values: Sequence[float], errors) -> dict[str, Any]:
         "value": _short(sum(values) / len(values)), "low": low, "high": high,
         "n": first["counts"].get(metric, first["tokens"]), "seeds": len(values), "point": first["id"],
     }  # fmt: skip
+
+
+def _speed(lines, metric: str, values: list[float]) -> dict[str, Any]:
+    row = _row(lines, metric, values, [None] * len(values))
+    return row | {"value": _short(statistics.median(values)), "low": _short(values[0]), "high": _short(values[-1])}
+
+
+def _with_shared(line: dict[str, Any]) -> float | None:
+    """The standard error of N_w. Estimates share their draws among all words: at most, words are fully dependent."""
+    error, p = line["errors"].get("n_w"), line["scores"]["n_w"]
+    if error is None or not _estimated(line["mechanism"]):
+        return error
+    return math.hypot(error, math.sqrt(max(0.0, p * (1 - p)) / CURVE_DRAWS))
+
+
+@cache
+def _estimated(mechanism: str) -> bool:
+    """Whether the chances of a mechanism have no closed form and come from draws that its words share."""
+    from ..mechanisms.gumbel import TruncatedGumbel
+    from ..mechanisms.mvc import MVC
+    from ..mechanisms.registry import mechanism_class
+
+    return issubclass(mechanism_class(mechanism), MVC | TruncatedGumbel)
 
 
 def _short(x: float) -> float:
@@ -242,10 +279,12 @@ def write(results: Results, path: Path) -> None:
 
 def read(path: Path) -> Results:
     """A summary, checked. Raises InputError that says what is wrong with it."""
-    again = "Make it again with: python -m dptext_core bench run --merge FILES --summary FILE"
+    again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {error.strerror}. {again}") from error
+    except ValueError as error:
         raise InputError(f"{path.name} cannot be read as JSON: {error}. {again}") from error
     if not isinstance(found, dict) or set(found) != {"about", "gates", "rows"}:
         raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")

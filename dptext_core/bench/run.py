@@ -462,12 +462,17 @@ def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[d
 
 def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: Any = None) -> int:
     """Runs what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
-    have = {line["id"] for line in store.read_lines(out)}
-    for line in store.read_lines(out):
+    before = store.read_lines(out)
+    for line in before:
         if line["provenance"]["stopwords"] != _stop_list(setup.stopwords):
             raise InputError(
                 f"{out} was made with {line['provenance']['stopwords']}. Use the same list, or another file."
             )
+        if line["provenance"]["command"] != setup.command:
+            raise InputError(
+                f"{out} was made by: {line['provenance']['command']}. Use the same options, or another file."
+            )
+    have = {line["id"] for line in before}
     todo = [left for group in groups(points) if (left := [p for p in group if p.id not in have])]
     total = sum(map(len, todo))
     if say:
@@ -530,6 +535,8 @@ def main(argv: Sequence[str] = ()) -> int:
     if not points:
         raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
     if args.merge:
+        if args.point or args.list or args.shard != "1/1":
+            raise ConfigError("--merge goes with --grid, --n, --only and --summary alone.")
         return _merge(args, grid, points)
     points = shard(points, *_share(args.shard))
     if args.list:
@@ -547,6 +554,8 @@ def main(argv: Sequence[str] = ()) -> int:
         args.finetune,
     )  # fmt: skip
     if args.point:
+        if args.only or args.shard != "1/1" or args.out:
+            raise ConfigError("--point runs one point and writes no file: leave out --only, --shard and --out.")
         return _point(args.point, grid, setup)
     if args.out is None:
         raise ConfigError("Name the file that the points go to: --out FILE.jsonl.")

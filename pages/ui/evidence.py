@@ -31,7 +31,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     if found is None or not sets:
         st.info(
             "No benchmark of this mechanism is here. `python -m dptext_core bench run --grid full --data DIR --out "
-            "FILE` measures the grid, `--merge FILE --summary assets/benchmarks/results.json` brings it here."
+            "FILE` measures the grid, the same with `--merge FILE --summary assets/benchmarks/results.json` brings it "
+            "here."
         )
         return
     left, right = st.columns(2)
@@ -43,21 +44,24 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     whole = curves.baseline(found, data, metric)
     figure = curve_figures.curves(
         shown, curves.main_series(printed), metric, baseline=whole["value"] if whole else None,
-        majority=curves.majority(found, data, metric), yours=epsilon, your_text=of_text(result, metric),
+        majority=curves.majority(found, data, metric), yours=None if run.spread else epsilon,
+        your_text=None if run.spread else of_text(result, metric),
         dark=st.context.theme.type == "dark", width=450,
     )  # fmt: skip
     st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_bench_figure")
+    if run.spread:
+        st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:
         other = curves.differences(series, options)
         measured = curves.describe(series.options) or "the default options"
         said = f"Measured with {measured}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
-        st.caption(literal(said))
+        st.caption(literal(f"{said} Stop words there: {found.about.get('stopwords', 'the default list')}."))
 
 
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
     """The metric of the user's own text; None where it would take long or has no meaning for one text."""
     if metric == "n_w":
-        drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"][:WORDS]
+        drawn = [i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason][:WORDS]
         return float(np.mean([result.distribution(i).p_keep() for i in drawn])) if drawn else None
     if metric in ("unchanged", "bleu"):
         return score(metric, [result.original], [result.text])[0]

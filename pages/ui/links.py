@@ -54,8 +54,14 @@ def from_query(params: Mapping[str, str]) -> tuple[Setting | None, str | None]:
         dpt.get_mechanism(name, **options)
     except dpt.DPTextError as error:
         return None, f"This link was not followed: {error}"
+    low, _, default = dpt.mechanism_class(name).epsilon_range(options)
     if epsilon is None:
-        epsilon = dpt.mechanism_class(name).epsilon_range(options)[2]
+        epsilon = default
+    if epsilon < low / 1000:
+        return (
+            None,
+            f"This link was not followed: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
+        )
     return {"mechanism": name, "options": options, "epsilon": float(epsilon)}, None
 
 
