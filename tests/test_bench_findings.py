@@ -261,7 +261,8 @@ def test_verdicts_of_two_halves():
 
 
 def test_few_comparisons_for_a_claim_are_no_agreement():
-    assert f.Tally(yes=1, same=18).verdict == f.PARTLY and f.Tally(yes=10, same=9).verdict == f.AGREES
+    assert f.Tally(yes=2, same=18).verdict == f.PARTLY and f.Tally(yes=10, same=9).verdict == f.AGREES
+    assert f.Tally(yes=1, same=25).verdict == f.OPEN and f.Tally(yes=1, no=5, same=20).verdict == f.DISAGREES
     assert f.Tally(yes=30, no=1, same=9).verdict == f.AGREES, "one of forty is what chance brings"
     assert f.Tally(yes=30, no=5).verdict == f.PARTLY and f.Tally(no=5, same=3).verdict == f.DISAGREES
     exact = [row("diffractor", "sst2", "n_w", 1.0, x, half=0.0) for x in (0.5, 0.5001, 0.6)]

@@ -267,6 +267,8 @@ def test_a_wrong_link_leaves_the_playground_as_it_is():
     assert any("not followed" in w.value for w in at.warning)
     assert at.selectbox(key="play_mechanism").value == "dp-mlm" and dict(at.query_params) == {}
     at.run()
+    assert any("not followed" in w.value for w in at.warning), "the page reruns by itself: it must not take it away"
+    settle(at.button(key="play_rewrite").click().run())
     assert not any("not followed" in w.value for w in at.warning)
 
 

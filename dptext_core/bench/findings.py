@@ -76,11 +76,11 @@ class Tally:
 
     @property
     def verdict(self) -> str:
-        """Agrees where at least half are for it and no more against it than one in twenty, which chance brings."""
+        """Agrees where at least half are for it and few against it. One in twenty is what chance brings: it is nothing."""
         if not self.n:
             return MISSING
-        against = self.no > 0.05 * self.n
-        if not self.yes:
+        favour, against = self.yes > 0.05 * self.n, self.no > 0.05 * self.n
+        if not favour:
             return DISAGREES if against else OPEN
         return PARTLY if against or 2 * self.yes < self.n else AGREES
 

@@ -209,12 +209,12 @@ SPACE: dict[str, tuple[float, ...]] = {
 CUT = (
     "Texts: samples, with the first 40 words of a text (60 of film reviews, 25 of speeches), since a model reads every "
     "word of DP-MLM's texts. Data: everything runs on SST-2; Snips, ATIS, reviews and speeches have DP-MLM (not ATIS), "
-    "1-Diffractor (geometric, L2) and CusText's main line only. CoLA, MRPC, "
-    "RTE and WNLI have unprotected text only: the classifier does not beat guessing there. QNLI, QQP, MNLI, STS-B, "
-    "Yelp and Trustpilot are not there. CusText: one factor at a time around K = 50, balanced, record; not K = 10 and "
-    "1000. MVC and the like: fewer small ε, where every word is replaced; larger ones up to where nine words in "
-    "ten stay, which Vickrey and Gumbel never reach. Classifier: logistic regression on frozen embeddings, no "
-    "fine-tuning. BERTScore: 50 texts, first seed. No memory per word."
+    "1-Diffractor (geometric, L2) and CusText's main line only. CoLA, MRPC, RTE and WNLI have unprotected text only: "
+    "the classifier does not beat guessing there. QNLI, QQP, MNLI, STS-B, Yelp and Trustpilot are not there. "
+    "1-Diffractor at ε 25 and 50: one list only, where every word stays. CusText: one factor at a time around K = 50, "
+    "balanced, record; not K = 10 and 1000. MVC and the like: fewer small ε, where every word is replaced; larger ones "
+    "up to where nine words in ten stay, which Vickrey and Gumbel never reach. Classifier: logistic regression on "
+    "frozen embeddings, no fine-tuning. BERTScore: 50 texts, first seed. Pseudo-perplexity on request only."
 )
 
 
