@@ -76,7 +76,7 @@ class Tally:
 
     @property
     def verdict(self) -> str:
-        """Agrees where at least half are for it and few against it. One in twenty is what chance brings: it is nothing."""
+        """Agrees where at least half are for it and few against it. One in twenty is what chance brings: nothing."""
         if not self.n:
             return MISSING
         favour, against = self.yes > 0.05 * self.n, self.no > 0.05 * self.n
