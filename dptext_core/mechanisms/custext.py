@@ -140,6 +140,13 @@ class Groups:
         return np.flatnonzero(self.group == self.group[row])
 
 
+def _first_equal(vectors: np.ndarray) -> np.ndarray | None:
+    """For each row the first row that equals it, int64; None where all rows differ."""
+    seen: dict[bytes, int] = {}
+    first = np.array([seen.setdefault((v + 0.0).tobytes(), i) for i, v in enumerate(vectors)], np.int64)
+    return first if len(seen) < len(vectors) else None
+
+
 def build_groups(
     space: WordSpace,
     k: int,
@@ -156,6 +163,9 @@ def build_groups(
     vectors = space.vectors if rows is None else space.vectors[rows]
     n = len(vectors)
     k = min(k, n)
+    first = _first_equal(vectors)
+    if first is not None:
+        vectors = vectors[first]
     if metric == "cosine":
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     halves = np.square(vectors, dtype=np.float64).sum(axis=1).astype(np.float32) / 2
@@ -173,6 +183,10 @@ def build_groups(
             left = left[group[left] < 0]
         # x·y − ‖y‖²/2 is highest for the nearest y; for vectors of one length, for the most similar.
         lines = vectors[leaders] @ vectors[left].T - halves[left]
+        if first is not None:
+            # A product's last bits depend on the column: equal words get one value, so that their order decides.
+            _, where, column = np.unique(first[left], return_index=True, return_inverse=True)
+            lines = lines[:, where[column]]
         if mapping != "conservative":
             tops = _highest(lines, k)
         for j, leader in enumerate(leaders):
