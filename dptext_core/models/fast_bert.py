@@ -31,7 +31,8 @@ class _Affine:
     """One or more linear layers stacked along the output, with GELU after them if asked.
 
     In bfloat16 on a CPU the weights are laid out once for oneDNN, and GELU is part of the product, by the operators
-    that torch.compile uses for it (no public name); otherwise every call would lay them out anew.
+    that torch.compile uses for it (no public name); otherwise every call would lay them out anew. Where the processor
+    has no such products it is computed the plain way, which is slower and needs nothing.
     """
 
     def __init__(self, *layers: tuple[torch.Tensor, torch.Tensor], device: str, dtype: torch.dtype, gelu: bool = False):
@@ -44,6 +45,7 @@ class _Affine:
             and dtype == torch.bfloat16
             and hasattr(ops, "_linear_pointwise")
             and hasattr(ops, "_reorder_linear_weight")
+            and ops._is_mkldnn_bf16_supported()
         )
         if self.packed:
             self.weight = ops._reorder_linear_weight(self.weight, 192)
