@@ -36,13 +36,13 @@ def test_every_option_is_one_that_the_mechanism_has():
                 dpt.get_mechanism(group[0].mechanism, epsilon=epsilon, **group[0].options)
 
 
-def test_points_have_ids_of_their_own_and_three_seeds():
+def test_points_have_ids_of_their_own_and_at_least_three_seeds():
     assert len({p.id for p in FULL}) == len(FULL)
     seeds: dict[str, set[int]] = {}
     for p in FULL:
         if p.mechanism != "baseline":
             seeds.setdefault(json.dumps({**p.setting, "seed": 0}), set()).add(p.seed)
-    assert set(map(frozenset, seeds.values())) == {frozenset({1, 2, 3})}
+    assert set(map(frozenset, seeds.values())) == {frozenset({1, 2, 3}), frozenset({1, 2, 3, 4, 5})}
 
 
 def test_an_id_is_that_of_the_setting_and_of_nothing_else():
@@ -273,8 +273,10 @@ def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path):
     assert rows == summary(killed, tmp_path)
     have = {(r["mechanism"], r["metric"]) for r in rows}
     for mechanism in ("dp-mlm", "diffractor", "custext", "tem"):
-        for metric in ("accuracy", "f1_static", "f1_adaptive", "relative_gain_static", "cosine", "bleu", "n_w", "s_w"):
+        for metric in ("accuracy", "cosine", "bleu", "n_w", "s_w"):
             assert (mechanism, metric) in have, (mechanism, metric)
+    attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
+    assert all(attacked <= set(line["scores"]) for line in results.read_lines(whole))
     # More ε, more of the original.
     for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
         low, high = [r["value"] for r in rows if r["mechanism"] == mechanism and r["metric"] == "cosine"]
