@@ -127,7 +127,7 @@ def test_the_bundled_results_are_those_of_the_declared_grid():
         assert {k: row[k] for k in ("mechanism", "options", "epsilon", "data")} == {
             k: point[k] for k in ("mechanism", "options", "epsilon", "data")
         }
-        assert row["mechanism"] == curves.BASELINE or row["seeds"] == 3 or row["metric"] == "bertscore"
+        assert row["mechanism"] == curves.BASELINE or row["seeds"] >= 3 or row["metric"] == "bertscore"
     for data in curves.data_sets(whole):
         for metric in curves.metrics_of(whole, data):
             for series in curves.series(whole, data, metric):
