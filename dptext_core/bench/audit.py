@@ -24,6 +24,7 @@ from ..mechanisms.mvc import MVC
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..mechanisms.word_level import WordMechanism
 from ..words.space import SPACES
+from .files import write_rows
 
 #: Draws at each word of a mechanism that has no closed form.
 DRAWS = 4000
@@ -114,7 +115,5 @@ def main(argv: Sequence[str] = ()) -> int:
             "claimed": "ε of one draw, per unit of distance where unit names one", "seed": SEED,
             "measured": "the largest loss over the inputs, or a lower bound of it with 95% confidence",
         }  # fmt: skip
-        text = json.dumps({"about": about, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text.replace('{"mechanism"', '\n{"mechanism"') + "\n", encoding="utf-8")
+        write_rows(args.out, {"about": about, "rows": rows}, "mechanism")
     return 0

@@ -153,6 +153,11 @@ def title(mechanism: str) -> str:
         return mechanism
 
 
+def options_of(mechanism: str) -> dict[str, Any]:
+    """A mechanism's options at their defaults. Raises ConfigError for one that is not registered."""
+    return {f.name: f.default for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}
+
+
 def counted(mechanism: str) -> str:
     """In which notion and unit a mechanism counts ε; "" for one that is not registered."""
     try:
@@ -394,7 +399,7 @@ def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
 def differences(series: Series, options: Mapping[str, Any]) -> list[str]:
     """What of a series' options a user's own options set otherwise, in words. Options not given have their default."""
     try:
-        defaults = {f.name: f.default for f in dataclasses.fields(mechanism_class(series.mechanism).config_cls)}
+        defaults = options_of(series.mechanism)
     except ConfigError:
         defaults = {}
     have = defaults | dict(options)

@@ -29,6 +29,7 @@ from ..mechanisms.mvc import CURVE_DRAWS
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..mechanisms.word_level import WordMechanism
 from ..words.lists import CONFIGURATIONS
+from .files import write_rows
 
 WORDS = 100
 POINTS = 21
@@ -188,7 +189,5 @@ def main(argv: Sequence[str] = ()) -> int:
             "command": "python -m dptext_core bench deniability", "version": __version__,
             "n_w": "chance that a word stays what it is", "s_w": "expected different words in 100 draws",
         }  # fmt: skip
-        text = json.dumps({"about": about, "ranges": ranges, "curves": rows}, ensure_ascii=False, separators=(",", ":"))
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text.replace('{"mechanism"', '\n{"mechanism"') + "\n", encoding="utf-8")
+        write_rows(args.out, {"about": about, "ranges": ranges, "curves": rows}, "mechanism")
     return 0

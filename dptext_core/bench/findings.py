@@ -7,26 +7,25 @@ together (the root of the sum of their squared half-widths); the test texts are 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..mechanisms.registry import mechanism_class
 from . import mappings, memory
+from .curves import BASELINE, key, options_of, title
 from .papers import paper_rows
+from .tasks import TASKS
 
 Row = dict[str, Any]
 AGREES, PARTLY, DISAGREES = "agrees", "partly", "disagrees"
 OPEN, MISSING = "cannot be told", "not measured"
 VERDICTS = (AGREES, PARTLY, DISAGREES, OPEN, MISSING)
 #: The utility metric of each data set, and its name in a sentence.
-UTILITY = {"sst2": "accuracy", "snips": "macro_f1", "atis": "macro_f1", "reviews": "f1"}
+UTILITY = {task.data: task.metric for task in TASKS if task.role == "utility"}
 TITLES = {"sst2": "SST-2", "snips": "Snips", "atis": "ATIS", "reviews": "film reviews", "authors": "speeches"}
 METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
 
@@ -123,10 +122,10 @@ class Runs:
 
     def lines(self, data: str, metric: str, mechanism: str | None = None) -> list[list[Row]]:
         """Rows that differ in ε only, in the order of ε, two at least."""
-        groups: dict[tuple, list[Row]] = {}
+        groups: dict[str, list[Row]] = {}
         for row in self.find(data, metric, mechanism):
             if row["epsilon"] is not None:
-                groups.setdefault((row["mechanism"], _key(row)), []).append(row)
+                groups.setdefault(key(row), []).append(row)
         return [line for line in groups.values() if len(line) > 1]
 
     def beside(self, row: Row, metric: str) -> Row | None:
@@ -143,28 +142,14 @@ class Runs:
         return float(np.interp(n_w, x, y))
 
 
-def _key(row: Row) -> tuple:
-    return tuple(sorted((k, str(v)) for k, v in row["options"].items()))
-
-
 def _point(row: Row) -> tuple:
-    return row["data"], row["mechanism"], row["epsilon"], _key(row)
+    return row["data"], row["epsilon"], key(row)
 
 
 def full_options(row: Row) -> dict[str, Any]:
     """The options of a row with the defaults of its mechanism filled in."""
     own = {k: tuple(v) if isinstance(v, list) else v for k, v in row["options"].items()}
-    return own if row["mechanism"] == "baseline" else _defaults(row["mechanism"]) | own
-
-
-@cache
-def _defaults(mechanism: str) -> dict[str, Any]:
-    return {f.name: f.default for f in dataclasses.fields(mechanism_class(mechanism).spec().config_cls)}
-
-
-def title(mechanism: str) -> str:
-    """How a mechanism is called in a sentence."""
-    return mechanism_class(mechanism).spec().title
+    return own if row["mechanism"] == BASELINE else options_of(row["mechanism"]) | own
 
 
 def value(row: Row) -> str:

@@ -25,6 +25,7 @@ from .._assets import assets_folder
 from ..errors import InputError
 from ..mechanisms.custext import MAPPINGS, build_groups
 from ..words.space import word_space
+from .files import write_rows
 
 KS = (20, 50, 100)
 PARTS = ("train", "dev", "test")
@@ -89,7 +90,5 @@ def main(argv: Sequence[str] = ()) -> int:
             "command": "python -m dptext_core bench mappings --data DIR", "version": __version__, "space": args.space,
             "data": "sst2", "sha256": digest, "words": "share of words not of type N–M",
         }  # fmt: skip
-        text = json.dumps({"about": about, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text.replace('{"k"', '\n{"k"') + "\n", encoding="utf-8")
+        write_rows(args.out, {"about": about, "rows": rows}, "k")
     return 0

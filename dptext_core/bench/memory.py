@@ -25,6 +25,7 @@ from .._assets import assets_folder
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..mechanisms.word_level import WordMechanism
 from .deniability import configurations
+from .files import write_rows
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
@@ -78,7 +79,5 @@ def main(argv: Sequence[str] = ()) -> int:
         rows.append(_row(name, options, epsilon, taken))
     if args.out:
         about = {"command": "python -m dptext_core bench memory", "version": __version__, "words": WORDS}
-        text = json.dumps({"about": about, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text.replace('{"mechanism"', '\n{"mechanism"') + "\n", encoding="utf-8")
+        write_rows(args.out, {"about": about, "rows": rows}, "mechanism")
     return 0

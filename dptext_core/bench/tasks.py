@@ -228,9 +228,10 @@ def finetune(
         raise ConfigError(f"epochs must be at least 1; got {epochs}.")
     import torch
 
+    from ..models.masked_lm import resolve_device
+
     encoder, tokenizer, longest = _encoder(model)
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    device = resolve_device(device)
     # eval() turns dropout off, which would draw from the global generator; gradients flow all the same.
     encoder = encoder.to(device).eval()
     labels = sorted(set(train_y))

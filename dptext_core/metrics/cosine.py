@@ -51,14 +51,14 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
 def _encoder(device: str | None) -> Any:
     folder = verified_trunk_folder()
     try:
-        import torch
         from sentence_transformers import SentenceTransformer
+
+        from ..models.masked_lm import best_device
     except ImportError as error:
         raise ModelUnavailable(
             "The cosine metric needs sentence-transformers: pip install -r requirements.txt."
         ) from error
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    device = device or best_device()
     with _LOCK:
         if device not in _ENCODERS:
             _ENCODERS[device] = SentenceTransformer(str(folder), device=device, local_files_only=True)

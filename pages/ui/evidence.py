@@ -23,12 +23,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         st.error(literal(str(error)))
         return
     name, options = run.inputs.mechanism, dict(run.inputs.options)
-    sets = (
-        {}
-        if found is None
-        else {d: t for d, t in curves.data_sets(found).items() if name in curves.mechanisms_of(found, d)}
-    )
-    if found is None or not sets:
+    mine = [] if found is None else [r for r in found.rows if r["mechanism"] == name]
+    if found is None or not mine:
         st.info(
             "No benchmark of this mechanism is here. `python -m dptext_core bench run --grid full --data DIR --out "
             "FILE` measures the grid, the same with `--merge FILE --summary assets/benchmarks/results.json` brings it "
@@ -36,8 +32,10 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         )
         return
     left, right = st.columns(2)
-    data = left.selectbox("Data set", list(sets), format_func=sets.__getitem__, key="play_bench_data")
-    there = [m for m in curves.metrics_of(found, data) if curves.nearest_series(found, name, options, data, m)]
+    sets, titles = list(dict.fromkeys(r["data"] for r in mine)), curves.data_sets(found)
+    data = left.selectbox("Data set", sets, format_func=titles.__getitem__, key="play_bench_data")
+    measured = {r["metric"] for r in mine if r["data"] == data}
+    there = [m for m in curves.metrics_of(found, data) if m in measured]
     metric = right.selectbox("Metric", there, format_func=lambda m: curves.measure(m).title, key=f"play_bench_{data}")
     shown = curves.nearest_series(found, name, options, data, metric)
     printed = curves.paper_series(data, metric, [name], shown)
@@ -53,8 +51,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:
         other = curves.differences(series, options)
-        measured = curves.describe(series.options) or "the default options"
-        said = f"Measured with {measured}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
+        setting = curves.describe(series.options) or "the default options"
+        said = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
         st.caption(literal(f"{said} Stop words there: {found.about.get('stopwords', 'the default list')}."))
 
 

@@ -1,0 +1,14 @@
+"""How the measurements that ship as assets are written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def write_rows(path: Path, whole: dict[str, Any], first: str) -> None:
+    """Compact JSON with a line for each object that begins with the key ``first``, so that changes are easy to read."""
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
