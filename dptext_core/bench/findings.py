@@ -248,8 +248,8 @@ def adaptive_beats_static(runs: Runs) -> Finding:
         "DP-MLM, Table 3",
         tally.verdict,
         tuple(numbers),
-        "A static score alone flatters a mechanism, most where it exchanges most words; where nearly all stay, both "
-        "attackers read the same text. The samples are small: a single point can seldom tell them apart.",
+        "Where nearly all words stay, both attackers read the same text; where nearly all are exchanged, there is "
+        "little to learn for either. The samples are small: a single point can seldom tell the two apart.",
         tuple(rows),
     )
 
