@@ -19,22 +19,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from .errors import InputError
-from .lazy import Lazy
+from .skeleton import CLOSERS, ENDERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
+from .slots import setter
 
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
-_NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_ENDERS = ".!?…。！？｡؟۔।"
-_WIDE_ENDERS = "。！？｡"
-_CLOSERS = "\"'”’»›)]}」』）】"
 # A run of enders, and in group 2 what closes it where it ends a sentence. Possessive, so that long runs stay linear.
-_ENDING = re.compile(rf"([{_ENDERS}]++)([{re.escape(_CLOSERS)}]*+(?=\s|(?<=[{_WIDE_ENDERS}])))?+")
+_ENDING = re.compile(rf"([{ENDERS}]++)([{re.escape(CLOSERS)}]*+(?=\s|(?<=[{WIDE_ENDERS}])))?+")
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 _INNER_APOSTROPHE = re.compile(r"(?<=\w)[’ʼ＇](?=\w)|(?<=\s)[’ʼ＇](?=(?:s|re|ve|ll|d|m)\b)", re.I)
@@ -115,55 +112,23 @@ class Token:
 
     ``text == document.text[start:end]``, offsets in code points. ``kind`` is one of ``KINDS``: "word" (has a letter),
     "number" (digits, no letter), "punct", "clitic" (``'s 're 've 'll 'd 'm`` after their word, and ``n't`` where the
-    text has it apart), "symbol" (the rest). ``sentence_start``: the first word or number of a sentence or line, found
-    from punctuation, whitespace and token kinds alone, all of which stay in the released text.
+    text has it apart), "symbol" (the rest).
     """
 
     text: str
     start: int
     end: int
     kind: str
-    sentence_start: bool
 
-    def __init__(self, text: str, start: int, end: int, kind: str, sentence_start: bool) -> None:
-        _set_token_text(self, text)
+    def __init__(self, text: str, start: int, end: int, kind: str) -> None:
+        _set_text(self, text)
         _set_start(self, start)
         _set_end(self, end)
         _set_kind(self, kind)
-        _set_sentence_start(self, sentence_start)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Edit:
-    """What becomes of one token: ``text`` None keeps, "" deletes, else replaces it; ``after``: a word to insert."""
-
-    text: str | None = None
-    after: str | None = None
-
-    def __init__(self, text: str | None = None, after: str | None = None) -> None:
-        _set_edit_text(self, text)
-        _set_after(self, after)
-
-
-def _setter(cls: type, name: str) -> Callable[[object, object], None]:
-    """How a slot of a frozen class is filled at once: object.__setattr__ takes three times as long."""
-    return cls.__dict__[name].__set__
-
-
-_set_token_text, _set_start = _setter(Token, "text"), _setter(Token, "start")
-_set_end, _set_kind = _setter(Token, "end"), _setter(Token, "kind")
-_set_sentence_start = _setter(Token, "sentence_start")
-_set_edit_text, _set_after = _setter(Edit, "text"), _setter(Edit, "after")
-
-
-@dataclass(frozen=True)
-class Spliced:
-    """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
-    word inserted after token i stands, or None. Offsets in code points."""
-
-    text: str
-    spans: Sequence[tuple[int, int]]
-    inserted: tuple[tuple[int, int] | None, ...]
+_set_text, _set_start = setter(Token, "text"), setter(Token, "start")
+_set_end, _set_kind = setter(Token, "end"), setter(Token, "kind")
 
 
 @dataclass(frozen=True)
@@ -194,154 +159,20 @@ class Document:
         end = self.tokens[i].start if i < len(self.tokens) else len(self.text)
         return self.text[start:end]
 
+    def skeleton(self, drawn: Sequence[bool]) -> Skeleton:
+        """What stays where the tokens with True are drawn. Raises InputError where there is not one value a token."""
+        if len(drawn) != len(self.tokens):
+            raise InputError(f"A skeleton needs one value for each of the {len(self.tokens)} tokens: {len(drawn)}.")
+        gaps, at = [], 0
+        for token in self.tokens:
+            gaps.append(self.text[at : token.start])
+            at = token.end
+        gaps.append(self.text[at:])
+        return Skeleton(tuple(None if d else t.text for d, t in zip(drawn, self.tokens, strict=True)), tuple(gaps))
+
     def splice(self, edits: Sequence[Edit]) -> Spliced:
-        """Apply one Edit a token; everything that is not edited survives as it is.
-
-        A deleted token takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
-        it is first on its line or after an opening bracket or quote. Newlines stay. An insertion follows its token
-        after one space (in the place of the token where that is deleted). Where an edit would join two words that were
-        apart, one space is put between them. Raises InputError where the numbers of edits and tokens differ.
-        """
-        if len(edits) != len(self.tokens):
-            raise InputError(f"splice needs one Edit for each of the {len(self.tokens)} tokens, and got {len(edits)}.")
-        if (plain := self._exchanged(edits)) is not None:
-            return plain
-        out = _Writer()
-        spans: list[tuple[int, int]] = []
-        inserted: list[tuple[int, int] | None] = []
-        drop_before = False
-        for i, (token, edit) in enumerate(zip(self.tokens, edits, strict=True)):
-            gap = self.gap(i)
-            if drop_before:
-                gap = gap.lstrip(" \t")
-            drop_before = False
-            edited = edit.text is not None and edit.text != token.text
-            if edit.text == "" and edit.after:
-                out.keep(gap)
-                spans.append((out.length, out.length))
-                inserted.append(out.word(edit.after, edited=True))
-                continue
-            if edit.text == "":
-                shorter = gap.rstrip(" \t")
-                if out.at_line_start(shorter) or (shorter == gap and out.after_opening(gap)):
-                    out.keep(gap)
-                    drop_before = True
-                else:
-                    out.keep(shorter)
-                out.changed = True
-                spans.append((out.length, out.length))
-                inserted.append(None)
-                continue
-            out.keep(gap)
-            spans.append(out.word(token.text if edit.text is None else edit.text, edited=edited))
-            if edit.after:
-                out.keep(" ")
-                inserted.append(out.word(edit.after, edited=True))
-            else:
-                inserted.append(None)
-        tail = self.gap(len(self.tokens))
-        out.keep(tail.lstrip(" \t") if drop_before else tail)
-        return Spliced("".join(out.parts), tuple(spans), tuple(inserted))
-
-    def _exchanged(self, edits: Sequence[Edit]) -> Spliced | None:
-        """The splice where words are only exchanged that stand apart from their neighbours; None for any other."""
-        text = self.text
-        parts: list[str] = []
-        done = 0
-        for token, edit in zip(self.tokens, edits, strict=True):
-            new = edit.text
-            if edit.after:
-                return None
-            if new is None or new == token.text:
-                continue
-            start, end = token.start, token.end
-            # The neighbours decide whether a space is needed; where they touch, the long way does.
-            before, after = text[start - 1 : start], text[end : end + 1]
-            if (
-                not new
-                or (parts and done == start)
-                or (before not in _BLANKS and _wordish(before))
-                or (after not in _BLANKS and _wordish(after))
-            ):
-                return None
-            parts += (text[done:start], new)
-            done = end
-        parts.append(text[done:])
-
-        def spans() -> list[tuple[int, int]]:
-            out, shift = [], 0
-            for token, edit in zip(self.tokens, edits, strict=True):
-                length = token.end - token.start if edit.text is None else len(edit.text)
-                out.append((token.start + shift, token.start + shift + length))
-                shift += length - (token.end - token.start)
-            return out
-
-        return Spliced("".join(parts), Lazy(len(edits), spans), (None,) * len(edits))
-
-
-_BLANKS = frozenset(("", " ", "\n", "\t"))
-
-
-def sentence_case(word: str, sentence_start: bool) -> str:
-    """Capitalise the first letter at a sentence start, and the pronoun "i" (also ``i'm``); change nothing else.
-
-    A public rule on positions: it does not look at the word that was replaced.
-    """
-    if word[:1] == "i" and (len(word) == 1 or word[1] in "'’ʼ＇"):
-        return "I" + word[1:]
-    if sentence_start:
-        for i, char in enumerate(word):
-            if char.isalnum():
-                upper = char.upper()
-                return word[:i] + upper + word[i + 1 :] if len(upper) == 1 else word
-    return word
-
-
-class _Writer:
-    """The output of a splice: its parts, its length, and what is needed to keep words apart."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.length = 0
-        self.changed = False
-
-    def keep(self, text: str) -> None:
-        if text:
-            self.parts.append(text)
-            self.length += len(text)
-            self.changed = False
-
-    def word(self, text: str, edited: bool) -> tuple[int, int]:
-        """Append a token, after a space where an edit here or just before would glue it to a word."""
-        if text and (edited or self.changed) and self.parts and _wordish(text[0]) and _wordish(self.parts[-1][-1]):
-            self.keep(" ")
-        start = self.length
-        self.keep(text)
-        self.changed = edited or (self.changed and not text)
-        return start, self.length
-
-    def at_line_start(self, gap: str) -> bool:
-        """Whether what follows is first on its line, ``gap`` (without trailing blanks) coming first."""
-        if gap:
-            return bool(_NEWLINE.match(gap[-1]))
-        for part in reversed(self.parts):
-            rest = part.rstrip(" \t")
-            if rest:
-                return bool(_NEWLINE.match(rest[-1]))
-        return True
-
-    def after_opening(self, gap: str) -> bool:
-        if gap or not self.parts:
-            return False
-        last = self.parts[-1][-1]
-        if last in "\"'":
-            return len(self.parts) == 1 or self.parts[-2][-1].isspace()
-        return unicodedata.category(last) in ("Ps", "Pi")
-
-
-def _wordish(char: str) -> bool:
-    """A letter, a digit, or a mark or invisible character that belongs to one."""
-    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc", "Me", "Cf")
+        """One Edit a token: those with a text are drawn, the others stay. See :meth:`Skeleton.render`."""
+        return self.skeleton([edit.text is not None for edit in edits]).render(edits)
 
 
 def _sentences(text: str) -> list[tuple[int, int, Collection[int]]]:
@@ -355,7 +186,7 @@ def _sentences(text: str) -> list[tuple[int, int, Collection[int]]]:
             inner_dots.append(match.start())
         else:
             ends.append(match.end())
-    ends += [match.start() for match in _NEWLINE.finditer(text)]
+    ends += [match.start() for match in NEWLINE.finditer(text)]
     ends.append(len(text))
     start = 0
     sentences: list[tuple[int, int, Collection[int]]] = []
@@ -380,7 +211,7 @@ def _abbreviates(text: str, dot: int) -> bool:
     word = text[start:dot].lower().lstrip("\"'“‘«([")
     following = _NEXT_WORD.match(text, dot + 1)
     after = following.group(1).lower() if following else ""
-    if not word or not after or _NEWLINE.search(text, dot + 1, following.end() if following else dot + 1):
+    if not word or not after or NEWLINE.search(text, dot + 1, following.end() if following else dot + 1):
         return False
     if word in _TITLES:
         return True
@@ -481,9 +312,9 @@ def _joined(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Undo boundaries inside words (``ca|n't``, ``can|not``, ``d|'ye``), but not those before clitics."""
     joined: list[tuple[int, int]] = []
     for a, b in spans:
-        if joined and joined[-1][1] == a and _wordish(text[a - 1]):
-            inside = _wordish(text[a]) or (
-                text[a] in "'’" and a + 1 < b and _wordish(text[a + 1]) and not _CLITIC.fullmatch(text, a, b)
+        if joined and joined[-1][1] == a and wordish(text[a - 1]):
+            inside = wordish(text[a]) or (
+                text[a] in "'’" and a + 1 < b and wordish(text[a + 1]) and not _CLITIC.fullmatch(text, a, b)
             )
             if inside:
                 joined[-1] = (joined[-1][0], b)
@@ -561,51 +392,18 @@ def _keeps_dot(text: str, first: int, last: int, end: int, offset: int, inner_do
 
 def _tokens(text: str, spans: list[tuple[int, int]]) -> tuple[Token, ...]:
     tokens: list[Token] = []
-    starting, ended, newline, at, before = True, False, False, 0, ""
+    at, before = 0, ""
     for start, end in spans:
-        if start == at:
-            newline = False
-        else:
-            newline = text[at:start] != " " and _NEWLINE.search(text, at, start) is not None
-            starting = starting or ended or newline
-            ended = False
-        at = end
         word = text[start:end]
-        first = False
         if word.isalpha():
             kind = "word"
         else:
-            kind = _MARKS.get(word) or _kind(word)
-            if (
-                before in _WORDLIKE
-                and not (starting or newline)
-                and (_CLITIC.fullmatch(word) or _LONE_NT.fullmatch(word))
-            ):
-                kind = "clitic"
-        if kind in _WORDLIKE:
-            first = starting and kind != "clitic"
-            starting = ended = False
-        elif kind == "punct":
-            if word[-1] in _WIDE_ENDERS:
-                starting = True
-            ended = not _ENDER_SET.isdisjoint(word) or (ended and _CLOSER_SET.issuperset(word))
-        else:
-            ended = False
-        before = kind
-        tokens.append(Token(word, start, end, kind, first))
+            kind = MARKS.get(word) or kind_of(word)
+            if before in _WORDLIKE and (_CLITIC.fullmatch(word) or _LONE_NT.fullmatch(word)):
+                kind = kind if NEWLINE.search(text, at, start) else "clitic"
+        at, before = end, kind
+        tokens.append(Token(word, start, end, kind))
     return tuple(tokens)
 
 
-def _kind(word: str) -> str:
-    if word[0].isalpha() or any(char.isalpha() for char in word):
-        return "word"
-    if any(char.isalnum() for char in word):
-        return "number"
-    visible = [char for char in word if not _wordish(char)]
-    punctuation = visible and all(char == "`" or unicodedata.category(char)[0] == "P" for char in visible)
-    return "punct" if punctuation else "symbol"
-
-
 _WORDLIKE = frozenset(("word", "number", "clitic"))
-_ENDER_SET, _CLOSER_SET = frozenset(_ENDERS), frozenset(_CLOSERS)
-_MARKS = {mark: _kind(mark) for mark in (*".,:;?!'\"()[]{}<>$%&#*-/“”‘’–—…", "--", "...")}

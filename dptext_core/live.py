@@ -12,8 +12,8 @@ import dataclasses
 import numpy as np
 
 from .distribution import Law, ScoreTable
-from .document import sentence_case
 from .mechanisms.base import RewriteResult, check_cancel
+from .skeleton import sentence_case
 
 N_GRID = 60
 N_CANDIDATES = 30

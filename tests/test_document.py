@@ -1,4 +1,4 @@
-"""Tokens, spans, sentence starts, and splicing."""
+"""Tokens and their spans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dptext_core import document
-from dptext_core.document import KINDS, Document, Edit, Token, sentence_case
+from dptext_core.document import KINDS, Document, Token
 from dptext_core.errors import InputError
 
 # Characters that break tokenizers more often than random code points do.
@@ -54,10 +54,6 @@ def kinds(text: str) -> list[tuple[str, str]]:
     return [(token.text, token.kind) for token in Document.parse(text).tokens]
 
 
-def starts(text: str) -> list[str]:
-    return [token.text for token in Document.parse(text).tokens if token.sentence_start]
-
-
 @settings(max_examples=400, deadline=None)
 @given(TEXTS)
 @example('"a\'\' b" ``c"')
@@ -75,58 +71,6 @@ def test_every_character_counts(text):
         at = token.end
     assert all(i in covered for i, char in enumerate(text) if not char.isspace())
     assert "".join(doc.gap(i) + token.text for i, token in enumerate(doc.tokens)) + doc.gap(len(doc.tokens)) == text
-
-
-@settings(max_examples=200, deadline=None)
-@given(TEXTS)
-def test_no_edit_is_the_identity(text):
-    doc = Document.parse(text)
-    spliced = doc.splice([Edit()] * len(doc.tokens))
-    assert spliced.text == text
-    assert spliced.spans == tuple((token.start, token.end) for token in doc.tokens)
-    assert doc.splice([Edit(token.text) for token in doc.tokens]).text == text
-    assert set(spliced.inserted) <= {None}
-
-
-@settings(max_examples=400, deadline=None)
-@given(TEXTS, st.data())
-def test_spans_point_at_the_output(text, data):
-    doc = Document.parse(text)
-    choice = st.builds(
-        Edit, st.sampled_from([None, "", "word", "don't", "a b", "x"]), st.sampled_from([None, None, "more"])
-    )
-    edits = [data.draw(choice) for _ in doc.tokens]
-    spliced = doc.splice(edits)
-    at = 0
-    for token, edit, span, inserted in zip(doc.tokens, edits, spliced.spans, spliced.inserted, strict=True):
-        assert at <= span[0] <= span[1]
-        assert spliced.text[slice(*span)] == (token.text if edit.text is None else edit.text)
-        at = span[1]
-        assert (inserted is None) == (edit.after is None)
-        if inserted:
-            assert at <= inserted[0]
-            assert spliced.text[slice(*inserted)] == edit.after
-            at = inserted[1]
-    newlines = [char for char in text if char in "\r\n\u2028\x85"]
-    assert [char for char in spliced.text if char in "\r\n\u2028\x85"] == newlines
-    # No two words are glued that were apart: an edited token's neighbours are no letters or digits.
-    for edit, span in zip(edits, spliced.spans, strict=True):
-        if edit.text and edit.text[0].isalnum():
-            assert not spliced.text[: span[0]][-1:].isalnum()
-            assert not spliced.text[span[1] :][:1].isalnum()
-
-
-@settings(max_examples=150, deadline=None)
-@given(TEXTS, st.data())
-def test_sentence_starts_do_not_depend_on_the_words(text, data):
-    """Capital letters are put by a rule on what stays: two texts that differ in words only have the same starts."""
-    base = 'One {} two. {} three, {}! "{}" (four) {}\n{} five.'
-    letters = st.text(alphabet="abcdefgXYZ", min_size=3, max_size=8)
-    one = [data.draw(letters) for _ in range(6)]
-    two = [data.draw(letters) for _ in range(6)]
-    assert [t.sentence_start for t in Document.parse(base.format(*one)).tokens] == [
-        t.sentence_start for t in Document.parse(base.format(*two)).tokens
-    ]
 
 
 @pytest.mark.parametrize(
@@ -164,92 +108,9 @@ def test_kinds():
     assert kinds("mail a@b.org")[1] == ("a@b.org", "word")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One two. Three! Four? five… six", ["One", "Three", "Four", "five", "six"]),
-        ('He said "No." Then (she left.) And "this"', ["He", "Then", "And"]),
-        ("Dr. Smith met Mr. Jones, e.g. at 5 p.m. today", ["Dr."]),
-        ("A title\n\n- a point\r\n2 more", ["A", "a", "2"]),
-        ("movie . i liked it", ["movie", "i"]),
-        ("...and so", ["and"]),
-        ("It left the U.S. He stayed. Great! 😀 now", ["It", "He", "Great", "now"]),
-    ],
-)
-def test_sentence_starts(text, expected):
-    assert starts(text) == expected
-
-
-def splice(text: str, edits: dict[int, Edit]) -> str:
-    doc = Document.parse(text)
-    return doc.splice([edits.get(i, Edit()) for i in range(len(doc.tokens))]).text
-
-
-@pytest.mark.parametrize(
-    ("text", "edits", "expected"),
-    [
-        ("a  b\tc", {1: Edit("x")}, "a  x\tc"),
-        ("a b, c", {1: Edit("")}, "a, c"),
-        ("a b c", {0: Edit("")}, "b c"),
-        ("a b c", {0: Edit(""), 1: Edit("")}, "c"),
-        ("a b c", {1: Edit(""), 2: Edit("")}, "a"),
-        ("a b c", dict.fromkeys(range(3), Edit("")), ""),
-        ("one\n  two three", {1: Edit("")}, "one\n  three"),
-        ("one\r\ntwo\r\nthree", {1: Edit("")}, "one\r\n\r\nthree"),
-        ("x (big dog)", {2: Edit("")}, "x (dog)"),
-        ("a b.", {1: Edit(None, "c")}, "a b c."),
-        ("a b c", {1: Edit("", "x")}, "a x c"),
-        ("a b c", {0: Edit("y", "x")}, "y x b c"),
-        ("the dog's tail", {2: Edit("is")}, "the dog is tail"),
-        ("the dog's tail", {1: Edit("cat")}, "the cat's tail"),
-        ("great😀movie", {1: Edit("")}, "great movie"),
-    ],
-)
-def test_splice(text, edits, expected):
-    assert splice(text, edits) == expected
-
-
-@given(
-    st.text("ab-.,(' 🙂\u200b\u0301\n", max_size=40),
-    st.lists(st.sampled_from([None, "word", "x", ",", "'s", "(", "\u0301", ""]), min_size=1, max_size=8),
-)
-def test_the_short_way_of_splicing_is_the_long_way(text, words):
-    document = Document.parse(text)
-    edits = [Edit(words[i % len(words)]) for i in range(len(document.tokens))]
-    short = document._exchanged(edits)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Document, "_exchanged", lambda self, edits: None)
-        assert short in (None, document.splice(edits))
-
-
-def test_words_that_stand_apart_are_spliced_the_short_way():
-    document = Document.parse("My doctor paid, twice.")
-    assert document._exchanged([Edit("a")] * len(document.tokens)) is None, "a mark touches its word"
-    edits = [Edit("new") if t.kind == "word" else Edit() for t in document.tokens]
-    short = document._exchanged(edits)
-    assert short is not None and short.text == "new new new, new."
-
-
-def test_splice_wants_one_edit_a_token():
-    with pytest.raises(InputError, match="2 tokens"):
-        Document.parse("a b").splice([Edit()])
-
-
 def test_parse_wants_text():
     with pytest.raises(InputError):
         Document.parse(b"bytes")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("word", "start", "expected"),
-    [
-        ("monday", True, "Monday"), ("monday", False, "monday"), ("i", False, "I"), ("i'm", False, "I'm"),
-        ("i’ll", False, "I’ll"), ("in", False, "in"), ("in", True, "In"), ("NASA", False, "NASA"), ("1st", True, "1st"),
-        ("ßa", True, "ßa"), ("", True, ""), ("'tis", True, "'Tis"),
-    ],
-)  # fmt: skip
-def test_sentence_case(word, start, expected):
-    assert sentence_case(word, start) == expected
 
 
 @settings(max_examples=150, deadline=None)
@@ -332,8 +193,8 @@ def test_the_short_way_changes_nothing_on_a_corpus():
             assert quick == general
 
 
-@pytest.mark.parametrize("value", [Token("a", 0, 1, "word", True), Edit("a"), Edit(after="b")])
-def test_tokens_and_edits_are_values(value):
+@pytest.mark.parametrize("value", [Token("a", 0, 1, "word")])
+def test_tokens_are_values(value):
     same = dataclasses.replace(value)
     assert same == value and hash(same) == hash(value) and {same, value} == {value}
     assert pickle.loads(pickle.dumps(value)) == value
@@ -349,7 +210,6 @@ def test_speed():
     Document.parse("warm")
     began = time.perf_counter()
     doc = Document.parse(text)
-    doc.splice([Edit("x")] * len(doc.tokens))
     assert len(doc.tokens) > 5000
     assert time.perf_counter() - began < 2  # 0.1 s on one slow core; the margin is for busy machines
 

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from ..distribution import Law, TokenDistribution
-from ..document import Document, Token, sentence_case
+from ..document import Document, Token
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..sampling import Dice
+from ..skeleton import sentence_case
 from .config import build
 
 Progress = Callable[[int, int], None]
@@ -356,6 +357,14 @@ class Mechanism(ABC):
                 "Give one value a token, or one for all."
             )
         return epsilon
+
+    def _same(self, *more: str) -> str:
+        """The adjacency: all that the released text is computed from besides released words, and ``more``."""
+        fixed = ["the same number of tokens", "the same kept tokens in the same places", *more]
+        fixed.append("the same spaces and line ends between the tokens")
+        if self.config.recase == "original":
+            fixed.append("capital letters at the beginning of the same words")
+        return f"any two texts with {', '.join(fixed[:-1])} and {fixed[-1]}"
 
     def _capital(self, token: Token, begin: bool) -> bool:
         if self.config.recase == "original":

@@ -401,10 +401,12 @@ class CusText(SpaceMechanism):
             "conservative": f"its group of K = {c.k} words",
             "aggressive": f"those with exactly the same K = {c.k} nearest words, which nearly no word has",
         }[c.mapping]
+        where = "in a text" if c.strategy == "record" else "in all texts that are rewritten together"
+        repeated = "" if c.strategy == "token" else f", and words {where} are equal at the same places"
         return {
             "notion": "group",
             "group": f"the words that share its set ({crowd})",
-            "adjacency": "any two texts with the same tokens except that words may be exchanged within their groups",
+            "adjacency": self._adjacency() + ", where each word is in the same group" + repeated,
             "unit": "released word" if c.strategy == "token" else "distinct word",
         }
 

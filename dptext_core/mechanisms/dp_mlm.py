@@ -22,16 +22,17 @@ import dataclasses
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..distribution import ScoreTable, TokenDistribution
-from ..document import Document, Edit, Token
+from ..document import Document, Token
 from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..sampling import Dice, draw
+from ..skeleton import Edit, Skeleton
 from ..words.lexicons import cached_stop_words as _stop_words
 from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
@@ -150,6 +151,11 @@ class DPMLMPrepared(Prepared):
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is released besides drawn words: kept tokens and gaps."""
+        return self.document.skeleton([r is None for r in self.reasons])
 
     @property
     def pieces(self) -> list[list[int]]:
@@ -319,7 +325,7 @@ class DPMLM(Mechanism):
             notion="none" if reason else "pure",
             epsilon=per_draw,
             unit="released word",
-            adjacency="any two texts with the same number of tokens and the same kept tokens in the same places",
+            adjacency=self._same(),
             draws=most,
             total=worst,
             expected=expected,
@@ -454,19 +460,19 @@ class DPMLM(Mechanism):
     ) -> RewriteResult:
         """The released text with its steps. promise: given where the noise is fresh and not that of ``dice``."""
         document = prepared.document
+        deleted = {i for i, (word, _) in acts.items() if word is None}
+        begins = prepared.skeleton.starts(deleted)
         edits: list[Edit] = []
         capitals: list[bool] = []
-        begin = False
         for i, token in enumerate(document.tokens):
-            begin = token.sentence_start or (begin and i > 0 and acts.get(i - 1, ("",))[0] is None)
-            capitals.append(i in acts and self._capital(token, begin))
+            capitals.append(i in acts and self._capital(token, begins[i]))
             if i in acts:
                 word, added = acts[i]
                 shown = "" if word is None else self._case(word, capitals[i])
                 edits.append(Edit(text=shown, after=None if added is None else self._case(added, False)))
             else:
                 edits.append(Edit())
-        spliced = document.splice(edits)
+        spliced = prepared.skeleton.render(edits)
         steps: list[Step] = []
         drawn: list[tuple[int, bool] | None] = []
         for i, token in enumerate(document.tokens):

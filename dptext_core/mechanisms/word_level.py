@@ -20,11 +20,12 @@ import numpy as np
 
 from .._assets import assets_folder
 from ..distribution import Law, TokenDistribution
-from ..document import Document, Edit
+from ..document import Document
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
 from ..sampling import Dice
+from ..skeleton import Edit, Skeleton
 from ..words.lexicons import cached_stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
@@ -88,6 +89,16 @@ class WordPrepared(Prepared):
     rows: np.ndarray
     reasons: tuple[str | None, ...]
     laws: dict[int, Law] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is released besides drawn words: kept tokens and gaps."""
+        return self.document.skeleton((self.rows != KEPT).tolist())
+
+    @cached_property
+    def unknown(self) -> frozenset[int]:
+        """Places of the words that the vocabulary does not have and that do not stay."""
+        return frozenset(np.flatnonzero(self.rows == UNKNOWN).tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +285,8 @@ class WordMechanism(Mechanism):
         return each
 
     def _adjacency(self) -> str:
-        return "any two texts with the same number of tokens, the same kept tokens and unknown words in the same places"
+        # Where unknown words are kept, they are kept tokens.
+        return self._same(*(() if self.config.oov == "keep" else ("unknown words in the same places",)))
 
     def _exposed(self, prepared: WordPrepared) -> tuple[str, ...]:
         items = []
@@ -395,6 +407,8 @@ class WordMechanism(Mechanism):
         capitals: dict[int, bool] = {}
         tokens = document.tokens
         words: Sequence[str] = self.vocabulary.words
+        skeleton = prepared.skeleton
+        begins = skeleton.starts(prepared.unknown if policy == "drop" else ())
         for i, row in enumerate(rows):
             if row == KEPT:
                 continue
@@ -406,15 +420,9 @@ class WordMechanism(Mechanism):
                 word = words[Constant(words, None).draw(0.0, stream)]
             else:
                 word = drawn[i]
-            begin = tokens[i].sentence_start
-            j = i
-            # A dropped word leaves its place at the beginning of the sentence to the next one.
-            while policy == "drop" and not begin and j > 0 and rows[j - 1] == UNKNOWN:
-                j -= 1
-                begin = tokens[j].sentence_start
-            capitals[i] = capital = self._capital(tokens[i], begin)
+            capitals[i] = capital = self._capital(tokens[i], begins[i])
             edits[i] = Edit(self._case(word, capital))
-        spliced = document.splice(edits)
+        spliced = skeleton.render(edits)
 
         def steps() -> Iterator[Step]:
             for i, (token, row, out) in enumerate(zip(tokens, rows, spliced.spans, strict=True)):
@@ -439,7 +447,7 @@ class WordMechanism(Mechanism):
 
         result = RewriteResult(
             spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
-            self.config, dice.seed, unknown.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
+            self.config, dice.seed, dice.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
             lambda k: self._similarities(rows[k]) if rows[k] >= 0 else None,
         )  # fmt: skip
         return result

@@ -1,0 +1,260 @@
+"""What a promise holds fixed of a text, and the released text that is made from it.
+
+A skeleton has the kept tokens, the gaps between all tokens, and a hole for each token that is drawn: nothing else of
+the text is in it. Everything that is released besides the words themselves (spaces, line breaks, where a sentence
+begins) is computed from a skeleton, so that it cannot follow an original word:
+
+    released text = f(released words, kept tokens, gaps, which places are deleted or have a word inserted after them)
+
+and, with ``recase="original"``, the capital letters that this option copies. Two texts that a mechanism's promise makes
+alike have the same skeleton, so that the same released words give the same text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from .errors import InputError
+from .lazy import Lazy
+from .slots import setter
+
+NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+ENDERS = ".!?…。！？｡؟۔।"
+WIDE_ENDERS = "。！？｡"
+CLOSERS = "\"'”’»›)]}」』）】"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Edit:
+    """What becomes of one token: ``text`` None keeps, "" deletes, else is drawn; ``after``: a word to insert."""
+
+    text: str | None = None
+    after: str | None = None
+
+    def __init__(self, text: str | None = None, after: str | None = None) -> None:
+        _set_text(self, text)
+        _set_after(self, after)
+
+
+_set_text, _set_after = setter(Edit, "text"), setter(Edit, "after")
+
+
+@dataclass(frozen=True)
+class Spliced:
+    """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
+    word inserted after token i stands, or None. Offsets in code points."""
+
+    text: str
+    spans: Sequence[tuple[int, int]]
+    inserted: tuple[tuple[int, int] | None, ...]
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """kept: each token that stays, None for a hole. gaps: the blanks before each token, and those after the last."""
+
+    kept: tuple[str | None, ...]
+    gaps: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.gaps) != len(self.kept) + 1:
+            raise InputError(f"A skeleton of {len(self.kept)} tokens has {len(self.kept) + 1} gaps.")
+
+    def __repr__(self) -> str:
+        return f"Skeleton({len(self.kept)} tokens, {self.kept.count(None)} holes)"
+
+    @cached_property
+    def begins(self) -> tuple[bool, ...]:
+        """For each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
+        out: list[bool] = []
+        starting, ended = True, False
+        for text, gap in zip(self.kept, self.gaps, strict=False):
+            if gap:
+                starting = starting or ended or (gap != " " and NEWLINE.search(gap) is not None)
+                ended = False
+            kind = "word" if text is None else MARKS.get(text) or kind_of(text)
+            out.append(starting and kind in _WORDLIKE)
+            if kind in _WORDLIKE:
+                starting = ended = False
+            elif kind == "punct" and text:
+                if text[-1] in WIDE_ENDERS:
+                    starting = True
+                ended = not _ENDER_SET.isdisjoint(text) or (ended and _CLOSER_SET.issuperset(text))
+            else:
+                ended = False
+        return tuple(out)
+
+    def starts(self, deleted: Collection[int] = ()) -> tuple[bool, ...]:
+        """As :attr:`begins`, where a deleted place leaves its beginning to the token after it."""
+        if not deleted:
+            return self.begins
+        out: list[bool] = []
+        for i, begin in enumerate(self.begins):
+            out.append(begin or (i > 0 and out[-1] and i - 1 in deleted))
+        return tuple(out)
+
+    def render(self, edits: Sequence[Edit]) -> Spliced:
+        """The released text: one Edit a token, a word (or "") for each hole and none for a kept token.
+
+        A deleted place takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
+        it is first on its line or after an opening bracket or quote. Line ends stay. An insertion follows its token
+        after one space (in the place of the token where that is deleted). A hole that touches another hole, or a kept
+        token that begins or ends with a letter, is set apart by one space, whatever word fills it. Raises InputError
+        where edits and places do not fit.
+        """
+        if len(edits) != len(self.kept):
+            raise InputError(f"Rendering needs one Edit for each of the {len(self.kept)} tokens, and got {len(edits)}.")
+        for kept, edit in zip(self.kept, edits, strict=True):
+            if (kept is None) == (edit.text is None):
+                raise InputError("Rendering needs a word for each hole, and none for a token that is kept.")
+        plain = all(edit.text != "" and not edit.after for edit in edits)
+        gaps = self._spaced if plain else self._gaps(edits)
+        parts: list[str] = []
+        for gap, kept, edit in zip(gaps, self.kept, edits, strict=False):
+            parts += (gap, kept if kept is not None else edit.text or "")
+            if edit.after:
+                parts += (_before_insertion(edit), edit.after)
+        parts.append(gaps[-1])
+        return Spliced(
+            "".join(parts),
+            Lazy(len(edits), lambda: self._places(gaps, edits)[0]),
+            (None,) * len(edits) if plain else self._places(gaps, edits)[1],
+        )
+
+    def _places(
+        self, gaps: Sequence[str], edits: Sequence[Edit]
+    ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int] | None, ...]]:
+        """Where tokens and insertions stand in the released text."""
+        spans: list[tuple[int, int]] = []
+        inserted: list[tuple[int, int] | None] = []
+        at = 0
+        for gap, kept, edit in zip(gaps, self.kept, edits, strict=False):
+            at += len(gap)
+            end = at + len(kept if kept is not None else edit.text or "")
+            spans.append((at, end))
+            at = end
+            if edit.after:
+                at += len(_before_insertion(edit))
+                inserted.append((at, at + len(edit.after)))
+                at += len(edit.after)
+            else:
+                inserted.append(None)
+        return tuple(spans), tuple(inserted)
+
+    @cached_property
+    def _spaced(self) -> tuple[str, ...]:
+        """What stands before each token, and after the last, where every hole is filled by one word."""
+        gaps = list(self.gaps)
+        for i in range(1, len(self.kept)):
+            left, right = self.kept[i - 1], self.kept[i]
+            if not gaps[i] and (left is None or right is None) and _ends_as_word(left) and _begins_as_word(right):
+                gaps[i] = " "
+        return tuple(gaps)
+
+    def _gaps(self, edits: Sequence[Edit]) -> list[str]:
+        """As :attr:`_spaced`, where some places are deleted or have a word inserted after them.
+
+        It reads of the edits only which these are: a hole counts as a word.
+        """
+        out: list[str] = []
+        last, lone, line_start = "", False, True  # the last character; a quote after a blank; only blanks on this line
+        as_word = edited = drop_blanks = False  # what stands last: ends as a word does; was drawn, or deleted behind it
+
+        def write(text: str, word: bool = False, drawn: bool = False) -> None:
+            nonlocal last, lone, line_start, as_word, edited
+            if not text:
+                return
+            lone = not last or last.isspace()
+            last, as_word, edited = text[-1], word, drawn
+            if rest := text.rstrip(" \t"):
+                line_start = NEWLINE.match(rest[-1]) is not None
+
+        def opened() -> bool:
+            return (lone if last in "\"'" else unicodedata.category(last) in ("Ps", "Pi")) if last else False
+
+        for i, (kept, edit) in enumerate(zip(self.kept, edits, strict=True)):
+            gap = self.gaps[i].lstrip(" \t") if drop_blanks else self.gaps[i]
+            drop_blanks = False
+            if edit.text == "" and not edit.after:
+                shorter = gap.rstrip(" \t")
+                first = NEWLINE.match(shorter[-1]) is not None if shorter else line_start
+                drop_blanks = first or (not gap and opened())
+                out.append(gap if drop_blanks else shorter)
+                write(out[-1])
+                edited = True
+                continue
+            write(gap)
+            drawn = kept is None
+            if (drawn or edited) and as_word and _begins_as_word(kept):
+                gap = " "
+                write(gap)
+            out.append(gap)
+            write("x" if kept is None else kept, _ends_as_word(kept), drawn)
+            if edit.after:
+                write("x", True, True)
+        tail = self.gaps[-1]
+        out.append(tail.lstrip(" \t") if drop_blanks else tail)
+        return out
+
+
+def _before_insertion(edit: Edit) -> str:
+    """What stands before an inserted word: nothing where it takes the place of its token."""
+    return "" if edit.text == "" else " "
+
+
+def sentence_case(word: str, sentence_start: bool) -> str:
+    """Capitalise the first letter at a sentence start, and the pronoun "i" (also ``i'm``); change nothing else.
+
+    A public rule on places and released words: it does not look at the word that was replaced.
+    """
+    if word[:1] == "i" and (len(word) == 1 or word[1] in "'’ʼ＇"):
+        return "I" + word[1:]
+    if sentence_start:
+        for i, char in enumerate(word):
+            if char.isalnum():
+                upper = char.upper()
+                return word[:i] + upper + word[i + 1 :] if len(upper) == 1 else word
+    return word
+
+
+def wordish(char: str) -> bool:
+    """A letter, a digit, or a mark or invisible character that belongs to one."""
+    return char.isalnum() or unicodedata.category(char) in _MODIFIERS
+
+
+_MODIFIERS = ("Mn", "Mc", "Me", "Cf")
+
+
+def _begins_as_word(kept: str | None) -> bool:
+    """Whether something before it would run into it. A hole counts as a word whatever fills it."""
+    return kept is None or wordish(kept[0])
+
+
+def _ends_as_word(kept: str | None) -> bool:
+    """Whether something after it would run into it: an emoji stays one with the mark after it, and no word."""
+    if kept is None:
+        return True
+    for char in reversed(kept):
+        if unicodedata.category(char) not in _MODIFIERS:
+            return char.isalnum()
+    return True
+
+
+def kind_of(text: str) -> str:
+    """What a token is by its characters alone: "word" (has a letter), "number", "punct" or "symbol"."""
+    if text[0].isalpha() or any(char.isalpha() for char in text):
+        return "word"
+    if any(char.isalnum() for char in text):
+        return "number"
+    visible = [char for char in text if not wordish(char)]
+    punctuation = visible and all(char == "`" or unicodedata.category(char)[0] == "P" for char in visible)
+    return "punct" if punctuation else "symbol"
+
+
+_WORDLIKE = frozenset(("word", "number"))
+_ENDER_SET, _CLOSER_SET = frozenset(ENDERS), frozenset(CLOSERS)
+MARKS = {mark: kind_of(mark) for mark in (*".,:;?!'\"()[]{}<>$%&#*-/“”‘’–—…", "--", "...")}

@@ -1,0 +1,10 @@
+"""How a slot of a frozen class is filled at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def setter(cls: type, name: str) -> Callable[[object, object], None]:
+    """Fills the slot ``name`` of an instance: object.__setattr__, which dataclasses use, takes three times as long."""
+    return cls.__dict__[name].__set__
