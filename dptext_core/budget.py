@@ -13,7 +13,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .distribution import MAX_EPSILON
 from .errors import ConfigError, InputError
 from .guarantee import number
 from .mechanisms.base import Mechanism, Prepared
@@ -70,7 +69,8 @@ def distribute(
     nothing but the word itself decides its weight, but the weights of all words decide what one unit of weight is);
     "hand". shares, for "hand": token index → part of the total in (0, 1); the others share the rest evenly. A word that
     is drawn once for several places (CusText's record) counts at its first one. Raises InputError for shares that
-    cannot be, and for a total that would give a token more than 1,400; ConfigError where the mechanism takes no list.
+    cannot be, and for a total that would give a token more than max_epsilon; ConfigError where the mechanism takes no
+    list.
     """
     if by not in RULES:
         raise ConfigError(f"by is one of {', '.join(RULES)}, not {by!r}.")
@@ -92,18 +92,19 @@ def distribute(
     else:
         parts = [every[i] / math.fsum(every[j] for j in drawn) for i in drawn]
     values = [p * total / draws_each for p in parts]
-    if max(values) > MAX_EPSILON:
-        most = MAX_EPSILON * draws_each / max(parts)
+    limit = mechanism.max_epsilon
+    if max(values) > limit:
+        most = limit * draws_each / max(parts)
         raise InputError(
-            f"One word would get ε = {number(max(values))}, and {number(MAX_EPSILON)} is the most. Take a total of at "
-            f"most {number(math.floor(most))}, or spread it more evenly."
+            f"One word would get ε = {number(max(values))}, and {number(math.floor(limit))} is the most. Take a total "
+            f"of at most {number(math.floor(most))}, or spread it more evenly."
         )
     if min(values) <= 0:
         raise InputError("One word would get no ε at all. Take a larger total or a larger share.")
     # What stands at a token that spends nothing must not tell more of it than its neighbours' values tell of them.
     open_ones = [v / every[i] for i, v in zip(drawn, values, strict=True) if i not in (shares or {})]
     unit = open_ones[0] if open_ones else math.fsum(values) / len(values)
-    epsilons = [min(MAX_EPSILON, unit * w) for w in every]
+    epsilons = [min(limit, unit * w) for w in every]
     for i, value in zip(drawn, values, strict=True):
         epsilons[i] = value
     mechanism.with_(epsilon=tuple(epsilons))  # refuses where the mechanism takes one ε only

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .budget import drawn_tokens, plan
-from .distribution import MAX_EPSILON, Law, clopper_pearson
+from .distribution import Law, clopper_pearson
 from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import number
 from .mechanisms.base import Mechanism, Prepared, Progress, check_cancel
@@ -39,7 +39,7 @@ TARGETS = {
     "total": "total ε of the text",
 }
 #: Where ε is searched.
-LOW, HIGH = 0.01, MAX_EPSILON
+LOW = 0.01
 #: Steps of bisection at most: 45 leave a factor of 1 + 3e-13 between the ends of the search.
 STEPS = 45
 #: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached.
@@ -371,10 +371,11 @@ def _search(
             mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason
         )
 
-    seen = {LOW: at(LOW), HIGH: at(HIGH)}
-    if not seen[LOW].value <= target <= seen[HIGH].value:
+    most = mechanism.max_epsilon
+    seen = {LOW: at(LOW), most: at(most)}
+    if not seen[LOW].value <= target <= seen[most].value:
         # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.
-        for epsilon in np.geomspace(LOW, HIGH, GRID)[1:-1].tolist():
+        for epsilon in np.geomspace(LOW, most, GRID)[1:-1].tolist():
             seen[epsilon] = at(epsilon)
     grid = sorted(seen)
     values = [seen[e].value for e in grid]
@@ -386,7 +387,7 @@ def _search(
     if not crossings:
         reason = (
             f"{mechanism.title} cannot reach a {TARGETS[kind]} of {_shown(kind, target)} here: between "
-            f"ε = {number(LOW)} and {number(HIGH)} it lies from {_shown(kind, ends[0])} to {_shown(kind, ends[1])}. "
+            f"ε = {number(LOW)} and {number(most)} it lies from {_shown(kind, ends[0])} to {_shown(kind, ends[1])}. "
             "Choose one in between."
         )
         return result(None, min(seen.values(), key=lambda m: abs(m.value - target)), reason)
@@ -395,7 +396,7 @@ def _search(
     rises = seen[low].value <= seen[high].value
     best = min((low, high), key=lambda e: abs(seen[e].value - target))
     # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
-    finest = 1 + 1e-12 if seen[HIGH].draws is None else 1.002
+    finest = 1 + 1e-12 if seen[most].draws is None else 1.002
     if kind == "total":  # in proportion to ε: the first guess is right
         guess = LOW * target / seen[LOW].value
         low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))

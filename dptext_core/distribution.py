@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import ConfigError
-from .sampling import Dice, draw
+from .sampling import DEPTH, Dice, draw
 
-#: Largest ε per draw. Scores of one table differ by at most 1/2, so log p spans ε/2 + ln|V|; exp of anything below
-#: −745 is 0 in float64, and an output with probability 0 under one text but not under another has no finite ε.
+#: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
+#: the sampler does not reach an output any more, and what can come out under one text but not under another has no
+#: finite ε. Mechanisms whose scores differ by more refuse earlier (``Mechanism.max_epsilon``).
 MAX_EPSILON = 1400.0
 
 
@@ -33,7 +34,8 @@ class TokenDistribution:
     """The distribution one word is drawn from.
 
     candidates: the V possible outputs. log_probs: float64 (V,). source: the original word, None for an insertion.
-    draws: None for a closed form, n for a Monte Carlo estimate from n draws. epsilon: the ε it belongs to.
+    draws: None for a closed form, n for a Monte Carlo estimate from n draws. epsilon: the ε it belongs to. depth: how
+    far down the sampler goes, in nats: an output with ln p of −depth or more comes out with that probability.
     """
 
     candidates: Sequence[str]
@@ -43,6 +45,7 @@ class TokenDistribution:
     draws: int | None = None
     _keep: np.ndarray | None = field(default=None, repr=False)
     _sampler: Callable[[int, Dice], np.ndarray] | None = field(default=None, repr=False)
+    depth: float = DEPTH
 
     @cached_property
     def probs(self) -> np.ndarray:

@@ -25,7 +25,7 @@ from .mechanisms.dp_mlm import DPMLM
 from .mechanisms.santext import SanText
 from .mechanisms.word_level import SpaceConfig
 from .mechanisms.word_space import SpaceMechanism
-from .sampling import Dice, draw
+from .sampling import DEPTH, Dice, draw
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,11 @@ class TinyLatent(SpaceMechanism):
     notion = "pure"
     summary = "Laplace noise on four clipped numbers a word; which cell they fall in is released."
     config_cls = LatentConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        """Each of the four numbers is at most 2C from its border, and the noise at least C/ε."""
+        return DEPTH / 8.0
 
     @property
     def sensitivity(self) -> float:

@@ -2,8 +2,9 @@
 
 A word is drawn as ``argmax_y log p(y) + g_y`` with independent Gumbel noise g. With the noise locked, the same draw
 can be looked at under every ε. The uniform behind each g is *full-range*: where its leading bits are zero, more bits
-are appended, so that g reaches about 700 instead of the 36.74 of a 53-bit uniform. Without this, outputs that are
-possible under one text become impossible under another, and no finite ε holds.
+are appended, so that g reaches DEPTH = 720 and more instead of the 36.74 of a 53-bit uniform. Without this, outputs
+that are possible under one text become impossible under another, and no finite ε holds; an ε at which an output would
+lie deeper is refused for the same reason.
 
 Bits come from AES-256 (package ``cryptography``), keyed by the operating system or, for repeatable demonstrations, by
 a seed. A seeded run promises nothing: whoever knows the seed can replay the noise.
@@ -24,6 +25,12 @@ from .errors import ConfigError
 # all are looked at): 16 of them at most, on average.
 _CLOSE = 16.0
 _MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
+_MAX_LOG_BITS = 1 << 26
+#: Nats. An output whose ln p is −DEPTH or more is drawn by :func:`draw` with its probability: what is behind it, a
+#: float64 near e^−DEPTH, has a relative error below 1e-9 there. Beyond −745 no float64 is left.
+DEPTH = 720.0
+#: The same for draws by ln U (:meth:`Dice.log_uniforms`), which is no float64 below 1.
+LOG_DEPTH = _MAX_LOG_BITS * math.log(2.0)
 
 
 class Dice:
@@ -102,6 +109,22 @@ class Dice:
         """n uniform numbers in (0, 1), full range, float64 (n,). ``uniforms(m)`` begins like ``uniforms(n)``."""
         return self.full_range(self.words(n))
 
+    def log_full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
+        """ln of what :meth:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
+        out = np.log(np.minimum(np.maximum(words, 1) * 2.0**-64, 1.0 - 2.0**-53))
+        for j in np.flatnonzero(words < 1 << 44):
+            index = np.array([2 * self._block + first + j])
+            more = self.extensions(index, 1 << 40)[0]
+            bits = int(words[j]) << 96 | int(more[0]) << 32 | int(more[1]) >> 32
+            bits, n = _extended(self, index, bits, 1 << 40, _MAX_LOG_BITS)
+            shift = max(0, bits.bit_length() - 64)
+            out[j] = (math.log(bits >> shift) if bits else 0.0) + (shift - n) * math.log(2.0)
+        return out
+
+    def log_uniforms(self, n: int) -> np.ndarray:
+        """ln of :meth:`uniforms`, float64 (n,), to a depth of LOG_DEPTH."""
+        return self.log_full_range(self.words(n))
+
     def normals(self, n: int) -> np.ndarray:
         """n standard normal numbers, float64 (n,), from uniforms by the inverse of their distribution function."""
         from scipy.special import ndtri
@@ -139,12 +162,18 @@ def _full_uniform(dice: Dice, prefix: np.ndarray, index: np.ndarray, draw: int |
     return np.minimum(u, 1.0 - 2.0**-53)
 
 
-def _resolve(dice: Dice, index: np.ndarray, bits: int, draw: int) -> float:
-    """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
+def _extended(dice: Dice, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
+    """Bits of a uniform with at least 64 after its leading zeros, and their number; ``bits`` are its first 160."""
     n, level = 160, 1
-    while bits.bit_length() < 64 and n < _MAX_BITS:
+    while bits.bit_length() < 64 and n < most:
         high, low = (int(x) for x in dice.extensions(index, draw, level)[0])
         bits, n, level = bits << 128 | high << 64 | low, n + 128, level + 1
+    return bits, n
+
+
+def _resolve(dice: Dice, index: np.ndarray, bits: int, draw: int) -> float:
+    """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
+    bits, n = _extended(dice, index, bits, draw, _MAX_BITS)
     shift = max(0, bits.bit_length() - 64)
     return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core import budget
 from dptext_core.budget import distribute, drawn_tokens, frequency_weight
 
 TEXT = "My doctor in Lisbon changed the dose of insulin, and the doctor left Xqzzy."
@@ -167,7 +166,7 @@ def test_it_always_adds_up(raw, total, words):
     for plan in plans:
         spent = math.fsum(plan.epsilons[i] for i in plan.drawn)
         assert abs(spent - total) <= 1e-9 * max(1.0, total) and abs(plan.sum - total) <= 1e-9 * max(1.0, total)
-        assert all(0 < e <= budget.MAX_EPSILON for e in plan.epsilons) and len(plan.epsilons) == len(words)
+        assert all(0 < e <= dpt.MAX_EPSILON for e in plan.epsilons) and len(plan.epsilons) == len(words)
 
 
 def test_the_page_reads_edited_rows():

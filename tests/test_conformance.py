@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small_spaces import on, random_space, words
 
 import dptext_core as dpt
+from dptext_core.sampling import DEPTH
+from dptext_core.words.space import SIZES
 
 TEXT = "The doctor told my friend that the pain was bad. She went home in 3 days, and wrote a letter!"
 TEXTS = [
@@ -185,6 +188,39 @@ def test_what_was_drawn_is_in_its_distribution(make):
         # An estimate from draws need not have seen every word that is possible.
         assert d.p(s.replacement) > 0 or d.draws is not None
         assert d.probs.dtype == np.float64 and len(d.candidates) == len(d.probs)
+
+
+def test_what_is_possible_can_be_drawn_at_the_largest_epsilon(make):
+    """No output lies deeper than the sampler goes, nor beyond float64 where the sampler ends there."""
+    m = make()
+    m = m.with_(epsilon=m.max_epsilon)
+    for i in range(len(dpt.Document.parse(TEXT).tokens)):
+        try:
+            d = m.distribution(TEXT, i)
+        except dpt.NoDistribution:
+            continue
+        possible = d.log_probs[np.isfinite(d.log_probs)]
+        assert possible.min() >= -d.depth
+        assert d.depth > DEPTH or (d.probs[np.isfinite(d.log_probs)] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["santext", "santext-plus", "tem"])
+@pytest.mark.parametrize("space", [*SIZES, "small"])
+def test_an_epsilon_that_no_draw_reaches_is_refused(name, space):
+    """For bundled spaces when the options are checked; by the space itself when a text is prepared."""
+    options = {"gamma": 50.0} if name == "tem" else {}
+    if space in SIZES:
+        loaded = dpt.word_space(space)
+        assert len(loaded) == SIZES[space][0] and loaded.delta[1] <= SIZES[space][1] <= loaded.delta[1] + 2e-3
+        with pytest.raises(dpt.ConfigError, match=r"at most .*no finite ε"):
+            dpt.get_mechanism(name, space=space, epsilon=1400.0, **options)
+        return
+    m = on(random_space(40, scale=3.0), name, epsilon=800.0, **options)
+    with pytest.raises(dpt.ConfigError, match=r"at most .*no finite ε"):
+        m.rewrite(words(3)[0])
+    with pytest.raises(dpt.ConfigError, match="at most"):
+        m.distribution(words(3)[0], 0)
+    assert m.with_(epsilon=1.0).rewrite(words(3)[0]).text
 
 
 def test_a_sweep_is_the_same_rewrite_at_each_epsilon(make):

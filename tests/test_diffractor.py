@@ -16,6 +16,7 @@ import dptext_core as dpt
 from dptext_core import ConfigError, Dice
 from dptext_core.mechanisms import diffractor as module
 from dptext_core.mechanisms.diffractor import bundle, geometric_steps, log_pmf, noisy_place, released
+from dptext_core.sampling import LOG_DEPTH
 from dptext_core.words.lists import WordList
 
 
@@ -137,7 +138,7 @@ def test_the_sampler_at_the_ends(gamma):
             dice = Dice(at)
             sign = np.where(dice.at("s").uniforms(1500) < 0.5, -1, 1)
             to = noisy_place(
-                noise, 0.6, np.full(1500, at), 7, gamma, sign, dice.uniforms(1500), dice.at("f").uniforms(1500)
+                noise, 0.6, np.full(1500, at), 7, gamma, sign, dice.log_uniforms(1500), dice.at("f").uniforms(1500)
             )
             expected = geometric(0.6, at, 7) if noise == "geometric" else tem(0.6, at, 7, gamma)
             assert to.dtype == np.int64 and fit(np.bincount(to, minlength=7), expected) > 1e-5
@@ -154,32 +155,53 @@ def test_geometric_steps_invert_their_distribution():
 
     for m in (1, 2, 10, 100, 900):
         edge = reach(m)
-        assert geometric_steps(epsilon, edge * (1 - 1e-12)) >= m
-        assert geometric_steps(epsilon, edge * (1 + 1e-12)) < m
-    assert geometric_steps(epsilon, 1 - 2**-53) == 0
-    steps = geometric_steps(epsilon, Dice(3).uniforms(40_000)).astype(int)
+        assert geometric_steps(epsilon, math.log(edge) - 1e-12) >= m
+        assert geometric_steps(epsilon, math.log(edge) + 1e-12) < m
+    assert geometric_steps(epsilon, math.log1p(-(2**-53))) == 0
+    steps = geometric_steps(epsilon, Dice(3).log_uniforms(40_000)).astype(int)
     expected = [reach(m) - reach(m + 1) for m in range(40)]
     assert fit(np.bincount(np.minimum(steps, 39), minlength=40), [*expected[:39], reach(39)]) > 1e-5
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.04, 1.0, 50.0, 1400.0])
-def test_the_farthest_tail_is_finite_and_right(epsilon):
-    steps = float(geometric_steps(epsilon, 5e-324))
-    assert steps == math.floor((math.log(2) - math.log1p(math.exp(-epsilon)) + 1074 * math.log(2)) / epsilon)
+@pytest.mark.parametrize("depth", [745.0, 1e5, LOG_DEPTH])
+def test_the_farthest_tail_is_finite_and_right(epsilon, depth):
+    steps = float(geometric_steps(epsilon, -depth))
+    assert steps == math.floor((math.log(2) - math.log1p(math.exp(-epsilon)) + depth) / epsilon)
     at = noisy_place(
-        "geometric", epsilon, np.array([3, 3]), 1000, 5, np.array([1, -1]), np.array([5e-324] * 2), np.array([0.5] * 2)
+        "geometric", epsilon, np.array([3, 3]), 1000, 5, np.array([1, -1]), np.array([-depth] * 2), np.array([0.5] * 2)
     )
     assert at.tolist() == [min(999, 3 + int(steps)), max(0, 3 - int(steps))]
     for gamma in (0, 5, 1000):
         at = noisy_place(
-            "tem", epsilon, np.array([3]), 20, gamma, np.array([1]), np.array([5e-324]), np.array([1 - 2**-53])
+            "tem", epsilon, np.array([3]), 20, gamma, np.array([1]), np.array([-depth]), np.array([1 - 2**-53])
         )
         assert 0 <= at[0] < 20
 
 
+@pytest.mark.parametrize("noise", ["geometric", "tem"])
+def test_the_ends_of_a_long_list_are_reached_from_everywhere(noise):
+    """Seen with stubbed bits: both ends of the list lie 22,000 nats and more away at ε = 2."""
+    length, epsilon = 21_719, 2.0
+    for at in (0, 9_000, length - 1):
+        log_p = log_pmf(noise, epsilon, at, np.arange(length), length, 1000)
+        assert np.isfinite(log_p).all()
+        for sign in (1, -1):
+            end = length - 1 if sign > 0 else 0
+            if noise == "geometric":
+                # The least uniform that still moves so far.
+                place = noisy_place(noise, epsilon, np.array([at]), length, 1000, np.array([sign]),
+                                    np.array([-epsilon * abs(end - at) - 1.0]), np.array([0.5]))  # fmt: skip
+                assert place[0] == end
+    deep = bundle(("minilm-full",))
+    m = diffractor([list(words(40))], epsilon=1400.0)
+    d = m.distribution("babaq", 0)
+    assert d.depth > -d.log_probs.min() and deep.lengths.max() * 1400.0 < LOG_DEPTH
+
+
 def test_beyond_the_window_every_place_is_reached():
     far = (np.arange(14) + 0.5) / 14  # a list of 20, the window holds 6 of them: place 3 with γ = 2 has 5
-    at = noisy_place("tem", 0.01, np.full(15, 3), 20, 2, np.ones(15), np.full(15, 1e-9), (np.arange(15) + 0.5) / 15)
+    at = noisy_place("tem", 0.01, np.full(15, 3), 20, 2, np.ones(15), np.full(15, -20.0), (np.arange(15) + 0.5) / 15)
     assert sorted(at.tolist()) == [0, *range(6, 20)] and len(far) == 14
 
 

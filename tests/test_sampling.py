@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from dptext_core import ConfigError, Dice, sampling
+from dptext_core.sampling import DEPTH
 
 
 def test_a_path_gives_the_same_noise_and_other_paths_give_other_noise():
@@ -208,6 +211,35 @@ def test_uniforms_and_normals_have_their_distribution():
 def test_a_word_with_leading_zeros_is_extended(word, levels, expected):
     dice = StubbedDice([], levels)
     assert dice.full_range(np.array([word], np.uint64))[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("zeros", [0, 5, 40])
+def test_the_logarithm_goes_on_where_float64_ends(zeros):
+    word = np.array([0], np.uint64)
+    log_u = StubbedDice([], [(0, 0)] * (1 + zeros) + [(1 << 63, 0)]).log_full_range(word)[0]
+    first = 161 if zeros == 0 else 160 + 128 * zeros + 1
+    assert log_u == pytest.approx(-first * math.log(2), rel=1e-12)
+    u = StubbedDice([], [(0, 0)] * (1 + zeros) + [(1 << 63, 0)]).full_range(word)[0]
+    assert math.log(u) == pytest.approx(max(log_u, math.log(5e-324)), rel=1e-12)
+
+
+def test_the_logarithm_is_that_of_the_uniform():
+    dice = Dice(5)
+    assert np.allclose(np.exp(dice.log_uniforms(50_000)), dice.uniforms(50_000), rtol=1e-12, atol=0)
+    assert np.array_equal(dice.log_uniforms(300)[:100], dice.log_uniforms(100))
+
+
+def test_a_draw_reaches_its_declared_depth():
+    """With the bits of one uniform stubbed: an output at ln p = −DEPTH wins where its uniform is as small."""
+    for depth, wins in ((DEPTH, True), (DEPTH + 30, False)):
+        log_p = np.array([0.0, -depth])
+        least = 5e-324  # no uniform of draw() is smaller
+        most = -math.log(-math.log1p(-least))
+        usual = -math.log(-math.log(0.5))  # the likely output at its median
+        assert (log_p[1] + most > log_p[0] + usual) == wins
+    # Relative accuracy of the uniform there: what is lost by its being no normal number.
+    u = math.exp(-DEPTH)
+    assert np.spacing(u) / u < 1e-9
 
 
 def test_the_ends_of_uniforms_are_inside():

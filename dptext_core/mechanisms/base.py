@@ -13,7 +13,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from ..distribution import Law, TokenDistribution
+from ..distribution import MAX_EPSILON, Law, TokenDistribution
 from ..document import Document, Token
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
@@ -346,9 +346,18 @@ class Mechanism(ABC):
         self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
     ) -> RewriteResult: ...
 
+    @property
+    def max_epsilon(self) -> float:
+        """The largest ε of one draw at which everything possible comes out: its ln p lies within the sampler's depth.
+
+        By the vocabulary, never by the text, so that a refusal tells nothing of it.
+        """
+        return MAX_EPSILON
+
     def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
-        """One ε a token."""
+        """One ε a token. Raises ConfigError where the list has another length, or a value is above max_epsilon."""
         n, epsilon = len(prepared.document.tokens), self.config.epsilon
+        check_depth(epsilon, self.max_epsilon)
         if not isinstance(epsilon, tuple):
             return (epsilon,) * n
         if len(epsilon) != n:
@@ -387,6 +396,17 @@ class Mechanism(ABC):
         if text.key != self.key:
             raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
         return text
+
+
+def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
+    """Raise ConfigError for an ε above ``most``."""
+    largest = max(epsilon) if isinstance(epsilon, tuple) else epsilon
+    if largest > most:
+        raise ConfigError(
+            f"epsilon must be at most {most:.6g} with these options; it is {largest:.6g}. Beyond it, some words would "
+            "be so improbable that no draw reaches them, while it can draw them for other texts, and then no finite ε "
+            "holds. Choose a smaller ε."
+        )
 
 
 def check_cancel(cancel: threading.Event | None) -> None:

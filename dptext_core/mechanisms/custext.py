@@ -24,7 +24,7 @@ import numpy as np
 
 from ..distribution import ScoreTable, TokenDistribution
 from ..errors import ConfigError
-from ..sampling import Dice
+from ..sampling import LOG_DEPTH, Dice
 from ..words import WordSpace
 from .base import Prepared, Progress, RewriteResult, check_cancel
 from .config import epsilon_option, option
@@ -82,18 +82,20 @@ class RankTable(ScoreTable):
         """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
         return log_tails(epsilon * self.scores)
 
-    def ranks(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
-        """The released candidate for each uniform, int64."""
-        return np.searchsorted(-self.log_tails(epsilon), -np.log(uniforms), side="right") - 1
+    def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
+        """The released candidate for each uniform, given by its logarithm, int64."""
+        return np.searchsorted(-self.log_tails(epsilon), -log_uniforms, side="right") - 1
 
     def at(self, epsilon: float) -> TokenDistribution:
-        return replace(super().at(epsilon), _sampler=lambda n, dice: self.ranks(epsilon, dice.uniforms(n)))
+        return replace(
+            super().at(epsilon), _sampler=lambda n, dice: self.ranks(epsilon, dice.log_uniforms(n)), depth=LOG_DEPTH
+        )
 
     def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self.ranks(epsilon, dice.uniforms(1))[0])
+        return int(self.ranks(epsilon, dice.log_uniforms(1))[0])
 
     def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        uniform = dice.uniforms(1)
+        uniform = dice.log_uniforms(1)
         first = int(self.ranks(low, uniform)[0])
         out, at = [(float(low), first)], low
         while out[-1][1] > 0:
@@ -323,14 +325,14 @@ class CusText(SpaceMechanism):
 
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
         bounds = np.searchsorted(draws.owners, np.arange(len(draws.texts) + 1))
-        uniforms = np.empty(len(draws.rows))
+        log_uniforms = np.empty(len(draws.rows))
         for t, (dice, n) in enumerate(draws.texts):
             mine = slice(bounds[t], bounds[t + 1])
             if self.config.strategy == "token":
                 stream = dice.at("words")
-                uniforms[mine] = stream.full_range(stream.words(2 * n))[::2][np.array(draws.paths[mine], np.int64)]
+                log_uniforms[mine] = stream.log_uniforms(2 * n)[::2][np.array(draws.paths[mine], np.int64)]
             else:
-                uniforms[mine] = [dice.at(path).uniforms(1)[0] for path in draws.paths[mine]]
+                log_uniforms[mine] = [dice.at(path).log_uniforms(1)[0] for path in draws.paths[mine]]
         chosen = np.empty(len(draws.rows), np.int64)
         # One table of tails for each word and ε.
         epsilons, level = np.unique(draws.epsilons, return_inverse=True)
@@ -351,7 +353,7 @@ class CusText(SpaceMechanism):
                 counts = bounds[part + 1] - bounds[part]
                 these = np.concatenate([order[a:b] for a, b in zip(bounds[part], bounds[part + 1], strict=True)])
                 owner = np.repeat(np.arange(len(part)), counts)
-                ranks = (np.log(uniforms[these])[:, None] <= tails[owner]).sum(axis=1) - 1
+                ranks = (log_uniforms[these][:, None] <= tails[owner]).sum(axis=1) - 1
                 chosen[these] = outputs[owner, ranks]
                 if progress:
                     progress(start + len(part), len(rows))

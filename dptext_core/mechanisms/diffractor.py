@@ -10,9 +10,10 @@ lists each draws a candidate and one of them, chosen uniformly, is released: ε 
 Deviations: places end at |V|−1 (the paper writes |V|); a word that one of the lists lacks is an unknown word, since
 with supports that differ no finite ε holds.
 
-Noise is drawn as a whole number from a full-range uniform, by the inverse of its distribution function in the log
-domain: a table of probabilities underflows on a long list at ε = 0.04 already. With the uniform locked, the released
-place comes nearer to the original as ε grows, and never leaves again.
+Noise is drawn as a whole number, by the inverse of its distribution function in the log domain, from ln U of a uniform
+that is extended as far as the list is long: a table of probabilities underflows on a long list at ε = 0.04 already, and
+a float64 uniform ends 745/ε places away, so that words beyond would be impossible under some words only. With the
+uniform locked, the released place comes nearer to the original as ε grows, and never leaves again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 
 from ..distribution import Law, TokenDistribution, seen_at_least_once
 from ..errors import ConfigError
-from ..sampling import Dice
+from ..sampling import LOG_DEPTH, Dice
 from ..words.lists import CONFIGURATIONS, WordList, word_list
 from .base import RewriteResult, check_cancel
 from .config import epsilon_option, option
@@ -150,21 +151,22 @@ def _log_tails(epsilon: Any, at: Any, length: Any, gamma: int) -> tuple[np.ndarr
     return tails, tails[..., 0]
 
 
-def geometric_steps(epsilon: Any, uniform: Any) -> np.ndarray:
-    """|k| for a uniform: the largest m with uniform ≤ P(|k| ≥ m) = 2·e^(−εm)/(1+e^(−ε)); float64, whole."""
+def geometric_steps(epsilon: Any, log_uniform: Any) -> np.ndarray:
+    """|k| for ln U: the largest m with U ≤ P(|k| ≥ m) = 2·e^(−εm)/(1+e^(−ε)); float64, whole."""
     epsilon = np.asarray(epsilon, np.float64)
-    return np.floor((np.log(2.0) - np.log1p(np.exp(-epsilon)) - np.log(uniform)) / epsilon)
+    return np.floor((np.log(2.0) - np.log1p(np.exp(-epsilon)) - np.asarray(log_uniform)) / epsilon)
 
 
 def noisy_place(
-    noise: str, epsilon: Any, at: np.ndarray, length: Any, gamma: int, sign: Any, uniform: Any, far: Any
+    noise: str, epsilon: Any, at: np.ndarray, length: Any, gamma: int, sign: Any, log_uniform: Any, far: Any
 ) -> np.ndarray:
-    """Where places (m,) land, int64 (m,). sign: ±1; uniform: behind the distance; far: behind a place beyond γ."""
+    """Where places (m,) land, int64 (m,). sign: ±1; log_uniform: ln U behind the distance; far: a uniform behind a
+    place beyond γ."""
     if noise == "geometric":
-        steps = np.minimum(geometric_steps(epsilon, uniform), np.asarray(length, np.float64)).astype(np.int64)
+        steps = np.minimum(geometric_steps(epsilon, log_uniform), np.asarray(length, np.float64)).astype(np.int64)
         return np.clip(at + sign * steps, 0, np.asarray(length) - 1)
     tails, normaliser = _log_tails(epsilon, at, length, gamma)
-    reached = np.log(uniform)[..., None] <= tails[..., 1:] - normaliser[..., None]
+    reached = np.asarray(log_uniform)[..., None] <= tails[..., 1:] - normaliser[..., None]
     steps = np.where(reached, np.arange(1, gamma + 2), 0).max(axis=-1)
     # One side only near an end.
     forward, back = at + steps, at - steps
@@ -208,7 +210,7 @@ class DiffractorLaw(Law):
         assert total is not None
         return TokenDistribution(
             self.candidates, total - np.log(n), self.source, float(epsilon), None, self.source_index,
-            lambda m, dice: self._sample(epsilon, m, dice),
+            lambda m, dice: self._sample(epsilon, m, dice), LOG_DEPTH,
         )  # fmt: skip
 
     def _sample(self, epsilon: float, n: int, dice: Dice) -> np.ndarray:
@@ -218,10 +220,10 @@ class DiffractorLaw(Law):
         return int(self._sample(epsilon, 1, dice)[0])
 
     def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        chosen, sign, uniform, far = _random(self.bundle, dice, 1)
+        chosen, sign, log_uniform, far = _random(self.bundle, dice, 1)
         c = int(chosen[0])
         at, length, order = self.bundle.places[c, self.row], self.bundle.lengths[c], self.bundle.order[c]
-        args = (sign[0, c], uniform[0, c], far[0, c])
+        args = (sign[0, c], log_uniform[0, c], far[0, c])
 
         def landed(epsilon: np.ndarray) -> np.ndarray:
             return noisy_place(self.noise, epsilon, np.full(len(epsilon), at), length, self.gamma, *args)
@@ -236,7 +238,7 @@ class DiffractorLaw(Law):
                 above = geometric_steps(middle, args[1]) >= steps
             else:
                 tails, normaliser = _log_tails(middle, np.full(len(steps), at), length, self.gamma)
-                above = np.log(args[1]) <= tails[np.arange(len(steps)), steps] - normaliser
+                above = args[1] <= tails[np.arange(len(steps)), steps] - normaliser
             a, b = np.where(above, middle, a), np.where(above, b, middle)
         points = np.append([low], np.sort(b[b < high]))
         out: list[tuple[float, int]] = []
@@ -291,13 +293,13 @@ class DiffractorLaw(Law):
 
 
 def _random(bundle: Bundle, dice: Dice, n: int):
-    """The chosen list (n,), signs, uniforms and far uniforms (n, lists) of the first n tokens of a stream."""
+    """The chosen list (n,), signs, ln U and far uniforms (n, lists) of the first n tokens of a stream."""
     lists = len(bundle.order)
     raw = dice.words(n * 2 * (1 + lists)).reshape(n, -1)
     chosen = np.minimum((raw[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
     sign = np.where(raw[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)
-    uniform = dice.full_range(raw.ravel()).reshape(n, -1)
-    return chosen, sign, uniform[:, 2 : 2 + lists], uniform[:, 2 + lists :]
+    log_uniform = dice.log_full_range(raw.ravel()).reshape(n, -1)[:, 2 : 2 + lists]
+    return chosen, sign, log_uniform, np.minimum(raw[:, 2 + lists :] * 2.0**-64, 1.0 - 2.0**-53)
 
 
 def released(
@@ -309,16 +311,16 @@ def released(
     tokens: which of the n tokens of the stream each row is; all in order without it.
     """
     drawn = _random(bundle, dice, n)
-    chosen, sign, uniform, far = drawn if tokens is None else (x[tokens] for x in drawn)
-    return _land(bundle, rows, epsilons, noise, gamma, chosen, sign, uniform, far), chosen
+    chosen, sign, log_uniform, far = drawn if tokens is None else (x[tokens] for x in drawn)
+    return _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, far), chosen
 
 
-def _land(bundle, rows, epsilons, noise, gamma, chosen, sign, uniform, far) -> np.ndarray:
+def _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, far) -> np.ndarray:
     """Outputs (m,) of rows through their chosen lists."""
     each = np.arange(len(rows))
     at, length = bundle.places[chosen, rows], bundle.lengths[chosen]
     place = noisy_place(
-        noise, epsilons, at, length, gamma, sign[each, chosen], uniform[each, chosen], far[each, chosen]
+        noise, epsilons, at, length, gamma, sign[each, chosen], log_uniform[each, chosen], far[each, chosen]
     )
     out = np.empty(len(rows), np.int64)
     for c, order in enumerate(bundle.order):
@@ -354,6 +356,11 @@ class Diffractor(WordMechanism):
     def vocabulary(self) -> Bundle:
         return bundle(self.config.lists)
 
+    @cached_property
+    def max_epsilon(self) -> float:
+        """The noise reaches both ends of the longest list."""
+        return min(super().max_epsilon, LOG_DEPTH / float(self.vocabulary.lengths.max()))
+
     def law(self, row: int) -> Law:
         return DiffractorLaw(self.vocabulary, row, self.config.noise, self.config.gamma)
 
@@ -370,8 +377,8 @@ class Diffractor(WordMechanism):
             mine = tokens[bounds[t] : bounds[t + 1]]
             if len(mine):
                 parts.append([x[mine] for x in _random(b, dice.at("lists"), n)])
-        chosen, sign, uniform, far = (np.concatenate(x) for x in zip(*parts, strict=True))
-        out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, uniform, far)
+        chosen, sign, log_uniform, far = (np.concatenate(x) for x in zip(*parts, strict=True))
+        out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, far)
         if progress:
             progress(len(out), len(out))
         return [b.outputs[i] for i in out.tolist()]
@@ -412,14 +419,13 @@ class Diffractor(WordMechanism):
         from ..views import DiffractionView, ListNeighbourhood
 
         b, c, step = self.vocabulary, self.config, result.steps[k]
-        chosen, sign, uniform, far = _random(b, dice, 1)
+        chosen, sign, log_uniform, far = _random(b, dice, 1)
         lanes = []
         for j, order in enumerate(b.order):
             at, n = int(b.places[j, row]), len(order)
             to = np.arange(max(0, at - WINDOW), min(n, at + WINDOW + 1))
-            landed = int(
-                noisy_place(c.noise, step.epsilon, np.array([at]), n, c.gamma, sign[0, j], uniform[0, j], far[0, j])[0]
-            )
+            random = (sign[0, j], log_uniform[0, j], far[0, j])
+            landed = int(noisy_place(c.noise, step.epsilon, np.array([at]), n, c.gamma, *random)[0])
             chances = np.exp(log_pmf(c.noise, step.epsilon, at, to, n, c.gamma))
             words = tuple(b.outputs[order[i]] for i in to)
             lanes.append(ListNeighbourhood(c.lists[j], words, to - at, chances, b.outputs[order[landed]], landed - at))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..distribution import Law, ScoreTable, TokenDistribution, logsumexp
-from ..sampling import Dice, draw
+from ..sampling import DEPTH, Dice, draw
 from .config import epsilon_option, option
 from .word_level import SpaceConfig
 from .word_space import SpaceMechanism
@@ -54,6 +54,11 @@ class SanTextPlusConfig(SanTextConfig):
     )
 
 
+def exponential_limit(largest: float, rest: float) -> float:
+    """The ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` nats more make up DEPTH."""
+    return 2.0 * (DEPTH - rest) / largest if largest > 0 else np.inf
+
+
 class SanText(SpaceMechanism):
     """SanText: the exponential mechanism over the whole vocabulary with the distance as score."""
 
@@ -62,6 +67,10 @@ class SanText(SpaceMechanism):
     notion = "metric"
     summary = "Draws over the whole vocabulary, near words first: the exponential mechanism on distances."
     config_cls = SanTextConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        return exponential_limit(largest, np.log(size))
 
     def laws(self, rows: np.ndarray) -> list[Law]:
         distances = self.vocabulary.distance_rows(rows)
@@ -136,6 +145,10 @@ class SanTextPlus(SanText):
     title = "SanText+"
     summary = "Draws rare words always and common words seldom; what passes through is exposed."
     config_cls = SanTextPlusConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        return exponential_limit(largest, np.log(size) - np.log(config.p))
 
     @cached_property
     def first_sensitive(self) -> int:

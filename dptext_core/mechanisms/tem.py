@@ -19,6 +19,7 @@ import numpy as np
 from ..distribution import Law, TokenDistribution, envelope, logsumexp, seen_at_least_once
 from ..sampling import Dice, draw
 from .config import epsilon_option, option
+from .santext import exponential_limit
 from .word_level import SpaceConfig
 from .word_space import SpaceMechanism
 
@@ -114,6 +115,11 @@ class TEM(SpaceMechanism):
     notion = "metric"
     summary = "Like SanText, but all words beyond a distance γ count alike."
     config_cls = TEMConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        """With γ(ε) no word lies deeper than ln((1−β)(|V|−1)/β) + ln|V|, whatever ε is."""
+        return np.inf if config.gamma is None else exponential_limit(min(largest, config.gamma), np.log(size))
 
     @property
     def _span(self) -> float:

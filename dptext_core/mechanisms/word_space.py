@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -10,15 +11,43 @@ import numpy as np
 
 from ..distribution import Law
 from ..words import WordSpace, word_space
+from ..words.space import SIZES
+from .base import check_depth
 from .word_level import WordMechanism
 
 
 class SpaceMechanism(WordMechanism):
     """A word-level mechanism over one word space, with Euclidean distance unless it says otherwise."""
 
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        config = super().resolve(config)
+        if (known := SIZES.get(config.space)) is not None:
+            check_depth(config.epsilon, cls._whole_limit(config, *known))
+        return config
+
     @cached_property
     def vocabulary(self) -> WordSpace:
         return word_space(self.config.space)
+
+    @cached_property
+    def max_epsilon(self) -> float:
+        space = self.vocabulary
+        known = SIZES.get(space.name) or (len(space), largest_distance(space))
+        return min(super().max_epsilon, self._whole_limit(self.config, *known))
+
+    @classmethod
+    def _whole_limit(cls, config: Any, size: int, largest: float) -> float:
+        limit = cls._deepest(config, size, largest)
+        return float(math.floor(limit)) if 10 <= limit < math.inf else limit
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        """The ε from which on a word of a space of this size, with this largest distance, lies beyond DEPTH.
+
+        None here: noise reaches every point of the space.
+        """
+        return math.inf
 
     def law(self, row: int) -> Law:
         """By :meth:`laws`, which works several out together; one of the two is each mechanism's own."""

@@ -43,6 +43,14 @@ SPACES = {
     "cooccurrence": "Co-occurrences with synonyms, made for this program, 18,060 words",
 }
 WORD_METRICS = ("cosine", "euclidean")
+#: Number of words and largest distance of two of them in the bundled spaces, for checks that load no space.
+SIZES = {
+    "minilm": (21_719, 1.567),
+    "minilm-input": (21_719, 2.341),
+    "word2vec": (18_060, 1.835),
+    "fasttext": (18_060, 1.841),
+    "cooccurrence": (18_060, 1.675),
+}
 
 _TRAINED = ("word2vec", "fasttext", "cooccurrence")
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
