@@ -1,0 +1,27 @@
+"""Audit: what a mechanism promises against what can be measured of it.
+
+The audit sees what every user sees (``m.guarantee``, ``m.distances``, ``m.distribution``, ``m.rewrite``,
+``m.rewrites``), so that it finds a mistake inside a mechanism as it finds one in its promise. It has two parts, and the
+verdict is the weaker of them:
+
+* proven (``exact``): of closed forms the largest log-ratio over all pairs of inputs that the promise makes alike and
+  over all outputs, from float64 log-probabilities; exact for the inputs given, in the metric that the guarantee names
+  (``distance``). Over contexts of a language model it is a lower bound on the worst case. What is stated to be
+  possible must lie within the depth of the sampler;
+* tested (``releases``): rewrites of whole texts, in every way in which they can be had, against what is stated.
+
+Noise without a closed form has no proven part: its loss is bounded from rewrites (``sampled``), with the stated
+confidence. Per unit of distance where the promise is metric. An output that is possible under one input and impossible
+under the other is an infinite loss. Rounding: a loss counts as above the claim from 1e-9 of it on (and 1e-9
+absolutely).
+"""
+
+from .inputs import MAX_INPUTS, NOISY_WORDS, TEXTS, WORDS, default_inputs, default_words
+from .releases import SAMPLER_LEVEL
+from .report import AuditReport, Witness, figure
+from .verdict import audit
+
+__all__ = [
+    "MAX_INPUTS", "NOISY_WORDS", "SAMPLER_LEVEL", "TEXTS", "WORDS", "AuditReport", "Witness", "audit",
+    "default_inputs", "default_words", "figure",
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""The distance that a metric promise names, computed from the public vectors or lists and not by the mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DPTextError
+from ..guarantee import Guarantee
+
+EUCLIDEAN = "Euclidean, in the word space "
+MAHALANOBIS = "regularised Mahalanobis with λ = "
+PLACES = "places on the list"
+#: Vectors are held in float32, distances are computed in float64.
+TOLERANCE = 1e-5
+
+
+def named_distances(m: Any, promise: Guarantee, words: Sequence[str]) -> np.ndarray | None:
+    """Distances of words (n,) in the metric that the guarantee names, float64 (n, n); None for a name unknown here.
+
+    NaN for words that the vocabulary does not have.
+    """
+    name = promise.metric
+    if name.startswith(PLACES):
+        found = _places(m.vocabulary.lists, words)
+    elif name.startswith(EUCLIDEAN):
+        found = _euclidean(_space(m, name.removeprefix(EUCLIDEAN)), words)
+    elif name.startswith(MAHALANOBIS):
+        lam, _, space = name.removeprefix(MAHALANOBIS).partition(", in the word space ")
+        found = _euclidean(_space(m, space), words, float(lam))
+    else:
+        return None
+    if "at most γ" in name and promise.largest is not None:
+        found = np.minimum(found, promise.largest)
+    return found
+
+
+def _space(m: Any, name: str) -> Any:
+    """The space of this name; where no such space is known here (one made in memory), the mechanism's vocabulary."""
+    from ..words import word_space
+
+    name = name.partition(",")[0]
+    if name == m.vocabulary.name and str(getattr(m.config, "space", "")) != name:
+        return m.vocabulary
+    try:
+        return word_space(name)
+    except DPTextError:
+        return m.vocabulary
+
+
+def _euclidean(space: Any, words: Sequence[str], lam: float | None = None) -> np.ndarray:
+    from scipy.spatial.distance import cdist
+
+    at = {w.lower(): i for i, w in enumerate(space.words)}
+    rows = np.array([at.get(w.lower(), -1) for w in words])
+    x = space.vectors[np.maximum(rows, 0)].astype(np.float64)
+    if lam is not None:
+        covariance = np.atleast_2d(np.cov(space.vectors.astype(np.float64), rowvar=False))
+        covariance *= len(covariance) / np.trace(covariance)
+        matrix = lam * covariance + (1 - lam) * np.eye(len(covariance))
+        x = np.linalg.solve(np.linalg.cholesky(matrix), x.T).T
+    found = cdist(x, x)
+    found[rows < 0] = np.nan
+    found[:, rows < 0] = np.nan
+    return found
+
+
+def _places(lists: Sequence[Any], words: Sequence[str]) -> np.ndarray:
+    out = np.zeros((len(words), len(words)))
+    for one in lists:
+        at = {w.lower(): float(i) for i, w in enumerate(one.words)}
+        places = np.array([at.get(w.lower(), np.nan) for w in words])
+        out = np.maximum(out, np.abs(places[:, None] - places[None]))
+    return out

@@ -1,0 +1,155 @@
+"""Closed forms: the largest loss over all pairs of inputs and all outputs, exactly."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ..errors import ConfigError
+from ..mechanisms.base import check_cancel
+from ..sampling import DEPTH
+from .inputs import Meter, Probe
+from .report import Witness
+
+TOLERANCE = 1e-9
+_NEVER = -1e300  # stands for −∞, so that two of them differ by 0
+
+
+def _aligned(probes: Sequence[Probe]) -> tuple[np.ndarray, Sequence[str]]:
+    """Log-probabilities over the union of the candidates, float64 (n, outputs), and the candidates."""
+    first = probes[0].d.candidates
+    if all(p.d.candidates is first or p.d.candidates == first for p in probes):
+        return np.stack([p.d.log_probs for p in probes]), first
+    at: dict[str, int] = {}
+    for p in probes:
+        for word in p.d.candidates:
+            at.setdefault(word, len(at))
+    out = np.full((len(probes), len(at)), -np.inf)
+    for row, p in zip(out, probes, strict=True):
+        where = np.fromiter((at[w] for w in p.d.candidates), np.int64, len(p.d.candidates))
+        np.logaddexp.at(row, where, p.d.log_probs)
+    return out, list(at)
+
+
+def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -> tuple[float, Witness | None]:
+    """The largest loss per unit over all pairs that are compared, and where it is."""
+    groups = _cliques(distances)
+    best, witness = -1.0, None
+    for k, group in enumerate(groups if groups is not None else [np.flatnonzero(np.isfinite(distances).any(axis=1))]):
+        meter.at(0.4 + 0.4 * k / (len(groups) if groups is not None else 1))
+        if len(group) < 2:
+            continue
+        members = [probes[i] for i in group]
+        log_p, outputs = _aligned(members)
+        if np.isnan(log_p).any():
+            raise ConfigError("The mechanism states a probability that is not a number: its distribution is broken.")
+        if groups is not None:
+            value, a, b, y = _spread(log_p)
+        else:
+            value, a, b, y = _pairwise(log_p, distances[np.ix_(group, group)], meter)
+        if value > best:
+            apart = float(distances[group[a], group[b]])
+            best = value
+            witness = witness_of(members[a], members[b], (outputs[y],), log_p[a, y], log_p[b, y], apart)
+    meter.at(0.8)
+    return max(best, 0.0), witness
+
+
+def _cliques(distances: np.ndarray) -> list[np.ndarray] | None:
+    """The groups of inputs that are all 1 apart, where that is all there is; else None."""
+    finite = np.isfinite(distances)
+    if (distances[finite] != 1.0).any():
+        return None
+    joined = finite | np.eye(len(finite), dtype=bool)
+    # Alike is transitive where equal rows are the groups.
+    _, label = np.unique(np.packbits(joined, axis=1), axis=0, return_inverse=True)
+    label = label.ravel()
+    if not np.array_equal(joined, label[:, None] == label[None]):
+        return None
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def _spread(log_p: np.ndarray) -> tuple[float, int, int, int]:
+    """Where all rows are alike: the largest difference in any column, with its rows and column."""
+    high, low = log_p.max(axis=0), log_p.min(axis=0)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(high > -np.inf, high - low, 0.0)
+    value = float(gap.max())
+    y = int(np.argmax(np.where(gap == value, high, -np.inf)))
+    return value, int(np.argmax(log_p[:, y])), int(np.argmin(log_p[:, y])), y
+
+
+def _pairwise(log_p: np.ndarray, distances: np.ndarray, meter: Meter) -> tuple[float, int, int, int]:
+    """The largest |log-ratio| / distance over all pairs with a distance, with its rows and column."""
+    from scipy.spatial.distance import squareform
+
+    n = len(log_p)
+    clean = np.maximum(log_p, _NEVER, out=log_p)  # a difference to it is _NEVER itself, in float64
+    apart = np.array([0.0]) if n < 2 else squareform(np.where(np.eye(n, dtype=bool), 0.0, distances), checks=False)
+    loss = _chebyshev(clean, meter)
+    loss[loss > -_NEVER / 2] = np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per = np.where(loss <= TOLERANCE, 0.0, loss / apart)
+    per[~np.isfinite(apart)] = -1.0
+    rows, columns = np.triu_indices(n, 1)
+
+    def where(k: int) -> tuple[float, int, int, int]:
+        """The chance of the likelier output, its row, the other row, its column."""
+        a, b = int(rows[k]), int(columns[k])
+        gap = np.abs(clean[a] - clean[b])
+        # Of outputs that are impossible under one of the two: the likeliest.
+        y = int(np.argmax(np.where(gap == gap.max(), np.maximum(clean[a], clean[b]), _NEVER)))
+        return (clean[a, y], a, b, y) if clean[a, y] > clean[b, y] else (clean[b, y], b, a, y)
+
+    best = float(per.max())
+    _, a, b, y = max(where(int(k)) for k in np.flatnonzero(per == best)[:300])
+    return best, a, b, y
+
+
+def _chebyshev(x: np.ndarray, meter: Meter, width: int = 256) -> np.ndarray:
+    """max_y |x_a(y) − x_b(y)| for all pairs of rows, condensed: in blocks of columns that fit the cache."""
+    from scipy.spatial.distance import pdist
+
+    starts = range(0, x.shape[1], width)
+    threads = min(2, os.cpu_count() or 1, len(starts))
+    out = np.zeros(len(x) * (len(x) - 1) // 2)
+
+    def work(mine: Sequence[int]) -> np.ndarray:
+        best = np.zeros_like(out)
+        for start in mine:
+            check_cancel(meter.cancel)
+            block = np.ascontiguousarray(x[:, start : start + width])
+            np.maximum(best, pdist(block, "chebyshev"), out=best)
+        return best
+
+    with ThreadPoolExecutor(threads) as pool:
+        for part in pool.map(work, [starts[t::threads] for t in range(threads)]):
+            np.maximum(out, part, out=out)
+    return out
+
+
+def witness_of(a: Probe, b: Probe, outputs: tuple[str, ...], log_a: float, log_b: float, apart: float) -> Witness:
+    log_a, log_b = (-math.inf if x <= _NEVER / 2 else float(x) for x in (log_a, log_b))
+    return Witness(a.text, b.text, outputs, log_a, log_b, apart, a.at, b.at)
+
+
+def too_deep(probes: Sequence[Probe]) -> Witness | None:
+    """An output that is stated to be possible, and lies deeper than the sampler or, where that ends there, float64."""
+    for p in probes:
+        if p.d.draws is not None:
+            continue
+        finite = np.flatnonzero(np.isfinite(p.d.log_probs))
+        y = int(finite[np.argmin(p.d.log_probs[finite])])
+        least = float(p.d.log_probs[y])
+        if least < -p.d.depth or (p.d.depth <= DEPTH and not p.d.probs[y] > 0):
+            told = (
+                f"“{p.d.candidates[y]}” is stated to have a probability of e^{least:.0f} under “{p.word}”, and the "
+                f"sampler reaches e^−{p.d.depth:.0f}: it never comes out, while it does under other inputs."
+            )
+            return Witness(p.text, p.text, (p.d.candidates[y],), least, -math.inf, 0.0, p.at, p.at, "release", told)
+    return None

@@ -1,0 +1,204 @@
+"""What an audit looks at: words and texts of its own, and the distribution of every word drawn in them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..distribution import TokenDistribution
+from ..errors import InputError, NoDistribution
+from ..mechanisms.base import Mechanism, Prepared, Progress, check_cancel
+from ..mechanisms.word_level import UNKNOWN, WordMechanism, WordPrepared
+
+#: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
+MAX_INPUTS = 1000
+#: Words looked at by default; of mechanisms without a closed form, whose every draw is made.
+WORDS, NOISY_WORDS = 200, 8
+
+#: Contexts for language models: written for this program.
+TEXTS = (
+    "My doctor in Lisbon changed the dose because the old one made me sick.",
+    "She sold the blue car and paid her student loan with the money.",
+    "The film was boring, but the music and the young actors were wonderful.",
+    "Our lawyer told the judge that the company knew about the fire.",
+    "He moved to a small village after the divorce and started painting.",
+    "Please cancel my order and send the refund to my bank account.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """One distribution that the audit looks at. prepared, index: where it came from; alone: nothing else is drawn."""
+
+    text: str
+    at: str | None
+    word: str
+    d: TokenDistribution
+    prepared: Prepared
+    index: int
+    alone: bool
+
+
+class Meter:
+    """Progress in thousandths, and the place where a wish to stop is seen."""
+
+    def __init__(self, progress: Progress | None, cancel: threading.Event | None):
+        self._progress, self.cancel = progress, cancel
+
+    def at(self, share: float) -> None:
+        check_cancel(self.cancel)
+        if self._progress:
+            self._progress(int(1000 * share), 1000)
+
+
+def default_inputs(m: Mechanism) -> list[str]:
+    """Words spread over the public frequencies, each with a near one; short texts for language models."""
+    if not isinstance(m, WordMechanism):
+        return list(TEXTS)
+    return default_words(m)
+
+
+def default_words(m: WordMechanism, n: int | None = None) -> list[str]:
+    """About n words of the vocabulary, the same ones each time: half spread over the public frequencies (half of them
+    by rank, half by its logarithm), and for each the likeliest output that the promise makes alike to it.
+
+    Words that stay as they are and words that the promise does not cover are left out.
+    """
+    from ..mechanisms.custext import CusText
+
+    spread = _by_frequency(m)
+    if n is None:
+        n = NOISY_WORDS if m.distribution(m.prepare(_first_drawn(m, spread)), 0).draws is not None else WORDS
+    if isinstance(m, CusText):
+        return _drawn(m, _in_groups(m, spread, n))
+    every, known = len(spread), set(m.vocabulary.words)
+    half = max(1, n // 4)
+    ranks = np.concatenate([np.linspace(0, every - 1, 3 * half), np.geomspace(1, every, 3 * half) - 1])
+    names = list(dict.fromkeys(spread[int(r)] for r in ranks))
+    covered = np.isfinite(np.diag(m.distances(names)))
+    if covered.any():
+        names = [w for w, yes in zip(names, covered, strict=True) if yes]
+    probes, _ = probes_of(m, names, Meter(None, None))
+    step = max(1, len(probes) // max(1, n // 2))
+    chosen: dict[str, None] = {}
+    for probe in probes[::step][: max(1, n // 2)]:
+        chosen[probe.word] = None
+        # Of an estimate the likeliest outputs are not the same in every process: the nearest words are.
+        likely = probe.d.top(12) if probe.d.draws is None else m.vocabulary.neighbours(probe.word, 12)  # type: ignore[attr-defined]
+        near = [w for w, _ in likely if w in known and w.casefold() != probe.word.casefold()]
+        apart = m.distances([probe.word, *near])[0, 1:]
+        alike = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)] if np.isfinite(apart).any() else near
+        chosen |= dict.fromkeys(alike[:1])
+    # Where outputs are no words, or few are alike: more of those that are spread.
+    chosen |= dict.fromkeys([p.word for p in probes][: n - len(chosen)])
+    return _drawn(m, list(chosen))
+
+
+def _drawn(m: Mechanism, words: Sequence[str]) -> list[str]:
+    """Those of the words that are not kept as they are."""
+    return [p.word for p in probes_of(m, words, Meter(None, None))[0]]
+
+
+def _first_drawn(m: WordMechanism, words: Sequence[str]) -> str:
+    for word in words:
+        try:
+            m.distribution(word, 0)
+        except NoDistribution:
+            continue
+        return word
+    raise InputError("This mechanism draws no word of its vocabulary.")
+
+
+def _by_frequency(m: WordMechanism) -> list[str]:
+    """The vocabulary, common words first."""
+    from ..words import word_space
+
+    words = list(m.vocabulary.words)
+    if hasattr(m.vocabulary, "counts"):  # a word space: in that order already
+        return words
+    known = word_space("minilm")
+    rank = [i if (i := known.index(w)) is not None else len(known) for w in words]
+    return [words[i] for i in np.argsort(rank, kind="stable")]
+
+
+def _in_groups(m: Any, words: Sequence[str], n: int) -> list[str]:
+    """About n words in whole groups of two and more, spread over the groups."""
+    groups = m.groups
+    large = np.flatnonzero(groups.sizes >= 2)
+    if not len(large):
+        return list(words[:n])
+    chosen: list[str] = []
+    # A fixed order that visits groups early and late alike.
+    for g in large[np.argsort((np.arange(len(large)) * 0.6180339887) % 1.0, kind="stable")]:
+        chosen += [m.vocabulary.words[r] for r in np.flatnonzero(groups.group == g)[:20]]
+        if len(chosen) >= n:
+            break
+    return chosen[: max(n, 2)]
+
+
+def probes_of(
+    m: Mechanism, inputs: Sequence[str | Prepared], meter: Meter
+) -> tuple[list[Probe], list[tuple[str, str]]]:
+    """The distribution of every drawn word of the inputs, and the inputs where nothing is drawn with the reason."""
+    probes: list[Probe] = []
+    skipped: list[tuple[str, str]] = []
+    given = list(inputs)
+    # NumPy's loops over a whole vocabulary leave the other core to another word.
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        while given:
+            block = _together(m, given)
+            one = block[0]
+            text = " ".join(map(str, block)) if len(block) > 1 else one
+            prepared = text if isinstance(text, Prepared) else m.prepare(text, cancel=meter.cancel)
+            tokens = prepared.document.tokens
+
+            def look(i: int, prepared: Prepared = prepared) -> TokenDistribution | str:
+                check_cancel(meter.cancel)
+                return _look(m, prepared, i)
+
+            # The first one works out what all of a prepared text share.
+            found = [look(i) for i in range(min(1, len(tokens)))]
+            found += pool.map(look, range(1, len(tokens)))
+            for i, d in enumerate(found):
+                if not isinstance(d, str):
+                    inside = len(block) == 1 < len(tokens)
+                    name = prepared.text if len(block) == 1 else str(block[i])
+                    at = tokens[i].text if inside else None
+                    probes.append(Probe(name, at, tokens[i].text, d, prepared, i, len(tokens) == 1))
+                elif len(block) > 1:
+                    skipped.append((str(block[i]), d))
+            if len(block) == 1 and all(isinstance(d, str) for d in found):
+                skipped.append((prepared.text, str(found[-1]) if found else "there is no word in it"))
+            given = given[len(block) :]
+            meter.at(0.4 * (1 - len(given) / len(inputs)))
+    return probes, skipped
+
+
+def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
+    """The next inputs that can be prepared together: single words of a mechanism that looks at words one by one."""
+    if not isinstance(m, WordMechanism) or isinstance(given[0], Prepared):
+        return given[:1]
+    block: list[str] = []
+    for one in given[:200]:
+        if isinstance(one, Prepared) or not one.isalpha():
+            break
+        block.append(one)
+    if len(block) > 1 and [t.text for t in m.prepare(" ".join(block)).document.tokens] == block:
+        return block
+    return given[:1]
+
+
+def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
+    """The distribution of token i, or why there is none."""
+    if isinstance(prepared, WordPrepared) and prepared.rows[i] == UNKNOWN:
+        return "not in the vocabulary"
+    try:
+        return m.distribution(prepared, i)
+    except NoDistribution as reason:
+        return str(reason)

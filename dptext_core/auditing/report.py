@@ -1,0 +1,198 @@
+"""What an audit found: the report, its witness, and their picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..guarantee import number, odds_text
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two inputs and what tells them apart most: it is likelier under the first.
+
+    first, second: the inputs, as words or texts. first_at, second_at: the token in a text of several words, else None.
+    outputs: one released word, or the set of them whose chance was estimated. p_first, p_second: its probabilities,
+    from log_p_first and log_p_second (−inf: impossible); of an estimate the lower and the upper bound. distance: of
+    the two inputs in the unit of the claim. kind: "loss"; "sampler" where ``first`` was drawn from: then p_first is the
+    share of the draws and p_second what the distribution states; "release" where what was released breaks a rule that
+    has no probabilities, which ``told`` says.
+    """
+
+    first: str
+    second: str
+    outputs: tuple[str, ...]
+    log_p_first: float
+    log_p_second: float
+    distance: float
+    first_at: str | None = None
+    second_at: str | None = None
+    kind: str = "loss"
+    told: str = ""
+
+    @property
+    def output(self) -> str:
+        return self.outputs[0]
+
+    @property
+    def p_first(self) -> float:
+        return math.exp(self.log_p_first)
+
+    @property
+    def p_second(self) -> float:
+        return math.exp(self.log_p_second)
+
+    def sentence(self) -> str:
+        """The witness in plain words."""
+        if self.told:
+            return self.told
+        what = f"“{self.output}”"
+        if len(self.outputs) > 1:
+            what = f"one of {len(self.outputs):,} words (such as {what})"
+        a, b = named(self.first, self.first_at), named(self.second, self.second_at)
+        if self.kind == "sampler":
+            return (
+                f"Under {a}, {what} was drawn in {chance(self.log_p_first)} of the draws; the stated distribution "
+                f"gives it {chance(self.log_p_second)}."
+            )
+        rare = f"never under {b}" if self.log_p_second == -math.inf else f"{chance(self.log_p_second)} under {b}"
+        line = f"{what[0].upper()}{what[1:]} comes out with probability {chance(self.log_p_first)} under {a} and {rare}"
+        return line if line.endswith((".”", "!”", "?”")) else f"{line}."
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What was claimed and what was measured.
+
+    claimed: ε of the promise for one draw, per unit of distance where ``unit`` says so; inf where nothing is promised.
+    measured: the largest loss found, in the same unit; inf where an output is possible under one input only. exact:
+    measured is the exact maximum over the inputs (closed form); else a lower bound with ``confidence``. detectable:
+    the largest loss that the draws of this audit could have shown by themselves: never inf. verdict: "holds" (on these
+    inputs), "refuted" or "inconclusive", with ``reason``: the weaker of the two parts, what is ``proven`` from formulas
+    and what is ``tested`` by draws, each said in words and empty where there is none. leak: the smallest share of draws
+    in which a word stays that should not, and which the test would have seen with a chance of 95%, at ``leak_epsilon``.
+    inputs, pairs: how many were compared; skipped: inputs left out, with why. draws: words drawn, altogether.
+    sampler_p: the chance of draws like these from the stated distributions, corrected for the number of comparisons;
+    None where nothing was compared.
+    """
+
+    mechanism: str
+    epsilon: float
+    notion: str
+    claimed: float
+    measured: float
+    exact: bool
+    detectable: float
+    verdict: str
+    reason: str
+    witness: Witness | None
+    unit: str
+    inputs: int
+    pairs: int
+    skipped: tuple[tuple[str, str], ...]
+    draws: int
+    sampler_p: float | None
+    confidence: float
+    proven: str = ""
+    tested: str = ""
+    leak: float | None = None
+    leak_epsilon: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict == "holds"
+
+    def sentence(self) -> str:
+        """The verdict in plain words."""
+        per = f" per unit of distance ({self.unit})" if self.unit else ""
+        # As many digits as tell the two apart.
+        loss, limit = number(self.measured), number(self.claimed)
+        if loss == limit and self.verdict == "refuted":
+            loss, limit = f"{self.measured:.10g}", f"{self.claimed:.10g}"
+        found = (
+            "a released word is possible under one input and impossible under another (an infinite loss)"
+            if self.measured == math.inf
+            else f"the largest loss is {loss}{per}"
+        )
+        if not self.exact and self.measured < math.inf:
+            found = f"the loss is at least {loss}{per} (with {self.confidence:.0%} confidence)"
+        scope = f"over {self.inputs:,} inputs ({self.pairs:,} pairs)"
+        if self.verdict == "inconclusive":
+            return f"Inconclusive: {self.reason}" + (f" Measured {scope}: {found}." if self.pairs else "")
+        claim = f"the promise allows {limit}"
+        if self.claimed < 23 and not self.unit:
+            claim += f" (one output at most {odds_text(self.claimed)} as likely)"
+        if self.verdict == "refuted":
+            tail = f" {self.witness.sentence()}" if self.witness else ""
+            return f"Refuted: {self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
+        parts = " ".join(part for part in (self.proven, self.tested) if part)
+        return (
+            f"Holds on what was tried: {scope}, {found}, and {claim}. {parts} Inputs that were not tried may lose more."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: infinite numbers as "inf"."""
+        out: dict[str, Any] = asdict(self)
+        if self.witness is not None:
+            w = self.witness
+            out["witness"] |= {"p_first": w.p_first, "p_second": w.p_second, "sentence": w.sentence()}
+        out["holds"], out["sentence"] = self.holds, self.sentence()
+        return _plain(out)
+
+
+def figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Figure:
+    """Claimed and measured loss as two bars, and how far the audit could see; an infinite bar runs off the axis."""
+    import plotly.graph_objects as go
+
+    from ..figures import DARK, LIGHT, _layout
+
+    colours = DARK if dark else LIGHT
+    values = [report.measured, report.claimed]
+    top = 1.15 * max([v for v in (*values, report.detectable) if math.isfinite(v)], default=1.0) or 1.0
+    picture = go.Figure(
+        go.Bar(
+            x=[min(v, 1.2 * top) for v in values],
+            y=["measured" if report.exact else "measured, at least", "claimed"],
+            orientation="h",
+            marker={"color": [colours["new"] if report.verdict == "refuted" else colours["keep"], colours["bar"]]},
+            text=["∞" if math.isinf(v) else number(v) for v in values],
+            textposition="inside",
+            insidetextanchor="start",
+            hoverinfo="skip",
+        )
+    )
+    if math.isfinite(report.detectable) and report.detectable > 0:
+        picture.add_vline(
+            x=report.detectable, line={"color": colours["soft"], "width": 1.5, "dash": "dot"},
+            annotation_text="draws could have shown", annotation_font_color=colours["soft"],
+        )  # fmt: skip
+    picture.update_xaxes(range=[0, top], title="ε of one draw" + (", per unit of distance" if report.unit else ""))
+    _layout(picture, colours, height)
+    return picture.update_layout(bargap=0.35)
+
+
+def named(text: str, at: str | None) -> str:
+    return f"“{text}”" if at is None else f"“{at}” in “{text}”"
+
+
+def chance(log_p: float) -> str:
+    """A probability as people read it, also where it is smaller than float64 holds."""
+    if log_p == -math.inf:
+        return "0"
+    if log_p > math.log(1e-4):
+        return f"{math.exp(log_p):.2g}"
+    power = math.floor(log_p / math.log(10))
+    return f"{10 ** (log_p / math.log(10) - power):.1f}e{power}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return ("inf" if value > 0 else "-inf") if isinstance(value, float) and math.isinf(value) else value

@@ -1,0 +1,181 @@
+"""Tests and bounds from draws.
+
+Where noise has no closed form, the loss is bounded by independent rewrites. One half of them chooses the pairs and, for
+each, the set of outputs that tells the two apart best; the other half gives Clopper-Pearson bounds of the two
+probabilities, simultaneous over the pairs by Bonferroni.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism
+from ..sampling import Dice
+from .inputs import Meter, Probe
+from .report import AuditReport, Witness
+
+#: Ordered pairs whose loss is estimated on the second half of the draws.
+TESTED = 8
+
+
+def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
+    """p-value of counts (V,) as draws with these log-probabilities, and the output that fits worst.
+
+    The smaller of two, doubled: chi-square, rare outputs merged to an expectation of 50 and more; and the exact
+    binomial tail of the output that fits worst, times the number of outputs. 0 where something impossible was drawn.
+    """
+    from scipy.special import bdtr, bdtrc, chdtrc
+
+    n = int(counts.sum())
+    impossible = np.flatnonzero((counts > 0) & ~np.isfinite(log_p))
+    if len(impossible):
+        return 0.0, int(impossible[0])
+    p = np.exp(log_p)
+    p /= p.sum()
+    # Only what was drawn, or should have been, can fit badly.
+    some = np.flatnonzero((counts > 0) | (n * p > 1))
+    tail = np.minimum(bdtrc(counts[some] - 1, n, p[some]), bdtr(counts[some], n, p[some]))
+    worst = int(some[np.argmin(tail)])
+    single = min(1.0, 2 * float(tail.min()) * len(p))
+    order = np.argsort(p, kind="stable")
+    cell = np.floor(np.cumsum(p[order]) * n / 50 * (1 - 1e-12)).astype(np.int64)
+    _, cell = np.unique(cell, return_inverse=True)
+    expected, seen = np.bincount(cell, n * p[order]), np.bincount(cell, counts[order])
+    while len(expected) > 1 and expected[-1] < 50:
+        expected[-2] += expected[-1]
+        seen[-2] += seen[-1]
+        expected, seen = expected[:-1], seen[:-1]
+    if len(expected) < 2:
+        return single, worst
+    if expected[0] < 50:
+        expected[1] += expected[0]
+        seen[1] += seen[0]
+        expected, seen = expected[1:], seen[1:]
+    if len(expected) < 2:
+        return single, worst
+    chi = float(chdtrc(len(expected) - 1, ((seen - expected) ** 2 / expected).sum()))
+    return min(1.0, 2 * min(single, chi)), worst
+
+
+def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
+    """p-value of the chi-square test that two vectors of counts (V,) come from one distribution, rare outputs merged,
+    and the output that differs most."""
+    from scipy.stats import chi2_contingency
+
+    total = a + b
+    some = np.flatnonzero(total)
+    worst = int(some[np.argmax(np.abs(a[some] / a.sum() - b[some] / b.sum()))])
+    order = some[np.argsort(total[some], kind="stable")]
+    _, cell = np.unique(np.floor(np.cumsum(total[order]) / 40).astype(int), return_inverse=True)
+    table = np.stack([np.bincount(cell, a[order]), np.bincount(cell, b[order])])
+    return (float(chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0), worst
+
+
+def counted(
+    m: Mechanism, probes: Sequence[Probe], n: int, seed: int | None, meter: Meter, share: tuple[float, float]
+) -> list[dict[str, int]]:
+    """What each probed word became in n rewrites of the text it stands in, case ignored: released word → how often."""
+    out: list[dict[str, int]] = [{} for _ in probes]
+    texts: dict[int, list[int]] = {}
+    for k, probe in enumerate(probes):
+        texts.setdefault(id(probe.prepared), []).append(k)
+    for t, members in enumerate(texts.values()):
+        at = {probes[k].index: out[k] for k in members}
+        for start in range(0, n, 500):
+            meter.at(share[0] + (share[1] - share[0]) * (t + start / n) / len(texts))
+            own = None if seed is None else seed + 7919 * t + start
+            for result in m.rewrites(probes[members[0]].prepared, min(500, n - start), own, cancel=meter.cancel):
+                for step in result.steps:
+                    if step.index in at and step.action == "replace":
+                        word = step.replacement.casefold()
+                        at[step.index][word] = at[step.index].get(word, 0) + 1
+    return out
+
+
+def estimate(
+    report: AuditReport,
+    m: Mechanism,
+    probes: Sequence[Probe],
+    distances: np.ndarray,
+    count: int,
+    dice: Dice,
+    meter: Meter,
+) -> AuditReport:
+    """A lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
+    half = count // 2
+    seeds = (None, None) if dice.seed is None else (dice.seed * 31 + 1, dice.seed * 31 + 15_485_863)
+    halves = [
+        counted(m, probes, half, seed, meter, share)
+        for seed, share in zip(seeds, ((0.3, 0.5), (0.5, 0.7)), strict=True)
+    ]
+    report = replace(report, draws=2 * half * len(probes))
+    outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for seen in both for w in seen))}
+    choose, test = (np.zeros((len(probes), len(outputs)), np.int64) for _ in range(2))
+    for table, counts in ((choose, halves[0]), (test, halves[1])):
+        for row, seen in zip(table, counts, strict=True):
+            row[[outputs[w] for w in seen]] = list(seen.values())
+    apart = np.where(distances > 0, distances, np.nan)
+    pairs = [(int(a), int(b)) for a, b in zip(*np.nonzero(np.isfinite(apart)), strict=True)]
+    if not pairs:
+        return replace(report, detectable=0.0)
+    alpha = (1 - report.confidence) / (2 * min(TESTED, len(pairs)))
+    ranked = []
+    for k, (a, b) in enumerate(pairs):
+        if k % 200 == 0:
+            meter.at(0.7 + 0.1 * k / len(pairs))
+        bound, outcome = event(choose[a], choose[b], half, alpha)
+        ranked.append((bound / apart[a, b], a, b, outcome))
+    ranked.sort(key=lambda r: -r[0])
+    names = list(outputs)
+    best, witness = 0.0, None
+    limit = could_show(half, alpha) / float(np.nanmin(apart))
+    for _, a, b, outcome in ranked[:TESTED]:
+        low = lowest(test[a, outcome].sum(), half, alpha)
+        high = highest(test[b, outcome].sum(), half, alpha)
+        value = float((np.log(low) - np.log(high)) / apart[a, b]) if low > 0 else -math.inf
+        if witness is None or value > best:
+            best = max(best, value)
+            likely = outcome[np.argsort(-test[a, outcome], kind="stable")]
+            witness = Witness(
+                probes[a].text, probes[b].text, tuple(names[y] for y in likely),
+                float(np.log(low)) if low > 0 else -math.inf, float(np.log(high)), float(apart[a, b]),
+                probes[a].at, probes[b].at,
+            )  # fmt: skip
+    return replace(report, measured=max(best, 0.0), detectable=limit, witness=witness)
+
+
+def could_show(n: int, alpha: float) -> float:
+    """The loss that n draws at each of two inputs show where all of one, and none of the other, are in an event."""
+    return float(np.log(lowest(n, n, alpha)) - np.log(highest(0, n, alpha)))
+
+
+def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float) -> tuple[float, np.ndarray]:
+    """The set of outputs whose bound of ln P_a/P_b is highest on these counts, among sets of highest ratios."""
+    seen = np.flatnonzero(a > 0)
+    order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
+    ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1
+    hits, others = np.cumsum(a[order])[ends], np.cumsum(b[order])[ends]
+    value = np.log(lowest(hits, n, alpha)) - np.log(highest(others, n, alpha))
+    k = int(np.argmax(value))
+    return float(value[k]), order[: ends[k] + 1]
+
+
+def lowest(hits: Any, n: int, alpha: float) -> Any:
+    """Lower Clopper-Pearson bound of a probability at one-sided level alpha; 0 for no hit."""
+    from scipy.special import betaincinv
+
+    hits = np.asarray(hits)
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha), 0.0)
+
+
+def highest(hits: Any, n: int, alpha: float) -> Any:
+    """Upper Clopper-Pearson bound at one-sided level alpha; 1 where all hit."""
+    from scipy.special import betaincinv
+
+    hits = np.asarray(hits)
+    return np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha), 1.0)

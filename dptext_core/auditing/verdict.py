@@ -1,0 +1,181 @@
+"""The audit itself: what is looked at, in which order, and the verdict, which is the weaker of its two parts."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ConfigError, InputError
+from ..guarantee import Guarantee, number
+from ..mechanisms.base import Mechanism, Prepared, Progress
+from ..sampling import DEPTH, Dice
+from .distance import TOLERANCE as RELATIVE
+from .distance import named_distances
+from .exact import TOLERANCE, largest_loss, too_deep
+from .inputs import MAX_INPUTS, Meter, Probe, default_inputs, probes_of
+from .releases import FRESH, Tested, check_releases
+from .report import AuditReport
+from .sampled import TESTED, could_show, estimate
+
+#: Rewrites behind an estimate of the loss.
+NOISE_DRAWS = 20_000
+
+
+def audit(
+    m: Mechanism,
+    inputs: Sequence[str | Prepared] | None = None,
+    claim: float | None = None,
+    *,
+    draws: int | None = None,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> AuditReport:
+    """Compare what ``m`` promises for one draw with what can be measured of it.
+
+    inputs: words, or texts, of which every drawn word is compared with every other; None: words spread over the public
+    frequencies with near neighbours, or short texts for language models. Inputs that the promise does not make alike
+    are not compared. claim: an ε to hold the mechanism against in the place of its own; then any two inputs count as
+    neighbours (of a metric promise: per unit of its distance). draws: rewrites of each text that is rewritten; None:
+    500 to compare them with closed forms, 20,000 where there are none. seed: makes the draws repeatable.
+
+    Raises ConfigError for a list of ε, InputError where no distribution is found for any input, and Cancelled.
+    """
+    epsilon = m.config.epsilon
+    if isinstance(epsilon, tuple):
+        raise ConfigError("An audit takes one ε, not a list. Audit each value by itself.")
+    if claim is not None and not (isinstance(claim, int | float) and 0 <= claim < math.inf):
+        raise ConfigError(f"claim is an ε of 0 or more, not {claim!r}.")
+    if draws is not None and (isinstance(draws, bool) or not isinstance(draws, int) or draws < 100):
+        raise ConfigError(f"draws is a whole number of 100 or more, not {draws!r}.")
+    if not 0.5 <= confidence < 1:
+        raise ConfigError(f"confidence is at least 0.5 and below 1, not {confidence!r}.")
+    dice = Dice(seed)
+    meter = Meter(progress, cancel)
+    if inputs is None:
+        inputs = default_inputs(m)
+    if isinstance(inputs, str):
+        raise InputError("inputs is a list of words or of texts. Put the text into a list.")
+    inputs = list(dict.fromkeys(inputs))
+    if len(inputs) > MAX_INPUTS:
+        raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
+    probes, skipped = probes_of(m, inputs, meter)
+    if not probes:
+        why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
+        raise InputError(f"Nothing is drawn for these inputs{why}. Give words that the mechanism replaces.")
+    if len(probes) > MAX_INPUTS:
+        raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
+    promise = m.guarantee(probes[0].prepared)
+    distances, known = _distances(m, probes, promise, claim)
+    claimed = claim if claim is not None else math.inf if promise.notion == "none" else promise.epsilon
+    estimated = any(p.d.draws is not None for p in probes)
+    pairs = int(np.isfinite(distances).sum()) // 2
+    report = AuditReport(
+        m.name, float(epsilon), promise.notion, float(claimed), 0.0, not estimated, 0.0, "", "", None,
+        promise.metric if promise.notion == "metric" else "", len(probes), pairs, tuple(skipped), 0, None, confidence,
+    )  # fmt: skip
+    if estimated:
+        report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, dice, meter)
+        count = min(FRESH, draws or FRESH)
+    else:
+        # Draws by one uniform cost next to nothing.
+        count = draws or (FRESH if probes[0].d.depth <= DEPTH else 4 * FRESH)
+        measured, witness = largest_loss(probes, distances, meter)
+        report = replace(
+            report, measured=measured, witness=witness, detectable=_shown_by(count, distances, confidence),
+            proven=_proven(report, promise, known),
+        )  # fmt: skip
+        if (deep := too_deep(probes)) is not None:
+            reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."
+            return replace(report, verdict="refuted", measured=math.inf, witness=deep, reason=reason)
+    if report.pairs and _exceeds(report) and not (claim is None and promise.notion in ("none", "approx")):
+        return replace(report, verdict="refuted")
+    tested = check_releases(m, promise, probes, count, dice, meter)
+    report = replace(
+        report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
+        leak_epsilon=tested.leak_epsilon, tested=_tested(tested),
+    )  # fmt: skip
+    if tested.breach is not None:
+        return replace(report, verdict="refuted", witness=tested.breach, reason=tested.reason)
+    return _judged(report, promise, claim)
+
+
+def _distances(
+    m: Mechanism, probes: Sequence[Probe], promise: Guarantee, claim: float | None
+) -> tuple[np.ndarray, bool]:
+    """Distances in the unit of the claim, float64 (n, n), NaN where two inputs are not compared; and whether they are
+    those of the metric that the guarantee names (true where it names none)."""
+    n = len(probes)
+    known = True
+    # Pure: any two inputs. A claim of the caller's, or no claim at all: as if it were pure.
+    if promise.notion == "metric" or (promise.notion == "group" and claim is None):
+        words = [p.word for p in probes]
+        out = np.array(m.distances(words), np.float64)
+        if promise.notion == "metric":
+            named = named_distances(m, promise, words)
+            known = named is not None
+            # The same but for rounding: then the mechanism's, which its scores are made of.
+            if named is not None and not np.allclose(
+                np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
+            ):
+                out = np.where(np.isfinite(out), named, np.nan)
+    else:
+        out = np.ones((n, n))
+    np.fill_diagonal(out, np.nan)
+    return out, known
+
+
+def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
+    """The largest loss that ``count`` draws at each input could have shown, at the smallest distance there is."""
+    apart = distances[np.isfinite(distances) & (distances > 0)]
+    if not len(apart):
+        return 0.0
+    alpha = (1 - confidence) / (2 * min(TESTED, len(apart)))
+    return could_show(count, alpha) / float(apart.min())
+
+
+def _proven(report: AuditReport, promise: Guarantee, known: bool) -> str:
+    if not report.pairs:
+        return ""
+    where = f" (its distances are taken from the mechanism: “{promise.metric}” is not known here)" if not known else ""
+    return f"Proven from the stated distributions, for these inputs and all outputs{where}."
+
+
+def _tested(tested: Tested) -> str:
+    if not tested.draws:
+        return ""
+    said = (
+        f"Tested: in {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, in four ways) nothing "
+        "departed from what is stated"
+    )
+    if tested.leak is not None and tested.leak_epsilon is not None:
+        share, epsilon = math.ceil(tested.leak * 1e4) / 1e4, number(tested.leak_epsilon)
+        said += f"; words that stay in {share:.2%} of the draws too many would have been seen (at ε = {epsilon})"
+    return said + "."
+
+
+def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> AuditReport:
+    if claim is None and promise.notion == "none":
+        return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
+    if claim is None and promise.notion == "approx":
+        reason = "a promise with δ allows rare outputs any ratio, so that the largest ratio cannot refute it."
+        return replace(report, verdict="inconclusive", reason=reason)
+    if not report.pairs:
+        reason = "no two of these inputs are alike under the promise, so that there is nothing to compare."
+        return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
+    if not report.exact and report.detectable < report.claimed:
+        reason = (
+            f"with {report.draws:,} draws the largest loss that could have been found is "
+            f"{number(report.detectable)}, less than the claimed {number(report.claimed)}."
+        )
+        return replace(report, verdict="inconclusive", reason=reason)
+    return replace(report, verdict="holds")
+
+
+def _exceeds(report: AuditReport) -> bool:
+    return report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed)
