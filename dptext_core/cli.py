@@ -3,8 +3,8 @@
 The options of a mechanism are made from the fields of its config, so a new field is a new flag. What may be released
 (the rewritten text) goes to standard output; what is for the author alone (the guarantee, notes, errors) goes to
 standard error. Exit status: 0 done, 2 an error the message explains, 130 stopped by Ctrl-C, 141 the reader of the
-output went away. Where standard output cannot be written to, that is an error; where standard error cannot, what it would
-have said is lost, and never lands in the output.
+output went away. An output that cannot be written to is an error; what a closed standard error would have said is lost,
+and never lands in the output.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     rewrite.add_argument("--json", action="store_true", help="the text with its options and its guarantee, as JSON")
     rewrite.add_argument("--trace", action="store_true", help="as --json, with the original words: for your eyes only")
     rewrite.add_argument("--out", metavar="F", help="write to this file instead of standard output")
-    rewrite.add_argument("--seed", type=_whole, metavar="N", help="repeat the same draw: for demonstrations, not private")
+    rewrite.add_argument("--seed", type=_whole, metavar="N", help="repeat the same draw: a demonstration, not private")
     rewrite.set_defaults(run=_rewrite)
     where = distribution.add_mutually_exclusive_group(required=True)
     where.add_argument("--word", metavar="W", help="the first occurrence of this word in the text")
@@ -477,9 +477,9 @@ def _open_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
     if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _abandon(stream: Any) -> None:

@@ -27,7 +27,7 @@ from ..lazy import Lazy
 from ..sampling import Dice
 from ..words.lexicons import cached_stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
-from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .config import build, epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 UNKNOWN = -1
 KEPT = -2
@@ -147,6 +147,7 @@ class WordMechanism(Mechanism):
     @classmethod
     def create(cls, **options: Any) -> Mechanism:
         if "epsilon" not in options:
+            build(cls.config_cls, options)  # what decides the range is checked before it is looked up
             options = {"epsilon": cls.epsilon_range(options)[2]} | options
         return super().create(**options)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ConfigError, ModelUnavailable
+from ..errors import ConfigError, DPTextError, ModelUnavailable
 from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
 from .windows import MaskRequest, ModelInput, Template, bucket, model_input
 
@@ -133,7 +133,12 @@ class MaskedLM:
         typed = put(types) if self.template.single_types is not None else None
         with self._lock, torch.inference_mode():
             logits = self._logits(put(ids), typed, put(lengths), put(positions))
-            return logits[: len(inputs)].cpu().numpy()
+            scores = logits[: len(inputs)].cpu().numpy()
+        if np.isnan(scores).any():
+            raise ModelUnavailable(
+                f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
+            )
+        return scores
 
 
 def clean(text: str) -> str:
@@ -213,8 +218,27 @@ def load(name: str, device: str | None = None) -> MaskedLM:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         if key not in _loaded:
-            _loaded[key] = MaskedLM(spec, key[1])
+            _loaded[key] = _read(spec, key[1])
         return _loaded[key]
+
+
+def _read(spec: MaskedLMSpec, device: str) -> MaskedLM:
+    try:
+        return MaskedLM(spec, device)
+    except (DPTextError, ImportError):
+        raise
+    except Exception as error:
+        import torch
+
+        # What reads these files raises whatever it comes across in a damaged one.
+        if isinstance(error, MemoryError | torch.OutOfMemoryError):
+            raise ModelUnavailable(
+                f"{spec.id!r} does not fit into the memory of {device}. Choose a smaller model, or free some."
+            ) from error
+        raise ModelUnavailable(
+            f"The model {spec.id!r} cannot be loaded from {spec.folder}: its files are damaged, incomplete, or do not "
+            f"belong together ({type(error).__name__}). Get it again."
+        ) from error
 
 
 def forget_locks() -> None:
@@ -346,15 +370,28 @@ def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
             output_loading_info=True,
         )
     except OSError as error:
-        raise ModelUnavailable(f"The files of {spec.id!r} are incomplete on this machine: {error}") from error
+        raise ModelUnavailable(
+            f"The files of {spec.id!r} are incomplete on this machine: get them again ({_first_line(error)})."
+        ) from error
     except ValueError as error:
-        raise ConfigError(f"{spec.id!r} is not a masked language model that transformers knows: {error}") from error
+        raise ConfigError(
+            f"{spec.id!r} is not a masked language model that transformers knows: choose another "
+            f"({_first_line(error)})."
+        ) from error
     _complete(report, spec)
     try:
         tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise ModelUnavailable(f"The tokenizer of {spec.id!r} is incomplete on this machine: {error}") from error
+        raise ModelUnavailable(
+            f"The tokenizer of {spec.id!r} is damaged or incomplete on this machine: get it again "
+            f"({_first_line(error)})."
+        ) from error
     return model, tokenizer
+
+
+def _first_line(error: Exception) -> str:
+    """What a library said, as far as it goes into a message."""
+    return str(error).strip().split("\n")[0][:200].rstrip(".") or type(error).__name__
 
 
 def _complete(report: dict[str, Any], spec: MaskedLMSpec) -> None:

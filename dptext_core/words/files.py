@@ -27,7 +27,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ConfigError, InputError, ModelUnavailable
+from ..checks import usable_path, whole
+from ..errors import InputError, ModelUnavailable
 from .vocabulary import read_pieces, whole_words
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def locate(name: str | Path) -> Path | None:
     text = str(name)
     if text == GLOVE:
         return _glove()
-    if _GENSIM_NAME.fullmatch(text) and not Path(text).exists():
+    path = usable_path(text)
+    if _GENSIM_NAME.fullmatch(text) and not path.exists():
         return _gensim_data(text)
-    path = Path(text).expanduser()
     if path.is_file():
         return path.resolve()
     if path.suffix or len(path.parts) > 1 or path.exists():
@@ -133,9 +134,8 @@ def read_vectors(path: str | Path, limit: int = LIMIT) -> tuple[tuple[str, ...],
     .zip takes room in the folder for temporary files. Raises ConfigError for a limit below 1, InputError for a file
     that cannot be used.
     """
-    if limit < 1:
-        raise ConfigError(f"The limit is a number of words, 1 or more, and is {limit}.")
-    path = Path(path).expanduser().resolve()
+    limit = whole("The limit, a number of words,", limit, least=1)
+    path = usable_path(path).resolve()
     if not path.is_file():
         raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
     _refuse_unsafe(path.name)

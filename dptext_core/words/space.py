@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._assets import assets_folder
+from ..checks import shown, whole
 from ..errors import ConfigError, InputError, ModelUnavailable
 from . import files
 from .vocabulary import TRUNK_PACKAGE, read_pieces, verified_trunk_folder, whole_words
@@ -155,9 +156,7 @@ class WordSpace:
         """
         places = self._checked(rows)
         _check_metric(metric)
-        if k < 1:
-            raise ConfigError(f"The number of nearest words must be 1 or more, and is {k}.")
-        k = min(k, len(self))
+        k = min(whole("k, the number of nearest words,", k, least=1), len(self))
         chosen, values = np.empty((len(places), k), np.int64), np.empty((len(places), k), np.float32)
         device = _cuda()
         step = max(1, _BLOCK // len(self))
@@ -213,8 +212,7 @@ class WordSpace:
         Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
         """
         _check_metric(metric)
-        if k < 0:
-            raise ConfigError(f"The number of neighbours must not be negative, and is {k}.")
+        k = whole("k, the number of neighbours,", k, least=0)
         values = self.similarities(word) if metric == "cosine" else self.distances(word)
         order = np.argsort(-values if metric == "cosine" else values, kind="stable")
         chosen: Sequence[int] = order[order != self._place(word)][:k]
@@ -296,18 +294,28 @@ def word_space(name: str | Path = "minilm", limit: int | None = None) -> WordSpa
     or a limit below 1, ModelUnavailable where the files of a known name are missing or do not fit, InputError for a
     file that cannot be used.
     """
-    if name in SPACES:
+    file = space_file(name)
+    if file is None:
         if limit is not None:
             raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
         return _load(str(name))
-    if limit is not None and limit < 1:
-        raise ConfigError(f"The limit is a number of words, 1 or more, and is {limit}.")
+    limit = files.LIMIT if limit is None else whole("The limit, a number of words,", limit, least=1)
+    return _read(str(name), *file, limit)
+
+
+def space_file(name: str | Path) -> tuple[Path, int, int] | None:
+    """The file of a user's word space, its time and its size: what is kept of its words is kept for these. None for a
+    bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
+    if not isinstance(name, str | Path):
+        raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shown(name)}.")
+    if name in SPACES:
+        return None
     path = files.locate(name)
     if path is None:
         names = ", ".join(found.name for found in word_spaces())
-        raise ConfigError(f"Unknown word space {str(name)!r}: use one of {names}, or the path of a file of vectors.")
+        raise ConfigError(f"Unknown word space {shown(str(name))}: use one of {names}, or the path of a vectors file.")
     seen = os.stat(path)
-    return _read(str(name), path, seen.st_mtime_ns, seen.st_size, limit or files.LIMIT)
+    return path, seen.st_mtime_ns, seen.st_size
 
 
 @cache
@@ -396,8 +404,8 @@ def words_sha256(words: Sequence[str]) -> str:
 
 
 def _check_metric(metric: str) -> None:
-    if metric not in WORD_METRICS:
-        raise ConfigError(f"Unknown metric of a word space {metric!r}: use one of {', '.join(WORD_METRICS)}.")
+    if not isinstance(metric, str) or metric not in WORD_METRICS:
+        raise ConfigError(f"Unknown metric of a word space {shown(metric)}: use one of {', '.join(WORD_METRICS)}.")
 
 
 def _cuda() -> Any:
