@@ -3,8 +3,8 @@
 Read are word2vec's text and binary formats and GloVe's text, each plain, ``.gz`` or in a ``.zip`` with that one file,
 and ``.npz`` with the arrays ``words`` (text) and ``vectors``. The readers are gensim's; formats that can run code when
 they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are taken to have the most frequent words
-first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a phrase), no
-space or control character. A file whose words are not UTF-8 is refused: a word without some letter is another word.
+first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a phrase),
+no space or control character. A file whose words are not UTF-8 is refused: a word without some letter is another word.
 Words that differ in case only become the first of them, in lower case, and words whose vector is all zeros are left
 out.
 """

@@ -49,6 +49,8 @@ _TRAINED = ("word2vec", "fasttext", "cooccurrence")
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000
+# A squared distance from products is taken where it is so many times its rounding error, else from the difference.
+_DIGITS = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,8 @@ class WordSpace:
     def distance_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n).
 
-        By one matrix product, exact or in float64: near neighbours keep their digits. A word's distance to itself is 0.
+        By one matrix product, exact or in float64, and by differences where products cancel: near neighbours keep their
+        digits, however long the vectors are. A word's distance to itself is 0.
         Raises InputError for a place that the space does not have (-1 included).
         """
         places = self._checked(rows)
@@ -185,26 +188,29 @@ class WordSpace:
             return self.known_delta
         if len(self) < 2:
             raise InputError("A space of one word has no distances: take a larger one.")
-        squares, step = self._squares, max(1, _BLOCK // len(self))
-        least, most, closest, farthest = np.inf, -np.inf, (0, 1), (0, 1)
+        middle, squares = self._centre
+        step = max(1, _BLOCK // len(self))
+        least, most, farthest = np.inf, -np.inf, (0, 1)
         for start in range(0, len(self), step):
-            block = self.vectors[start : start + step].astype(np.float64)
+            block = self.vectors[start : start + step].astype(np.float64) - middle
             for first, others in self._blocks(start):
-                found = squares[start : start + len(block), None] - 2.0 * (block @ others.T)
-                found += squares[first : first + len(others)]
+                total = squares[start : start + len(block), None] + squares[first : first + len(others)]
+                found = total - 2.0 * (block @ (others - middle).T)
+                total *= self._rounding
+                low = found - total  # a lower bound of the square
                 if first < start + len(block):
                     # A pair counts once, and no word with itself.
                     seen = np.arange(start, start + len(block))[:, None] >= np.arange(first, first + len(others))
-                    low, high = np.where(seen, np.inf, found), np.where(seen, -np.inf, found)
-                else:
-                    low = high = found
-                i, j = np.unravel_index(low.argmin(), low.shape)
-                if low[i, j] < least:
-                    least, closest = low[i, j], (start + int(i), first + int(j))
-                i, j = np.unravel_index(high.argmax(), high.shape)
-                if high[i, j] > most:
-                    most, farthest = high[i, j], (start + int(i), first + int(j))
-        return self._exact(*closest), self._exact(*farthest)
+                    low[seen], found[seen] = np.inf, -np.inf
+                nearest = np.unravel_index(low.argmin(), low.shape)
+                if low[nearest] < least**2:
+                    least = min(least, float(self._exact(start + nearest[0], first + nearest[1])[0]))
+                    i, j = np.nonzero(low < least**2)
+                    least = min(least, float(self._exact(start + i, first + j).min(initial=np.inf)))
+                i, j = np.unravel_index(found.argmax(), found.shape)
+                if found[i, j] > most:
+                    most, farthest = found[i, j], (start + int(i), first + int(j))
+        return least, float(self._exact(*farthest)[0])
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
         """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
@@ -221,6 +227,27 @@ class WordSpace:
     @cached_property
     def _unit(self) -> bool:
         return bool(np.all(np.abs(self._squares - 1.0) < 1e-5))
+
+    @cached_property
+    def _centre(self) -> tuple[NDArray[np.float64] | float, NDArray[np.float64]]:
+        """What to take from all vectors before their products are distances, and the squares of what is left.
+
+        Nothing, unless the vectors are far longer than they are apart: distances are the same, digits are won.
+        """
+        middle = self.vectors.mean(axis=0, dtype=np.float64)
+        squares = np.concatenate([np.square(block - middle).sum(axis=1) for _, block in self._blocks()])
+        return (middle, squares) if 100.0 * squares.sum() < self._squares.sum() else (0.0, self._squares)
+
+    @property
+    def _rounding(self) -> float:
+        """The most that rounding adds to a squared distance from products, as a part of the two squares' sum."""
+        return (self.vectors.shape[1] + 8) * 2.0**-52
+
+    @cached_property
+    def _may_cancel(self) -> bool:
+        """Whether two different words may be so close that products leave too few digits of their distance."""
+        least = 0.0 if self.known_delta is None else self.known_delta[0]
+        return least**2 <= _DIGITS * self._rounding * 2.0 * float(self._centre[1].max())
 
     def _place(self, word: str) -> int:
         place = self.index(word)
@@ -255,20 +282,35 @@ class WordSpace:
             values *= 1.0 / lengths[places, None]
             values += 2.0
             return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
-        queries, own = self.vectors[places].astype(np.float64), self._squares[places, None]
+        middle, all_squares = (0.0, self._squares) if metric == "cosine" else self._centre
+        centred = not isinstance(middle, float)
+        queries, own = self.vectors[places].astype(np.float64) - middle, all_squares[places, None]
         values = np.empty((len(places), len(self)))
         for first, block in self._blocks():
-            squares = self._squares[first : first + len(block)]
-            product = _product(queries, block, device)
+            squares = all_squares[first : first + len(block)]
+            product = _product(queries, block - middle if centred else block, device)
             if metric == "cosine":
                 found = np.clip(product / np.sqrt(own * squares), -1.0, 1.0)
             else:
-                found = np.sqrt(np.maximum(0.0, own + squares - 2.0 * product))
+                total = own + squares
+                found = total - 2.0 * product
+                near = np.nonzero(found < _DIGITS * self._rounding * total) if self._may_cancel else None
+                np.sqrt(np.maximum(0.0, found, out=found), out=found)
+                if near is not None:
+                    found[near] = self._exact(places[near[0]], first + near[1])
             values[:, first : first + len(block)] = found
         return values
 
-    def _exact(self, i: int, j: int) -> float:
-        return float(np.linalg.norm(self.vectors[i].astype(np.float64) - self.vectors[j].astype(np.float64)))
+    def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """Distances of the pairs of places (i, j), from the differences in float64."""
+        i, j = np.atleast_1d(i), np.atleast_1d(j)
+        out, step = np.empty(len(i)), max(1, _BLOCK // self.vectors.shape[1])
+        for k in range(0, len(i), step):
+            part = slice(k, k + step)
+            difference = self.vectors[i[part]].astype(np.float64)
+            difference -= self.vectors[j[part]]
+            out[part] = np.linalg.norm(difference, axis=1)
+        return out
 
 
 class Usable(NamedTuple):
