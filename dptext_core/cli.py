@@ -324,9 +324,8 @@ def _replace(path: Path, data: bytes) -> None:
         if path.exists():
             beside.chmod(path.stat().st_mode)
         beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    finally:
+        beside.unlink(missing_ok=True)  # there only if something failed
 
 
 def _emit_json(data: Any, out: str | None = None) -> None:

@@ -202,14 +202,14 @@ class WordSpace:
                     # A pair counts once, and no word with itself.
                     seen = np.arange(start, start + len(block))[:, None] >= np.arange(first, first + len(others))
                     low[seen], found[seen] = np.inf, -np.inf
-                nearest = np.unravel_index(low.argmin(), low.shape)
-                if low[nearest] < least**2:
-                    least = min(least, float(self._exact(start + nearest[0], first + nearest[1])[0]))
-                    i, j = np.nonzero(low < least**2)
-                    least = min(least, float(self._exact(start + i, first + j).min(initial=np.inf)))
-                i, j = np.unravel_index(found.argmax(), found.shape)
-                if found[i, j] > most:
-                    most, farthest = found[i, j], (start + int(i), first + int(j))
+                a, b = np.unravel_index(low.argmin(), low.shape)
+                if low[a, b] < least**2:
+                    least = min(least, float(self._exact(start + a, first + b)[0]))
+                    rivals = np.nonzero(low < least**2)
+                    least = min(least, float(self._exact(start + rivals[0], first + rivals[1]).min(initial=np.inf)))
+                a, b = np.unravel_index(found.argmax(), found.shape)
+                if found[a, b] > most:
+                    most, farthest = found[a, b], (start + int(a), first + int(b))
         return least, float(self._exact(*farthest)[0])
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
@@ -282,7 +282,10 @@ class WordSpace:
             values *= 1.0 / lengths[places, None]
             values += 2.0
             return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
-        middle, all_squares = (0.0, self._squares) if metric == "cosine" else self._centre
+        middle: NDArray[np.float64] | float = 0.0
+        all_squares = self._squares
+        if metric == "euclidean":
+            middle, all_squares = self._centre
         centred = not isinstance(middle, float)
         queries, own = self.vectors[places].astype(np.float64) - middle, all_squares[places, None]
         values = np.empty((len(places), len(self)))
