@@ -43,14 +43,9 @@ def message(found: pytest.ExceptionInfo) -> str:
 def test_any_odd_value_for_any_option_is_a_config_error_or_taken(name):
     cls = dpt.mechanism_class(name)
     for field in dataclasses.fields(cls.config_cls):
-        for what, value in ODD.items():
+        for value in ODD.values():
             kind = field.metadata["kind"]
-            fits = (
-                (value is None and field.default is None)
-                or (kind == "flag" and value is True)
-                # Of names only the machine knows whether there is one.
-                or (kind == "text" and field.name in ("space", "stopwords") and what == "long" and len(value) < 4097)
-            )
+            fits = (value is None and field.default is None) or (kind == "flag" and value is True)
             if fits:
                 continue
             with pytest.raises(dpt.DPTextError) as found:
@@ -109,6 +104,16 @@ def test_counts(n):
             call()
         message(found)
     assert m.rewrites("babaq", 0) == [] and d.sample(0) == [] and d.expected_distinct(0) == 0
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 1.0, True, "0", -1, pytest.param(HUGE, id="huge"), pytest.param(10**5000, id="endless")]
+)
+def test_places_of_words(odd):
+    m, word = on(SPACE, "santext"), words(20)[0]
+    for call in (m.rewrite(word).distribution, lambda i: m.distribution(word, i)):
+        with pytest.raises(dpt.DPTextError):
+            call(odd)
 
 
 @pytest.mark.parametrize("name", NAMES)

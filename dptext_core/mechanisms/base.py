@@ -124,7 +124,7 @@ class RewriteResult:
 
     def distribution(self, i: int) -> TokenDistribution:
         """The distribution that step ``i`` was drawn from, given what came before it. NoDistribution for kept ones."""
-        if not 0 <= i < len(self.steps):
+        if not 0 <= whole("i, the number of a step,", i) < len(self.steps):
             raise InputError(f"There is no step {i}: this rewrite has {len(self.steps)}, counted from 0.")
         step = self.steps[i]
         if step.action in ("keep", "delete"):

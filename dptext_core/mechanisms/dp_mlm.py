@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..checks import whole
 from ..distribution import ScoreTable, TokenDistribution
 from ..document import Document, Edit, Token
 from ..errors import ConfigError, InputError, NoDistribution
@@ -293,7 +294,7 @@ class DPMLM(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
         tokens = prepared.document.tokens
-        if not 0 <= index < len(tokens):
+        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         reason = prepared.reasons[index]
         if reason is not None:

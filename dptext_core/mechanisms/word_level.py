@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .._assets import assets_folder
+from ..checks import whole
 from ..distribution import Law, TokenDistribution
 from ..document import Document, Edit
 from ..errors import InputError, NoDistribution
@@ -248,7 +249,7 @@ class WordMechanism(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
         tokens = prepared.document.tokens
-        if not 0 <= index < len(tokens):
+        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
