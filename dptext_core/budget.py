@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .checks import real, shown, whole
 from .errors import ConfigError, InputError
 from .guarantee import number
 from .mechanisms.base import Mechanism, Prepared
@@ -72,12 +73,14 @@ def distribute(
     cannot be, and for a total that would give a token more than max_epsilon; ConfigError where the mechanism takes no
     list.
     """
-    if by not in RULES:
-        raise ConfigError(f"by is one of {', '.join(RULES)}, not {by!r}.")
+    if not isinstance(by, str) or by not in RULES:
+        raise ConfigError(f"by is one of {', '.join(RULES)}, not {shown(by)}.")
     if (by == "hand") != (shares is not None):
         raise ConfigError('Give shares together with by="hand", and only then.')
-    if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total) or total <= 0:
-        raise InputError(f"The total ε is a number above 0, not {total!r}.")
+    total = real("The total ε, above 0,", total, InputError)
+    if total <= 0:
+        raise InputError(f"The total ε is a number above 0, not {total:g}.")
+    check_mechanism(mechanism)
     # The plan of one ε for all: how many draws there are, and what they spend in the worst case.
     one = mechanism.with_(epsilon=1.0)
     prepared = plan(one, text)
@@ -112,6 +115,9 @@ def distribute(
 
 
 def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]:
+    if not isinstance(shares, Mapping):
+        raise ConfigError(f"shares names a part of the total for some tokens, such as {{0: 0.5}}, not {shown(shares)}.")
+    shares = {whole("A token's index", i): real("A share", s, InputError) for i, s in shares.items()}
     wrong = [i for i in shares if i not in drawn]
     if wrong:
         raise InputError(f"Token {wrong[0]} is not drawn, so it has no share. Give shares to drawn tokens only.")
@@ -147,12 +153,21 @@ def frequency_weight(word: str) -> float:
     """How much of a budget a word gets, from its rank in the bundled vocabulary alone; case is ignored."""
     from .words import word_space
 
+    if not isinstance(word, str):
+        raise InputError(f"A word is a str, not {type(word).__name__}.")
     rank = word_space("minilm").index(word)
     return UNKNOWN_WEIGHT if rank is None else next(w for limit, w in BANDS if rank < limit)
 
 
+def check_mechanism(mechanism: object) -> None:
+    """Raises ConfigError for anything else."""
+    if not isinstance(mechanism, Mechanism):
+        raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shown(mechanism)}.")
+
+
 def plan(mechanism: Mechanism, text: str | Prepared) -> Prepared:
     """The text as the mechanism takes it, without a pass of a model where one can wait."""
+    check_mechanism(mechanism)
     if isinstance(text, Prepared):
         return text
     return mechanism.plan(text) if isinstance(mechanism, DPMLM) else mechanism.prepare(text)

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .budget import drawn_tokens, plan
+from .budget import check_mechanism, drawn_tokens, plan
+from .checks import listed, real, shown
 from .distribution import Law, clopper_pearson
 from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import number
@@ -117,6 +118,7 @@ def calibrate(
     can, and where no word is drawn; ConfigError for a wrong target; NoDistribution where nothing can be measured.
     """
     kind, value = _target(target)
+    check_mechanism(mechanism)
     found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, text, words), progress, cancel)
     if found.epsilon is None:
         raise InputError(found.reason)
@@ -138,11 +140,14 @@ def equal_privacy(
     may also be "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. Raises
     InputError where there is no word that all of them draw.
     """
+    mechanisms = listed(mechanisms, "mechanisms")
     if not mechanisms:
         raise ConfigError("Give at least one mechanism.")
-    kind = target if isinstance(target, str) else next(iter(target), "")
-    if kind not in TARGETS:
-        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {kind!r}.")
+    for m in mechanisms:
+        check_mechanism(m)
+    if isinstance(target, str) and target not in TARGETS:
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(target)}.")
+    kind = target if isinstance(target, str) else _target(target)[0]
     plain = [m.with_(epsilon=1.0) for m in mechanisms]
     inputs = [_inputs(m, text, words) for m in plain]
     if kind != "total":
@@ -206,8 +211,11 @@ def _inputs(mechanism: Mechanism, text: str | Prepared | None, words: Sequence[s
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
         )
+    words = listed(words, "words")
+    if not all(isinstance(w, str) for w in words):
+        raise InputError("Each of the words is a str. Give a list of them.")
     known = {w.lower() for w in mechanism.vocabulary.words}
-    names = tuple(dict.fromkeys(w.lower() for w in words or () if w.lower() in known))
+    names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
     if not names:
         raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
     return _Inputs(None, (), names)
@@ -411,16 +419,15 @@ def _search(
 
 
 def _target(target: Mapping[str, float]) -> tuple[str, float]:
-    if len(target) != 1 or next(iter(target)) not in TARGETS:
+    if not isinstance(target, Mapping) or len(target) != 1 or next(iter(target)) not in TARGETS:
         raise ConfigError(f"A target is one of {', '.join(TARGETS)} with its value, such as {{'n_w': 0.5}}.")
     ((kind, value),) = target.items()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"The target {kind} is a number, not {value!r}.")
+    value = real(f"The target {kind}", value)
     if value <= 0 or (kind != "total" and value >= 1):
         raise ConfigError(
             f"The target {kind} is {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
         )
-    return kind, float(value)
+    return kind, value
 
 
 def _shown(kind: str, x: float) -> str:

@@ -3,12 +3,14 @@
 The options of a mechanism are made from the fields of its config, so a new field is a new flag. What may be released
 (the rewritten text) goes to standard output; what is for the author alone (the guarantee, notes, errors) goes to
 standard error. Exit status: 0 done, 2 an error the message explains, 130 stopped by Ctrl-C, 141 the reader of the
-output went away.
+output went away. An output that cannot be written to is an error; what a closed standard error would have said is lost,
+and never lands in the output.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import functools
 import importlib
@@ -22,6 +24,7 @@ from typing import Any, NoReturn
 
 import dptext_core as dpt
 
+from .coverage import coverage_note
 from .document import Document
 from .errors import DPTextError, InputError
 from .guarantee import NOTIONS
@@ -42,6 +45,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message} (see {self.prog} --help)\n")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse itself says nothing of an output that cannot be written to.
+        with contextlib.suppress(OSError) if file in (None, sys.stderr) else contextlib.nullcontext():
+            print(message, end="", file=file or sys.stderr, flush=True)
+
 
 # --- options from config fields -------------------------------------------------------------------------------------
 
@@ -53,15 +61,42 @@ def _parse(kind: str, nothing: bool, text: str) -> Any:
     """
     if nothing and text.lower() == "none":
         return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if kind == "number":
+        return _real(text)
+    if kind == "integer":
+        return _whole(text)
+    if kind not in ("epsilon", "texts"):
+        return text
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise argparse.ArgumentTypeError(f"{_short(text)!r} has an empty place between its commas: leave no gap")
+    if kind == "texts":
+        return tuple(parts)
+    return tuple(map(_real, parts)) if len(parts) > 1 else _real(text)
+
+
+def _real(text: str) -> float:
+    """A number as people write it: Python's float would take 1_0 too."""
     try:
-        if kind == "epsilon":
-            return tuple(float(part) for part in parts) if "," in text else float(text)
-        if kind in ("number", "integer"):
-            return float(text) if kind == "number" else int(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a {'whole ' if kind == 'integer' else ''}number") from error
-    return tuple(parts) if kind == "texts" else text
+        if "_" not in text:
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{_short(text)!r} is not a number")
+
+
+def _whole(text: str) -> int:
+    try:
+        if "_" not in text:
+            return int(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{_short(text)!r} is not a whole number")
+
+
+def _short(text: str) -> str:
+    """The beginning of what may be very long, for a message."""
+    return text if len(text) <= 200 else text[:200] + "…"
 
 
 def _text(value: Any) -> str:
@@ -161,11 +196,11 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     rewrite.add_argument("--json", action="store_true", help="the text with its options and its guarantee, as JSON")
     rewrite.add_argument("--trace", action="store_true", help="as --json, with the original words: for your eyes only")
     rewrite.add_argument("--out", metavar="F", help="write to this file instead of standard output")
-    rewrite.add_argument("--seed", type=int, metavar="N", help="repeat the same draw: for demonstrations, not private")
+    rewrite.add_argument("--seed", type=_whole, metavar="N", help="repeat the same draw: a demonstration, not private")
     rewrite.set_defaults(run=_rewrite)
     where = distribution.add_mutually_exclusive_group(required=True)
     where.add_argument("--word", metavar="W", help="the first occurrence of this word in the text")
-    where.add_argument("--index", type=int, metavar="N", help="the N-th step of the rewriting, from 0")
+    where.add_argument("--index", type=_whole, metavar="N", help="the N-th step of the rewriting, from 0")
     distribution.add_argument("--json", action="store_true", help="print JSON")
     distribution.add_argument("--top", type=_positive, default=20, metavar="N", help="so many candidates (default 20)")
     distribution.set_defaults(run=_distribution)
@@ -175,16 +210,16 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     auditing.add_argument(
         "inputs", nargs="*", help="words, or texts in quotes; without them, words or texts of our own"
     )
-    auditing.add_argument("--claim", type=float, metavar="E", help="an ε to hold it against, for any two inputs")
+    auditing.add_argument("--claim", type=_real, metavar="E", help="an ε to hold it against, for any two inputs")
     auditing.add_argument("--draws", type=_positive, metavar="N", help="draws at each input")
     auditing.add_argument("--json", action="store_true", help="print JSON")
     auditing.set_defaults(run=_audit)
     equal = commands.add_parser(
         "calibrate", help="find the ε at which a mechanism reaches a measured privacy", allow_abbrev=False
     )
-    equal.add_argument("--n-w", type=float, metavar="P", help="the chance that a word stays what it is")
-    equal.add_argument("--bayes", type=float, metavar="P", help="how often the best attacker guesses the word")
-    equal.add_argument("--total", type=float, metavar="E", help="ε of the whole text")
+    equal.add_argument("--n-w", type=_real, metavar="P", help="the chance that a word stays what it is")
+    equal.add_argument("--bayes", type=_real, metavar="P", help="how often the best attacker guesses the word")
+    equal.add_argument("--total", type=_real, metavar="E", help="ε of the whole text")
     _add_text_options(equal)
     equal.set_defaults(run=_calibrate)
     named = {"rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal}
@@ -203,12 +238,9 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
+    number = _whole(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{_short(text)!r} is not a whole number of 1 or more")
     return number
 
 
@@ -222,6 +254,15 @@ def _decode(data: bytes, where: str) -> str:
         raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from error
 
 
+def _typed(text: str) -> str:
+    """An argument as UTF-8, whatever the locale took its bytes for. Raises InputError."""
+    try:
+        # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
+        return text if text.isascii() else os.fsencode(text).decode("utf-8")
+    except UnicodeError as error:
+        raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from error
+
+
 def _read_text(args: argparse.Namespace) -> str:
     """The text to work on. Line ends stay as they are. Raises InputError."""
     if args.file is not None:
@@ -229,35 +270,62 @@ def _read_text(args: argparse.Namespace) -> str:
             raise InputError("Give the text or --file, not both.")
         try:
             return _decode(Path(args.file).read_bytes(), args.file)
-        except OSError as error:
-            raise InputError(f"Cannot read {args.file}: {error.strerror or error}.") from error
+        except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+            raise InputError(f"Cannot read {_short(args.file)}: {_why(error)}. Name another file.") from error
     if args.text is not None and args.text != "-":
-        try:
-            args.text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from error
-        return args.text
+        return _typed(args.text)
     if sys.stdin is None:
         raise InputError("There is no standard input. Give the text or --file.")
     if sys.stdin.isatty() and not args.quiet:
         _note("reading from the keyboard; end with Ctrl-D (Windows: Ctrl-Z, Enter)")
     buffer = getattr(sys.stdin, "buffer", None)
-    return _decode(buffer.read(), "standard input") if buffer is not None else sys.stdin.read()
+    try:
+        return _decode(buffer.read(), "standard input") if buffer is not None else sys.stdin.read()
+    except OSError as error:
+        raise InputError(f"Cannot read standard input: {_why(error)}. Give the text or --file.") from error
+
+
+def _why(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _note(text: str) -> None:
-    print(text, file=sys.stderr)
+    """For the author's eyes. Lost where standard error takes nothing: there is no other place to say so."""
+    if sys.stderr is not None:  # print() would turn to standard output
+        with contextlib.suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def _emit(text: str, out: str | None = None) -> None:
-    """Writes to a file, or to standard output with a line end at the end. Raises InputError."""
+    """Writes to a file, or to standard output with a line end at the end. Raises InputError, or OSError of the latter.
+
+    A file that is there already stays as it was unless all was written.
+    """
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n", flush=True)
         return
     try:
-        Path(out).write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"Cannot write {out}: {error.strerror or error}. Name another file.") from error
+        # A lone surrogate is part of a path that JSON repeats; so written, JSON reads it back.
+        _replace(Path(out), text.encode("utf-8", "backslashreplace"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot write {_short(out)}: {_why(error)}. Name another file.") from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes beside the file, then puts that in its place. A device or a pipe is written to directly."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path = path.resolve()  # a link goes on to lead where it does
+    beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+        if path.exists():
+            beside.chmod(path.stat().st_mode)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)  # there only if something failed
 
 
 def _emit_json(data: Any, out: str | None = None) -> None:
@@ -278,6 +346,7 @@ def _rewrite(args: argparse.Namespace) -> None:
     if args.seed is not None:
         _note(f"warning: {SEED_WARNING}")
     result = mechanism.rewrite(text, seed=args.seed)
+    note = "" if args.quiet else coverage_note(mechanism, text)
     if args.json or args.trace:
         _emit_json(result.to_dict(trace=args.trace), args.out)
     else:
@@ -287,6 +356,8 @@ def _rewrite(args: argparse.Namespace) -> None:
     _note(result.guarantee.sentence())
     if result.guarantee.exposed:
         _note(f"Not covered: {'; '.join(result.guarantee.exposed)}.")
+    if note:
+        _note(f"note: {note}")
     if args.trace:
         _note(OWNER_ONLY)
 
@@ -306,7 +377,7 @@ def _distribution(args: argparse.Namespace) -> None:
     text = _read_text(args)
     index = args.index
     if index is None:
-        index, *more = _find_word(args.word, Document.parse(text))
+        index, *more = _find_word(_typed(args.word), Document.parse(text))
         if more and not args.quiet:
             _note(
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
@@ -342,7 +413,7 @@ def _distribution(args: argparse.Namespace) -> None:
 def _audit(args: argparse.Namespace) -> None:
     from .auditing import audit
 
-    report = audit(_mechanism(args), args.inputs or None, args.claim, draws=args.draws)
+    report = audit(_mechanism(args), [_typed(i) for i in args.inputs] or None, args.claim, draws=args.draws)
     if args.json:
         _emit_json(report.to_dict())
     else:
@@ -394,26 +465,66 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
+def _open_streams() -> None:
+    """Gives a process that was started without them the streams 0 to 2, so that no file it opens takes their place.
+
+    Standard output is then one that refuses what is written, standard error one that forgets it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def _abandon(stream: Any) -> None:
+    """Python flushes a stream once more at exit: give what it still holds a place to go."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status; ``--help``, ``--version`` and usage errors raise SystemExit."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # The same bytes on every machine: UTF-8, and the text's own line ends.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
-        if argv[:1] == ["bench"] and len(argv) > 1 and argv[1] in BENCHES:
-            bench = importlib.import_module(f".bench.{argv[1]}", __package__)
-            return bench.main(argv[2:]) or 0
-        args = build_parser(argv).parse_args(argv)
-        args.run(args)
-        return 0
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()
     except DPTextError as error:
         _note(f"error: {error}")
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Python flushes standard output once more at exit: give it a place to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon(sys.stdout)
         return 141
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _abandon(sys.stdout)
+        _note(f"error: Cannot write to standard output: {_why(error)}. Send it elsewhere, or use --out.")
+        return 2
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:
+            _abandon(sys.stderr)
+
+
+def _run(argv: list[str]) -> int:
+    if argv[:1] == ["bench"] and len(argv) > 1 and argv[1] in BENCHES:
+        bench = importlib.import_module(f".bench.{argv[1]}", __package__)
+        return bench.main(argv[2:]) or 0
+    args = build_parser(argv).parse_args(argv)
+    args.run(args)
+    return 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .checks import whole
 from .errors import ConfigError
 from .sampling import DEPTH, Dice, draw
 
@@ -90,6 +91,7 @@ class TokenDistribution:
 
         Of an estimate from draws: in n of them, chosen at random, which is unbiased.
         """
+        n = whole("n", n, least=0)
         if self.draws is not None:
             return rarefied(np.rint(self.probs[self.probs > 0] * self.draws), n)
         return float(seen_at_least_once(self.probs, n).sum())
@@ -101,14 +103,14 @@ class TokenDistribution:
 
     def top(self, k: int = 20) -> list[tuple[str, float]]:
         """The k most probable words with their probabilities, most probable first."""
-        k = min(k, len(self))
+        k = min(whole("k", k, least=1), len(self))
         part = np.argpartition(-self.log_probs, k - 1)[:k]
         order = part[np.argsort(-self.log_probs[part], kind="stable")]
         return [(self.candidates[i], float(self.probs[i])) for i in order]
 
     def sample(self, n: int = 1, seed: int | None = None) -> list[str]:
         """n independent draws, by the sampler that a rewrite uses. A seed makes them repeatable, and not private."""
-        return [self.candidates[i] for i in self.sample_indices(n, Dice(seed))]
+        return [self.candidates[i] for i in self.sample_indices(whole("n", n, least=0), Dice(seed))]
 
     def sample_indices(self, n: int, dice: Dice) -> np.ndarray:
         """n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""

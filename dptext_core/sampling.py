@@ -13,13 +13,12 @@ a seed. A seeded run promises nothing: whoever knows the seed can replay the noi
 from __future__ import annotations
 
 import math
-import operator
 import os
 from hashlib import blake2b
 
 import numpy as np
 
-from .errors import ConfigError
+from .checks import whole
 
 # A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
 # all are looked at): 16 of them at most, on average.
@@ -47,10 +46,7 @@ class Dice:
         if seed is None:
             self._key = os.urandom(32)
         else:
-            try:
-                seed = operator.index(seed)
-            except TypeError:
-                raise ConfigError(f"A seed is a whole number, not {seed!r}. Leave it out for a private run.") from None
+            seed = whole("A seed (leave it out for a private run)", seed)
             self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
         self.seed = seed
         self._block = 0

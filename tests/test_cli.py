@@ -156,6 +156,19 @@ def test_options_come_from_the_config(run, shout):
         (["--file", "no/such/file"], "Give the text or --file"),
         (["--out", "no/such/folder/f"], "Cannot write no/such/folder/f"),
         (["--seed", "x"], "--seed"),
+        (["--seed", "1_0"], "'1_0' is not a whole number"),
+        (["--letters", "1_0"], "'1_0' is not a whole number"),
+        (["--floor", "1_0"], "'1_0' is not a number"),
+        (["--epsilon", "1_0"], "'1_0' is not a number"),
+        (["--epsilon", "1,1_0"], "'1_0' is not a number"),
+        (["--epsilon", "1,,2"], "empty place between its commas"),
+        (["--epsilon", "1,"], "empty place between its commas"),
+        (["--lists", "a,,b"], "empty place between its commas"),
+        (["--lists", "a,b, "], "empty place between its commas"),
+        (["--lists", ""], "empty place between its commas"),
+        (["--out", "x" * 5000], "Cannot write xxx"),
+        (["--out", "a\0b"], "Cannot write"),
+        (["--out", "a\ud800b"], "Cannot write"),
     ],
 )
 def test_errors_are_one_line_and_status_2(run, argv, part):
@@ -167,6 +180,9 @@ def test_errors_are_one_line_and_status_2(run, argv, part):
 def test_bad_input_is_an_error(run, tmp_path):
     for argv, stdin, part in [
         (["--file", "no/such/file"], b"", "Cannot read no/such/file"),
+        (["--file", "x" * 5000], b"", "Cannot read xxx"),
+        (["--file", "a\0b"], b"", "Cannot read"),
+        (["--file", "a\ud800b"], b"", "Cannot read"),
         ([], b"caf\xe9", "standard input is not UTF-8"),
         (["caf\udce9"], b"", "not UTF-8"),
     ]:
@@ -314,3 +330,108 @@ def test_help_loads_nothing_heavy(argv):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+# --- streams that are closed or full --------------------------------------------------------------------------------
+
+SHELL = [sys.executable, "-c", "import sys\nfrom dptext_core.cli import main\nsys.exit(main())"]
+REWRITE = ["rewrite", "--mechanism", "santext", "--epsilon", "900", "doctor"]
+posix = pytest.mark.skipif(os.name == "nt", reason="streams are closed so on POSIX only")
+
+
+def shell(argv: list[str], redirect: str, **env: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["sh", "-c", f'"$@" {redirect}', "sh", *SHELL, *argv],
+        cwd=ROOT, capture_output=True, timeout=120, env={**os.environ, **env},
+    )  # fmt: skip
+
+
+@posix
+@pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full"])
+def test_without_standard_error_nothing_for_the_author_lands_in_the_output(redirect, tmp_path):
+    done = shell([*REWRITE, "--trace"], redirect)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["text"] == "Doctor"
+    done = shell([*REWRITE], redirect)
+    assert (done.returncode, done.stdout) == (0, b"Doctor\n")
+    out = tmp_path / "out.txt"
+    done = shell([*REWRITE, "--out", str(out)], redirect)
+    assert (done.returncode, done.stdout, out.read_bytes()) == (0, b"", b"Doctor")
+    done = shell(["rewrite", "--nonsense"], redirect)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@posix
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("argv", [REWRITE, [*REWRITE, "--json"], ["mechanisms"], ["--help"], ["--version"]])
+def test_an_output_that_takes_nothing_is_one_error(argv, redirect):
+    done = shell([*argv], redirect)
+    err = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert err.startswith("error: Cannot write to standard output: ") and err.count("\n") == 1
+
+
+@posix
+def test_all_streams_closed_is_an_error_too():
+    done = shell(REWRITE, "<&- >&- 2>&-")
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
+
+
+@posix
+def test_out_may_be_a_device_that_is_full():
+    done = shell([*REWRITE, "--quiet", "--out", "/dev/full"], "")
+    assert done.returncode == 2 and done.stderr.startswith(b"error: Cannot write /dev/full: ")
+
+
+def test_a_file_stays_as_it_was_when_writing_fails(run, tmp_path, monkeypatch):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    command = ("rewrite", "--mechanism", "shout", "--quiet", "new", "--out", str(target))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        status, out, err = run(*command)
+    assert (status, out) == (2, "") and "No space left" in err
+    assert target.read_text() == "old" and os.listdir(tmp_path) == ["out.txt"]
+    assert run(*command)[0] == 0
+    assert target.read_text() == "NEW" and os.listdir(tmp_path) == ["out.txt"]
+
+
+@posix
+def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    # Files of this process may hold 4 KiB at most.
+    argv = ["rewrite", "--mechanism", "santext", "--quiet", "doctor " * 3000, "--out", str(target)]
+    code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    code += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
+    code += "import sys; from dptext_core.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-B", "-c", code, *argv], cwd=ROOT, capture_output=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.startswith(b"error: Cannot write ") and done.stderr.count(b"\n") == 1
+    assert target.read_text() == "old" and os.listdir(tmp_path) == ["out.txt"]
+
+
+@posix
+def test_a_written_file_keeps_its_place_and_its_rights(run, tmp_path):
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    assert run("rewrite", "--mechanism", "shout", "new", "--out", str(link))[0] == 0
+    assert link.is_symlink() and real.read_text() == "NEW" and real.stat().st_mode & 0o777 == 0o640
+
+
+@posix
+def test_arguments_are_utf8_whatever_the_locale(tmp_path):
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    text, out = "doctor 🙂", tmp_path / "Łódź.txt"
+    done = shell(["rewrite", "--mechanism", "santext", "--epsilon", "900", text, "--out", str(out)], "", **plain)
+    assert done.returncode == 0, done.stderr
+    assert out.read_text(encoding="utf-8") == "Doctor 🙂"
+    done = shell(["distribution", "--mechanism", "santext", "--word", "Zoë", "my Zoë"], "", **plain)
+    assert done.returncode == 0 and "keeping “Zoë”" in done.stdout.decode("utf-8")
+    done = shell(["rewrite", "--mechanism", "santext", os.fsdecode(b"caf\xe9")], "", **plain)
+    assert done.returncode == 2 and b"not UTF-8" in done.stderr

@@ -268,7 +268,7 @@ def test_the_lists_are_chosen_alike_whatever_the_noise():
 def test_a_bundle_of_named_lists(monkeypatch):
     named = {"x": ("Ab", "cd", "ef", "gh"), "y": ("gh", "ab", "zz", "EF")}
     monkeypatch.setattr(module, "word_list", lambda n: WordList(n, "small", named[n]))
-    found = bundle.__wrapped__(("x", "y"))
+    found = bundle(("x", "y"))
     expected = small_bundle([[w.lower() for w in one] for one in named.values()])
     assert found.words == expected.words == ("ab", "ef", "gh")
     assert found.outputs == expected.outputs == ("ab", "cd", "ef", "gh", "zz")
@@ -278,7 +278,7 @@ def test_a_bundle_of_named_lists(monkeypatch):
     assert found.lengths.tolist() == [4, 4]
     named["y"] = ("qq", "zz")
     with pytest.raises(ConfigError, match="no word in common"):
-        bundle.__wrapped__(("x", "y"))
+        bundle(("x", "y"))
 
 
 def test_a_word_that_one_list_lacks_is_unknown():

@@ -153,3 +153,11 @@ def test_on_the_bundled_space_the_scale_is_defined_from_about_125():
     limit = (5 + 2 * np.log(n)) / small
     assert 110 < limit < 130
     assert m.scale(limit * 1.001) > 0 > m.scale(limit * 0.999)
+
+
+def test_two_equal_vectors_have_no_scale():
+    vectors = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
+    m = on(WordSpace("twins", "", words(3), vectors), "gumbel")
+    for call in (lambda: m.rewrite(words(3)[0]), lambda: m.guarantee("x"), lambda: m.distribution(words(3)[1], 0)):
+        with pytest.raises(dpt.InputError, match=r"twins have the same vector.*Leave one of them out"):
+            call()

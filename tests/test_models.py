@@ -414,6 +414,71 @@ def test_damaged_weights_on_the_trunk_say_so(tmp_path):
         load_masked_lm(str(tmp_path))
 
 
+def _poison(folder, value):
+    """The same weights with one number replaced."""
+    from safetensors.numpy import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    name = next(n for n in sorted(weights) if n.endswith("attention.self.value.weight"))
+    weights[name] = weights[name].copy()
+    weights[name].flat[0] = value
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+BREAKS = {
+    "empty weights": lambda m: (m / "model.safetensors").write_bytes(b""),
+    "cut weights": lambda m: (m / "model.safetensors").write_bytes((m / "model.safetensors").read_bytes()[:-1000]),
+    "no weights in the file": lambda m: (m / "model.safetensors").write_bytes(b"\x02" + bytes(7) + b"{}"),
+    "huge header": lambda m: (m / "model.safetensors").write_bytes(b"\xff" * 64),
+    "empty tokenizer": lambda m: (m / "tokenizer.json").write_bytes(b""),
+    "cut tokenizer": lambda m: (m / "tokenizer.json").write_bytes((m / "tokenizer.json").read_bytes()[:2000]),
+    "a tokenizer of something else": lambda m: (m / "tokenizer.json").write_text('{"version": "1.0"}'),
+    "no tokenizer": lambda m: [p.unlink() for p in m.glob("token*")],
+    "tokenizer options": lambda m: (m / "tokenizer_config.json").write_text('{"tokenizer_class": 5}'),
+    "broken tokenizer options": lambda m: (m / "tokenizer_config.json").write_bytes(b"\xff\xfe{"),
+    "empty config": lambda m: (m / "config.json").write_bytes(b""),
+    "config of no object": lambda m: (m / "config.json").write_text("[]"),
+    "deep config": lambda m: (m / "config.json").write_text("[" * 100_000),
+    "config of no model": lambda m: (m / "config.json").write_text('{"model_type": "nothing"}'),
+    "config of a folder": lambda m: ((m / "config.json").unlink(), (m / "config.json").mkdir()),
+    "other sizes": lambda m: _change(m, hidden_size=48),
+    "sizes that cannot be": lambda m: _change(m, hidden_size="wide"),
+    "negative sizes": lambda m: _change(m, num_hidden_layers=-1, hidden_size=-5),
+    "no heads": lambda m: _change(m, num_attention_heads=0),
+    "padding": lambda m: _change(m, model_type="roberta", pad_token_id="x"),
+    "clip": lambda m: (m / "dptext.json").write_text('{"clip_min": 0, "clip_max": 1' + "0" * 400 + "}"),
+    "NaN weights": lambda m: _poison(m, np.nan),
+    "infinite weights": lambda m: _poison(m, np.inf),
+}
+
+
+def _change(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_a_broken_folder_is_an_error_that_says_what_to_do(bert, tmp_path, how):
+    import dptext_core as dpt
+
+    copy = shutil.copytree(bert, tmp_path / "m")
+    BREAKS[how](copy)
+    with pytest.raises((ModelUnavailable, ConfigError)) as found:
+        dpt.get_mechanism("dp-mlm", epsilon=50, model=str(copy), clip_min=-4, clip_max=8).rewrite(TEXT)
+    assert str(found.value).endswith(".")
+
+
+@pytest.mark.parametrize("cut", [0, 100, 5000, -100])
+def test_cut_weights_on_the_trunk_say_so(tmp_path, cut):
+    bundled = masked_lm_spec("bundled").folder
+    for name in ("masked_lm.safetensors", "spec.json"):
+        shutil.copy(bundled / name, tmp_path / name)
+    whole = (bundled / "masked_lm.safetensors").read_bytes()
+    (tmp_path / "masked_lm.safetensors").write_bytes(whole[:cut])
+    with pytest.raises(ModelUnavailable, match=r"cannot be read.*again\.$"):
+        load_masked_lm(str(tmp_path))
+
+
 # --- the clipping range ----------------------------------------------------------------------------------------------
 
 

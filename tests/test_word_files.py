@@ -103,12 +103,46 @@ def test_words_are_kept_once_and_without_rubbish(tmp_path):
     assert rows.tolist() == [[1, 2], [9, 10], [21, 22]]
 
 
-def test_bytes_that_are_no_utf8_are_left_out(tmp_path, caplog):
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz", "v.bin", "v.zip", "g.txt"])
+def test_words_that_are_no_utf8_are_refused_and_not_merged(name, tmp_path, caplog):
+    latin = [w.encode("latin-1") for w in ("nave", "naïve", "doctor")]
+    rows = [w + b" 1 2\n" for w in latin]
+    plain = b"".join(rows) if name.startswith("g") else b"3 2\n" + b"".join(rows)
+    binary = b"3 2\n" + b"".join(w + b" " + np.ones(2, np.float32).tobytes() + b"\n" for w in latin)
+    made = {"v.txt.gz": gzip.compress(plain), "v.bin": binary, "v.zip": zip_of(v__txt=plain)}
+    path = tmp_path / name
+    path.write_bytes(made.get(name, plain))
+    with pytest.raises(InputError, match=r"not UTF-8.*convert"):
+        files.read_vectors(path)
+    assert "nave" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.vec.gz", "v.zip", "g.txt", "g.txt.gz", "g.zip"])
+def test_a_byte_order_mark_hides_no_word(name, tmp_path):
+    mark, data = b"\xef\xbb\xbf", text_of(not name.startswith("g"))
+    data = mark + data
+    if name.endswith(".gz"):
+        data = gzip.compress(data)
+    elif name.endswith(".zip"):
+        data = zip_of(v__txt=data)
+    path = tmp_path / name
+    path.write_bytes(data)
+    words, vectors = files.read_vectors(path)
+    assert words == ("the", "of", "doctor", "naïve", "well-known", "lisbon") and np.allclose(vectors, VECTORS)
+
+
+def test_words_that_would_break_a_text_are_left_out(tmp_path):
+    broken = ["a\0b", "a\nb", "new york", "a\x1b[31m", "a\u2028b", "a\u202eb", "a\ud800b", "a\x85b", "a\xa0b", "a\tb"]
+    good = ["\ufeffthe", "naïve", "می\u200cخواهم", "l·l", "🙂"]
+    path = tmp_path / "v.npz"
+    path.write_bytes(npz_of(words=np.array(broken + good), vectors=np.arange(1.0, 31.0).reshape(15, 2)))
+    assert files.read_vectors(path)[0] == ("the", "naïve", "می\u200cخواهم", "l·l")
+    path.write_bytes(npz_of(words=np.array(broken), vectors=np.ones((10, 2))))
+    with pytest.raises(InputError, match="fewer than two words"):
+        word_space(path)
     path = tmp_path / "v.txt"
-    path.write_bytes(b"3 2\nab\xff 1 2\nab 3 4\ncd 5 6\n")
-    words, rows = files.read_vectors(path)
-    assert words == ("ab", "cd") and rows.tolist() == [[1, 2], [5, 6]]
-    assert "ab" not in caplog.text
+    path.write_bytes("4 2\na\x07b 1 2\na\u202eb 3 4\ncd 5 6\nef 7 8\n".encode())
+    assert files.read_vectors(path)[0] == ("cd", "ef")
 
 
 def test_a_changed_file_is_read_again(tmp_path):

@@ -309,6 +309,7 @@ def own_space(monkeypatch):
     vectors = np.random.default_rng(4).standard_normal((700, 6)).astype(np.float32) * 3
     found = WordSpace("mine", "Mine", tuple(f"Word{i}" for i in range(700)), vectors)
     monkeypatch.setattr(lists, "word_space", lambda name: found)
+    monkeypatch.setattr(lists, "space_file", lambda name: os.path.isfile(name) and os.stat(name).st_mtime_ns)
     monkeypatch.setattr(lists, "_built", {})
     return found
 
@@ -338,6 +339,40 @@ def test_a_changed_file_is_threaded_again(own_space, tmp_path):
     assert user_list(str(path), 1) is first
     os.utime(path, ns=(1, 1))
     assert user_list(str(path), 1) is not first
+
+
+def test_a_list_of_a_changed_file_is_another_for_whoever_uses_it(tmp_path):
+    import dptext_core as dpt
+
+    path = tmp_path / "vectors.txt"
+
+    def write(words, seed):
+        vectors = np.random.default_rng(seed).standard_normal((len(words), 4))
+        path.write_text("".join(f"{w} {' '.join(map(str, v))}\n" for w, v in zip(words, vectors, strict=True)))
+
+    def released():
+        m = dpt.get_mechanism("diffractor", lists=(f"{path}@1",), epsilon=1400.0, oov="keep", recase="none")
+        return m.rewrite("alpha gamma").steps, m
+
+    write(["alpha", "beta", "delta"], 1)
+    steps, first = released()
+    assert [s.action for s in steps] == ["replace", "keep"]
+    write(["gamma", "beta", "delta", "epsilon"], 2)
+    steps, second = released()
+    assert [s.action for s in steps] == ["keep", "replace"]
+    assert second.vocabulary is not first.vocabulary and released()[1].vocabulary is second.vocabulary
+    assert len([key for key in lists._built if key[0] == str(path)]) == 1, "what belongs to the old file is let go"
+
+
+@pytest.mark.parametrize("name", ["no-such-list", "minilm-3", "no-such-space@1", "minilm@", "minilm@-1", "L9"])
+def test_unknown_lists_are_refused_when_options_are_checked(name, monkeypatch):
+    import dptext_core as dpt
+
+    monkeypatch.setattr(lists, "word_space", None)  # nothing is read
+    with pytest.raises(ConfigError, match=r"minilm-full|one of minilm"):
+        dpt.get_mechanism("diffractor", lists=("minilm-1", name))
+    for good in ("L0", "L1", "L2", "minilm-2", "word2vec@7"):
+        assert dpt.get_mechanism("diffractor", lists=(good,)).config.lists
 
 
 def test_a_stopped_list_can_be_built_again(own_space):

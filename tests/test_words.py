@@ -348,6 +348,44 @@ def test_near_neighbours_keep_their_digits():
     assert np.max(np.abs(found[apart] / every[apart] - 1)) < 1e-6
 
 
+def _long_vectors(kind: str) -> np.ndarray:
+    """Vectors that are far longer than some of them are apart, float32 (120, 12)."""
+    rng = np.random.default_rng(8)
+    plain = rng.standard_normal((120, 12))
+    if kind == "far from the origin":
+        return (plain + 1e6).astype(np.float32)
+    if kind == "two far clusters":
+        return (plain + np.where(np.arange(120) % 2, 1e6, -1e6)[:, None]).astype(np.float32)
+    if kind == "one long axis":
+        plain[:, 0] = 1e6
+        return (plain * np.r_[1.0, np.full(11, 1e-3)]).astype(np.float32)
+    if kind == "pairs":
+        directions = np.repeat(plain[:60] * 1e6, 2, axis=0).astype(np.float32)
+        directions[1::2, 3] = np.nextafter(directions[1::2, 3], np.float32(np.inf))
+        return directions
+    return np.repeat(plain[:40] * 1e6, 3, axis=0).astype(np.float32)  # each three times
+
+
+@pytest.mark.parametrize(
+    "kind", ["far from the origin", "two far clusters", "one long axis", "pairs", "each three times"]
+)
+def test_long_vectors_keep_the_digits_of_short_distances(kind, monkeypatch):
+    vectors = _long_vectors(kind)
+    long = WordSpace("long", "", tuple(f"w{i}" for i in range(120)), vectors)
+    x = vectors.astype(np.float64)
+    brute = np.array([[np.linalg.norm(a - b) for b in x] for a in x])
+    monkeypatch.setattr(space, "_BLOCK", 500)
+    assert np.allclose(long.distance_rows(np.arange(120)), brute, rtol=1e-7, atol=0)
+    apart = brute[np.triu_indices(120, 1)]
+    assert long.delta == pytest.approx((apart.min(), apart.max()), rel=1e-12)
+    near, far = long.nearest(np.arange(120), 5)
+    assert np.array_equal(near[:, 0], np.arange(120)) and not far[:, 0].any()
+    others = np.sort(np.where(np.eye(120, dtype=bool), np.inf, brute), axis=1)[:, :4]
+    assert np.allclose(far[:, 1:], others, rtol=1e-6, atol=0)
+    assert np.allclose(np.take_along_axis(brute, near[:, 1:], axis=1), others, rtol=1e-6, atol=0)
+    assert np.allclose(long.distances("w3"), brute[3], rtol=1e-6, atol=0)
+
+
 def test_nearest_on_torch_is_the_same(small, monkeypatch):
     """The products that a GPU does, here by torch on the CPU."""
     torch = pytest.importorskip("torch")

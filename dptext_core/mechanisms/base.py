@@ -13,6 +13,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from ..checks import listed, shown, whole
 from ..distribution import MAX_EPSILON, Law, TokenDistribution
 from ..document import Document, Token
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
@@ -124,7 +125,7 @@ class RewriteResult:
 
     def distribution(self, i: int) -> TokenDistribution:
         """The distribution that step ``i`` was drawn from, given what came before it. NoDistribution for kept ones."""
-        if not 0 <= i < len(self.steps):
+        if not 0 <= whole("i, the number of a step,", i) < len(self.steps):
             raise InputError(f"There is no step {i}: this rewrite has {len(self.steps)}, counted from 0.")
         step = self.steps[i]
         if step.action in ("keep", "delete"):
@@ -226,6 +227,19 @@ class Mechanism(ABC):
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        """How many words of the text the mechanism knows, and how many it has; kept stop words are known.
+
+        Runs no model. All are known where nothing says otherwise.
+        """
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        words = sum(t.kind == "word" for t in document.tokens)
+        return words, words
+
+    def uncovered(self) -> str:
+        """A sentence on what happens to the words that it does not know."""
+        return "what becomes of them does not depend on what they are."
+
     @cached_property
     def key(self) -> tuple:
         """What a prepared text depends on: every option that is not marked live."""
@@ -262,12 +276,10 @@ class Mechanism(ABC):
 
         seed makes the run repeatable and its promise void. dice (instead of a seed) locks the noise of a session.
         """
-        if dice is not None and seed is not None:
-            raise ConfigError("Give a seed or dice, not both.")
-        dice = dice if dice is not None else Dice(seed)
+        dice = _one_dice(seed, dice)
         if isinstance(text, str | Prepared):
             return _marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
-        return [_marked(r) for r in self._rewrite_list(list(text), dice, progress, cancel)]
+        return [_marked(r) for r in self._rewrite_list(listed(text), dice, progress, cancel)]
 
     def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
         return [
@@ -285,7 +297,7 @@ class Mechanism(ABC):
         cancel: threading.Event | None = None,
     ) -> list[RewriteResult]:
         """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
-        dice = Dice(seed)
+        dice, n = Dice(seed), whole("n, the number of rewrites,", n, least=0)
         prepared = self._prepared(text, progress, cancel)
         return [_marked(r) for r in self._rewrites(prepared, n, dice, progress, cancel)]
 
@@ -301,7 +313,7 @@ class Mechanism(ABC):
         self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> Iterator[Prepared]:
         """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
-        documents = [self._document(t) for t in texts]
+        documents = [self._document(t) for t in listed(texts)]
         for i, document in enumerate(documents):
             yield self._prepare(document, None, cancel)
             if progress:
@@ -318,14 +330,12 @@ class Mechanism(ABC):
         cancel: threading.Event | None = None,
     ) -> Sweep:
         """The text at every ε with the same dice, for looking. Releasing two of the results has no finite ε."""
-        if not len(epsilons):
-            raise ConfigError("epsilons is empty. Give at least one ε.")
+        if not isinstance(epsilons, Sequence | np.ndarray) or isinstance(epsilons, str | bytes) or not len(epsilons):
+            raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
         variants = [self.with_(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
-        if dice is not None and seed is not None:
-            raise ConfigError("Give a seed or dice, not both.")
-        dice = dice if dice is not None else Dice(seed)
+        dice = _one_dice(seed, dice)
         prepared = self._prepared(text, progress, cancel)
         results = tuple(v.rewrite(prepared, dice=dice, cancel=cancel) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
@@ -407,6 +417,16 @@ def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
             "be so improbable that no draw reaches them, while it can draw them for other texts, and then no finite ε "
             "holds. Choose a smaller ε."
         )
+
+
+def _one_dice(seed: Any, dice: Any) -> Dice:
+    if dice is None:
+        return Dice(seed)
+    if seed is not None:
+        raise ConfigError("Give a seed or dice, not both.")
+    if not isinstance(dice, Dice):
+        raise ConfigError(f"dice is a dptext_core.Dice, not {shown(dice)}.")
+    return dice
 
 
 def check_cancel(cancel: threading.Event | None) -> None:

@@ -7,13 +7,18 @@ loaded.
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..checks import real, shown, whole
 from ..distribution import MAX_EPSILON
 from ..errors import ConfigError
+
+#: Smallest ε. Noise is divided by it, and below about 1e-37 that is beyond what float32 holds, in which vectors are
+#: compared; at 1e-9 a word says as good as nothing already.
+MIN_EPSILON = 1e-9
+_LONGEST_NAME = 4096
 
 
 def option(
@@ -50,7 +55,7 @@ def epsilon_option(default: float, low: float, high: float, unit: str = "per wor
         label="Privacy budget ε",
         help="Smaller is more private, larger is closer to the original. It is spent on every word that is replaced.",
         kind="epsilon",
-        min=0.0,
+        min=MIN_EPSILON,
         max=MAX_EPSILON,
         unit=unit,
         live=True,
@@ -110,42 +115,59 @@ def check(field: dataclasses.Field, value: Any) -> Any:
     kind = meta["kind"]
     if value is None and field.default is None:
         return None
-    if kind == "epsilon" and isinstance(value, Sequence) and not isinstance(value, str):
+    if kind == "epsilon" and _is_list(value):
         if not value:
             raise ConfigError(f"{name} is an empty list. Give one ε, or one for each token.")
-        return tuple(_number(name, v, meta, exclusive_min=True) for v in value)
+        return tuple(_number(name, v, meta) for v in value)
     if kind in ("number", "epsilon"):
-        return _number(name, value, meta, exclusive_min=kind == "epsilon")
+        return _number(name, value, meta)
     if kind == "integer":
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            raise ConfigError(f"{name} is a whole number, not {value!r}.")
-        return int(_number(name, value, meta))
+        number = whole(name, value)
+        _number(name, number, meta)
+        return number
     if kind == "flag":
         if not isinstance(value, bool):
-            raise ConfigError(f"{name} is True or False, not {value!r}.")
+            raise ConfigError(f"{name} is True or False, not {shown(value)}.")
         return value
     if kind == "choice":
-        if value not in meta["choices"]:
-            raise ConfigError(f"{name} is one of {', '.join(meta['choices'])}, not {value!r}.")
+        if not isinstance(value, str) or value not in meta["choices"]:
+            raise ConfigError(f"{name} is one of {', '.join(meta['choices'])}, not {shown(value)}.")
         return value
     if kind == "texts":
-        if isinstance(value, str) or not all(isinstance(v, str) for v in value):
-            raise ConfigError(f"{name} is a list of names, not {value!r}.")
-        return tuple(value)
+        if not _is_list(value) or not all(isinstance(v, str) for v in value):
+            raise ConfigError(f"{name} is a list of names, not {shown(value)}.")
+        return tuple(_name(name, v) for v in value)
+    return _name(name, value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
+
+
+def _name(name: str, value: Any) -> str:
+    """A name or a path, as a file system could take it."""
     if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{name} is a name, not {value!r}.")
+        raise ConfigError(f"{name} is a name, not {shown(value)}.")
+    try:
+        usable = "\0" not in value and len(os.fsencode(value)) <= _LONGEST_NAME
+    except UnicodeError:
+        usable = False
+    if not usable:
+        raise ConfigError(
+            f"{name} is no name that anything can have: {shown(value)}. It has a character of no file's name, or more "
+            f"than {_LONGEST_NAME:,} bytes."
+        )
     return value
 
 
-def _number(name: str, value: Any, meta: Mapping[str, Any], exclusive_min: bool = False) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ConfigError(f"{name} is a number, not {value!r}.")
-    x = float(value)
+def _number(name: str, value: Any, meta: Mapping[str, Any]) -> float:
+    x = real(name, value)
     low, high = meta["min"], meta["max"]
-    if not math.isfinite(x):
-        raise ConfigError(f"{name} is a finite number, not {x}.")
-    if low is not None and (x < low or (exclusive_min and x <= low)):
-        raise ConfigError(f"{name} must be {'above' if exclusive_min else 'at least'} {low:g}; it is {x:g}.")
+    if low is not None and x < low:
+        if meta["kind"] != "epsilon":
+            raise ConfigError(f"{name} must be at least {low:g}; it is {x:g}.")
+        why = "" if x <= 0 else " Noise is divided by it, and a word drawn with less says no less about the original."
+        raise ConfigError(f"{name} must be above 0, and at least {low:g}; it is {x:g}.{why}")
     if high is not None and x > high:
         why = (
             " Beyond it, float64 gives some words the probability 0 under one text and not under another, "

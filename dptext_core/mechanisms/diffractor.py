@@ -28,7 +28,7 @@ import numpy as np
 from ..distribution import Law, TokenDistribution, seen_at_least_once
 from ..errors import ConfigError
 from ..sampling import LOG_DEPTH, Dice
-from ..words.lists import CONFIGURATIONS, WordList, word_list
+from ..words.lists import CONFIGURATIONS, WordList, check_list, word_list
 from .base import RewriteResult, check_cancel
 from .config import epsilon_option, option
 from .word_level import Draws, WordConfig, WordMechanism, WordPrepared
@@ -102,10 +102,14 @@ class Bundle:
         return np.array([len(o) for o in self.order])
 
 
-@lru_cache(maxsize=16)
 def bundle(names: tuple[str, ...]) -> Bundle:
     """The lists of these names, together."""
-    lists = tuple(word_list(n) for n in names)
+    return _bundled(tuple(word_list(n) for n in names))
+
+
+@lru_cache(maxsize=16)
+def _bundled(lists: tuple[WordList, ...]) -> Bundle:
+    # By the lists, not by their names: one over a user's file is another once that has changed.
     lowered = [[w.lower() for w in one] for one in lists]
     shared = set(lowered[0]).intersection(*lowered[1:])
     if not shared:
@@ -344,6 +348,8 @@ class Diffractor(WordMechanism):
         names = tuple(n for given in config.lists for n in CONFIGURATIONS.get(given, (given,)))
         if not names:
             raise ConfigError("lists is empty. Give at least one, or L0, L1, L2.")
+        for name in names:
+            check_list(name)
         if len(names) > MAX_LISTS or len(set(names)) < len(names):
             raise ConfigError(f"lists takes at most {MAX_LISTS} lists, each once.")
         return replace(config, lists=names)

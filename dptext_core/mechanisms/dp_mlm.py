@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..checks import whole
 from ..distribution import ScoreTable, TokenDistribution
 from ..document import Document, Token
 from ..errors import ConfigError, InputError, NoDistribution
@@ -299,13 +300,24 @@ class DPMLM(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
         tokens = prepared.document.tokens
-        if not 0 <= index < len(tokens):
+        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         reason = prepared.reasons[index]
         if reason is not None:
             raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
         epsilon = self._epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ..models.coverage import knows
+
+        prepared = self._planned(text)
+        known = knows(self.config.model, prepared.document)
+        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
+        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all, and puts other words in their place."
 
     # --- the promise
 

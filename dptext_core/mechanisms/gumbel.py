@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..distribution import Law, TokenDistribution, rarefied, search_flips
+from ..errors import InputError
 from ..sampling import Dice
 from .config import epsilon_option
 from .mvc import CURVE_DRAWS, DRAWS
@@ -118,11 +119,23 @@ class TruncatedGumbel(SpaceMechanism):
         mass = poisson.pmf(np.arange(1, most + 1), np.log(max(n, 2)))
         return np.cumsum(mass / mass.sum())[:-1]
 
+    @cached_property
+    def delta(self) -> tuple[float, float]:
+        """Δmin and Δmax. Raises InputError where there is no scale for them."""
+        small, large = self.vocabulary.delta
+        if small == 0:
+            raise InputError(
+                f"Two words of the word space {self.vocabulary.name} have the same vector, and the noise of "
+                f"{self.title} is scaled by the smallest distance of two words. Leave one of them out, or choose "
+                "another space."
+            )
+        return small, large
+
     def scale(self, epsilon: float) -> float:
         """b, the scale of the noise at ε; negative or positive below the ε from which the paper defines it."""
         from scipy.special import lambertw
 
-        small, large = self.vocabulary.delta
+        small, large = self.delta
         a = (epsilon - 2 * (1 + np.log(len(self.vocabulary.words))) / small) / 3
         branch = float(lambertw(2 * a * large).real)
         below = branch if a * small <= 0 else min(branch, float(np.log(a * small)))
@@ -130,7 +143,7 @@ class TruncatedGumbel(SpaceMechanism):
 
     def noise(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
         """Gumbel(0, b) truncated to ±Δmax, by the inverse of its distribution function."""
-        b, large = self.scale(epsilon), self.vocabulary.delta[1]
+        b, large = self.scale(epsilon), self.delta[1]
         with np.errstate(over="ignore", divide="ignore"):
             low, high = (np.exp(-np.exp(-x / b)) for x in (-large, large))
             u = low + uniforms * (high - low)
@@ -144,7 +157,7 @@ class TruncatedGumbel(SpaceMechanism):
         ]
 
     def _promise(self, epsilon: float) -> dict[str, Any]:
-        small, _ = self.vocabulary.delta
+        small, _ = self.delta
         reason = (
             "a word can only become one of a few nearest words, whose number is drawn without looking at ε, so that "
             "some outputs are practically impossible under one word and likely under another."

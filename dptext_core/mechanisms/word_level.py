@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .._assets import assets_folder
+from ..checks import whole
 from ..distribution import Law, TokenDistribution
 from ..document import Document
 from ..errors import InputError, NoDistribution
@@ -28,7 +29,7 @@ from ..sampling import Dice
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import cached_stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
-from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .config import build, epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 UNKNOWN = -1
 KEPT = -2
@@ -158,6 +159,7 @@ class WordMechanism(Mechanism):
     @classmethod
     def create(cls, **options: Any) -> Mechanism:
         if "epsilon" not in options:
+            build(cls.config_cls, options)  # what decides the range is checked before it is looked up
             options = {"epsilon": cls.epsilon_range(options)[2]} | options
         return super().create(**options)
 
@@ -258,7 +260,7 @@ class WordMechanism(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
         tokens = prepared.document.tokens
-        if not 0 <= index < len(tokens):
+        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
@@ -266,6 +268,20 @@ class WordMechanism(Mechanism):
         if row == UNKNOWN and self.config.oov == "drop":
             raise NoDistribution(f"{tokens[index].text!r} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        prepared = self._planned(text)
+        rows = zip(prepared.document.tokens, prepared.rows.tolist(), prepared.reasons, strict=True)
+        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for token, row, reason in rows if token.kind == "word"]
+        return sum(known), len(known)
+
+    def uncovered(self) -> str:
+        return {
+            "random": "each becomes any word of the vocabulary, whatever it was.",
+            "keep": "they stay as they are, for everyone to read.",
+            "drop": "they are left out.",
+            "mask": f"they are shown as {MASK}.",
+        }[self.config.oov]
 
     # --- the promise
 

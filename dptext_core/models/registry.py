@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._assets import assets_folder
+from ..checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 
 BUNDLED = "bundled"
@@ -89,7 +90,7 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     Raises ConfigError where the name or the folder cannot be used, ModelUnavailable where it is not on this machine.
     """
     if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {name!r}.")
+        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shown(name)}.")
     if name == BUNDLED:
         folder = assets_folder() / "models" / "masked_lm"
         if not (folder / UPDATE_FILE).is_file():
@@ -98,7 +99,7 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
                 "Take that folder from the repository again, or make it with tools/train_masked_lm.py."
             )
         return _describe(folder, BUNDLED, BUNDLED)
-    local = Path(name).expanduser()
+    local = usable_path(name, ConfigError)
     if local.is_dir():
         return _describe(local.resolve(), str(local.resolve()), local.name)
     if not _HUB_ID.fullmatch(name):
@@ -132,7 +133,9 @@ def _read_json(path: Path) -> dict[str, Any]:
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except OSError as error:
+        raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}. Get the model again.") from error
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid JSON: repair or remove it.") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path} must hold a JSON object.")
@@ -163,7 +166,7 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
     if low is not None:
         try:
             low, high = float(low), float(high)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ConfigError(f"clip_min and clip_max in {notes_file} must be numbers.") from error
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ConfigError(f"clip_min and clip_max in {notes_file} must be finite, and clip_min below clip_max.")
@@ -183,7 +186,10 @@ def _max_length(folder: Path, notes_file: Path, notes: dict, config: dict, on_tr
     limits = [LONGEST]
     if isinstance(positions := config.get("max_position_embeddings"), int) and positions > 0:
         if config.get("model_type") in _OFFSET_POSITIONS:
-            positions -= int(config.get("pad_token_id") or 0) + 1
+            pad = config.get("pad_token_id") or 0
+            if not isinstance(pad, int):
+                raise ConfigError(f"pad_token_id in {folder / 'config.json'} is no whole number. Get the model again.")
+            positions -= pad + 1
         limits.append(positions)
     length = _read_json(folder / "tokenizer_config.json").get("model_max_length")
     if isinstance(length, int) and length > 0:

@@ -3,13 +3,15 @@
 Read are word2vec's text and binary formats and GloVe's text, each plain, ``.gz`` or in a ``.zip`` with that one file,
 and ``.npz`` with the arrays ``words`` (text) and ``vectors``. The readers are gensim's; formats that can run code when
 they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are taken to have the most frequent words
-first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a phrase).
+first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a phrase),
+no space or control character. A file whose words are not UTF-8 is refused: a word without some letter is another word.
 Words that differ in case only become the first of them, in lower case, and words whose vector is all zeros are left
 out.
 """
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import importlib.util
@@ -19,6 +21,7 @@ import os
 import re
 import shutil
 import tempfile
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -27,7 +30,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ConfigError, InputError, ModelUnavailable
+from ..checks import usable_path, whole
+from ..errors import InputError, ModelUnavailable
 from .vocabulary import read_pieces, whole_words
 
 if TYPE_CHECKING:
@@ -55,6 +59,8 @@ _LONGEST_LINE = 1 << 20
 _MOST_AXES = 10_000
 # Far above any word vector; what is not numbers, read as numbers, soon goes beyond it.
 _LARGEST = 1e12
+# Belong to words of some scripts.
+_JOINERS = "\u200c\u200d"
 _BROKEN = (OSError, EOFError, ValueError, OverflowError, AssertionError, zlib.error, zipfile.BadZipFile)
 
 
@@ -67,9 +73,9 @@ def locate(name: str | Path) -> Path | None:
     text = str(name)
     if text == GLOVE:
         return _glove()
-    if _GENSIM_NAME.fullmatch(text) and not Path(text).exists():
+    path = usable_path(text)
+    if _GENSIM_NAME.fullmatch(text) and not path.exists():
         return _gensim_data(text)
-    path = Path(text).expanduser()
     if path.is_file():
         return path.resolve()
     if path.suffix or len(path.parts) > 1 or path.exists():
@@ -133,9 +139,8 @@ def read_vectors(path: str | Path, limit: int = LIMIT) -> tuple[tuple[str, ...],
     .zip takes room in the folder for temporary files. Raises ConfigError for a limit below 1, InputError for a file
     that cannot be used.
     """
-    if limit < 1:
-        raise ConfigError(f"The limit is a number of words, 1 or more, and is {limit}.")
-    path = Path(path).expanduser().resolve()
+    limit = whole("The limit, a number of words,", limit, least=1)
+    path = usable_path(path).resolve()
     if not path.is_file():
         raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
     _refuse_unsafe(path.name)
@@ -143,10 +148,11 @@ def read_vectors(path: str | Path, limit: int = LIMIT) -> tuple[tuple[str, ...],
         if path.suffix.lower() == ".npz":
             words, vectors = _read_npz(path, limit)
         elif path.suffix.lower() == ".zip":
-            with _unzipped(path) as inner:
-                words, vectors = _read(inner, limit)
+            with _unzipped(path) as inner, _without_mark(inner) as plain:
+                words, vectors = _read(plain, limit)
         else:
-            words, vectors = _read(path, limit)
+            with _without_mark(path) as plain:
+                words, vectors = _read(plain, limit)
     except InputError:
         raise
     except MemoryError as error:
@@ -204,6 +210,20 @@ def _unzipped(path: Path) -> Iterator[Path]:
                     "the path of the file."
                 ) from error
             yield target
+
+
+@contextlib.contextmanager
+def _without_mark(path: Path) -> Iterator[Path]:
+    """The file, or where it begins with a byte-order mark, which would hide its first word, a copy without."""
+    with _open(path) as file:
+        if file.read(3) != codecs.BOM_UTF8:
+            yield path
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "vectors.txt"
+            with copy.open("wb") as out:
+                shutil.copyfileobj(file, out)
+            yield copy
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -268,14 +288,19 @@ def _check_rows(path: Path, axes: int, rows: int | None, limit: int) -> None:
 def _gensim_reads(path: Path, binary: bool, header: bool, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
     from gensim.models import KeyedVectors
 
-    # It would print the words that come twice, as some do where invalid characters were left out.
+    # It would print the words that come twice.
     logger = logging.getLogger("gensim.models.keyedvectors")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
         found = KeyedVectors.load_word2vec_format(
-            str(path), binary=binary, no_header=not header, limit=limit, unicode_errors="ignore"
+            str(path), binary=binary, no_header=not header, limit=limit, unicode_errors="strict"
         )
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "Some words of this file are not UTF-8: it is in another encoding (convert it: iconv -f LATIN1 -t UTF-8), "
+            "or damaged."
+        ) from error
     finally:
         logger.setLevel(level)
     # Where words come twice, gensim leaves empty places at the end.
@@ -311,6 +336,14 @@ def _in_range(vectors: NDArray, name: str) -> NDArray:
     return vectors
 
 
+def _unfit(word: str) -> bool:
+    """Whether a word holds what would break a text: spaces, control characters, lone surrogates."""
+    if word.isascii() and word.isprintable():
+        return " " in word
+    kinds = (unicodedata.category(c) for c in word if c not in _JOINERS)
+    return any(kind[0] == "Z" or kind in ("Cc", "Cf", "Cs") for kind in kinds)
+
+
 def _cleaned(
     words: Sequence[str], vectors: NDArray[np.float32], name: str
 ) -> tuple[tuple[str, ...], NDArray[np.float32]]:
@@ -318,8 +351,14 @@ def _cleaned(
     has_direction = np.any(vectors, axis=1)
     places: dict[str, int] = {}
     for i, word in enumerate(words):
-        word = word.strip().lower()
-        if has_direction[i] and word[:1].isalnum() and "_" not in word and any(c.isalpha() for c in word):
+        word = word.strip().removeprefix("\ufeff").lower()
+        if (
+            has_direction[i]
+            and word[:1].isalnum()
+            and "_" not in word
+            and any(c.isalpha() for c in word)
+            and not _unfit(word)
+        ):
             places.setdefault(word, i)
     if len(places) < 2:
         raise InputError(f"{name} holds fewer than two words with vectors. It should be one of: {_FORMATS}.")

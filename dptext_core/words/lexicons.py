@@ -11,6 +11,7 @@ import gzip
 import importlib.util
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ..checks import usable_path
 from ..errors import InputError, ModelUnavailable
 
 CLITICS = frozenset(("'s", "'re", "'ve", "'ll", "'d", "'m", "n't"))
@@ -128,7 +130,7 @@ def antonyms(path: str | Path | None = None) -> Antonyms:
     """
     if path is None:
         return _default_antonyms()
-    path = Path(path)
+    path = usable_path(path)
     if path.is_dir():
         return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", _collect(_wordnet_pairs(_folder_reader(path))))
     pairs = [words for words in (line.split() for line in _lines(path)) if words]
@@ -227,8 +229,9 @@ def _nltk_folders() -> list[Path]:
 
 
 def _lines(path: Path) -> list[str]:
+    path = usable_path(path)
     try:
         data = path.read_bytes()
         return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InputError(f"{path.name} cannot be read as a list of words in UTF-8: {error}") from error

@@ -19,14 +19,14 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from .._assets import assets_folder
+from ..checks import shown, whole
 from ..errors import Cancelled, ConfigError, InputError, ModelUnavailable
-from .space import common_vocabulary, word_space, words_sha256
+from .space import common_vocabulary, space_file, word_space, words_sha256
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -111,18 +111,27 @@ def word_list(name: str = FULL, progress: Progress | None = None, cancel: thread
 
 def _parse(name: str) -> tuple[str, int | None]:
     """The space of a list, and the seed of one that does not come with the program."""
+    if not isinstance(name, str):
+        raise ConfigError(f"A word list has a name, not {shown(name)}.")
     if name in word_lists():
         return name.rpartition("-")[0], None
     parts = re.fullmatch(r"(.+)@([0-9]{1,18})", name)
     if parts is None:
         raise ConfigError(
-            f"Unknown word list {name!r}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or path of a "
-            "word space, and a whole number that picks the word to start from (glove-840b@1)."
+            f"Unknown word list {shown(name)}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or path "
+            "of a word space, and a whole number that picks the word to start from (glove-840b@1)."
         )
     return parts[1], int(parts[2])
 
 
-_built: dict[tuple, WordList] = {}
+def check_list(name: str) -> None:
+    """Whether ``word_list`` would find this name, without reading or building anything. Raises what it raises."""
+    space, seed = _parse(name)
+    if seed is not None:
+        space_file(space)
+
+
+_built: dict[tuple[str, int], tuple[object, WordList]] = {}
 _building = threading.Lock()
 
 
@@ -135,19 +144,18 @@ def user_list(
     nothing from the promise of a mechanism. ``progress`` and ``cancel`` as in ``build_list``. Raises ConfigError for a
     negative seed, and what ``word_space`` raises.
     """
-    if start_seed < 0:
-        raise ConfigError(f"The seed of a word list must not be negative, and is {start_seed}.")
-    path = Path(space)
-    key = (space, start_seed, path.stat().st_mtime_ns if path.is_file() else None)
+    start_seed = whole("The seed of a word list", start_seed, least=0)
+    file, key = space_file(space), (space, start_seed)
     while not _building.acquire(timeout=0.1):
         _check(cancel)
     try:
-        if key not in _built:
+        if key not in _built or _built[key][0] != file:
             found = word_space(space)
             start = int(np.random.default_rng(start_seed).integers(len(found)))
             order = build_list(found.vectors, start, progress, cancel)
-            _built[key] = WordList(f"{space}@{start_seed}", space, tuple(found.words[i] for i in order))
-        return _built[key]
+            words = WordList(f"{space}@{start_seed}", space, tuple(found.words[i] for i in order))
+            _built[key] = file, words
+        return _built[key][1]
     finally:
         _building.release()
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._assets import assets_folder
+from ..checks import shown, whole
 from ..errors import ConfigError, InputError, ModelUnavailable
 from . import files
 from .vocabulary import TRUNK_PACKAGE, read_pieces, verified_trunk_folder, whole_words
@@ -56,6 +57,8 @@ _TRAINED = ("word2vec", "fasttext", "cooccurrence")
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000
+# A squared distance from products is taken where it is so many times its rounding error, else from the difference.
+_DIGITS = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +146,8 @@ class WordSpace:
     def distance_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n).
 
-        By one matrix product, exact or in float64: near neighbours keep their digits. A word's distance to itself is 0.
+        By one matrix product, exact or in float64, and by differences where products cancel: near neighbours keep their
+        digits, however long the vectors are. A word's distance to itself is 0.
         Raises InputError for a place that the space does not have (-1 included).
         """
         places = self._checked(rows)
@@ -163,9 +167,7 @@ class WordSpace:
         """
         places = self._checked(rows)
         _check_metric(metric)
-        if k < 1:
-            raise ConfigError(f"The number of nearest words must be 1 or more, and is {k}.")
-        k = min(k, len(self))
+        k = min(whole("k, the number of nearest words,", k, least=1), len(self))
         chosen, values = np.empty((len(places), k), np.int64), np.empty((len(places), k), np.float32)
         device = _cuda()
         step = max(1, _BLOCK // len(self))
@@ -194,26 +196,29 @@ class WordSpace:
             return self.known_delta
         if len(self) < 2:
             raise InputError("A space of one word has no distances: take a larger one.")
-        squares, step = self._squares, max(1, _BLOCK // len(self))
-        least, most, closest, farthest = np.inf, -np.inf, (0, 1), (0, 1)
+        middle, squares = self._centre
+        step = max(1, _BLOCK // len(self))
+        least, most, farthest = np.inf, -np.inf, (0, 1)
         for start in range(0, len(self), step):
-            block = self.vectors[start : start + step].astype(np.float64)
+            block = self.vectors[start : start + step].astype(np.float64) - middle
             for first, others in self._blocks(start):
-                found = squares[start : start + len(block), None] - 2.0 * (block @ others.T)
-                found += squares[first : first + len(others)]
+                total = squares[start : start + len(block), None] + squares[first : first + len(others)]
+                found = total - 2.0 * (block @ (others - middle).T)
+                total *= self._rounding
+                low = found - total  # a lower bound of the square
                 if first < start + len(block):
                     # A pair counts once, and no word with itself.
                     seen = np.arange(start, start + len(block))[:, None] >= np.arange(first, first + len(others))
-                    low, high = np.where(seen, np.inf, found), np.where(seen, -np.inf, found)
-                else:
-                    low = high = found
-                i, j = np.unravel_index(low.argmin(), low.shape)
-                if low[i, j] < least:
-                    least, closest = low[i, j], (start + int(i), first + int(j))
-                i, j = np.unravel_index(high.argmax(), high.shape)
-                if high[i, j] > most:
-                    most, farthest = high[i, j], (start + int(i), first + int(j))
-        return self._exact(*closest), self._exact(*farthest)
+                    low[seen], found[seen] = np.inf, -np.inf
+                a, b = np.unravel_index(low.argmin(), low.shape)
+                if low[a, b] < least**2:
+                    least = min(least, float(self._exact(start + a, first + b)[0]))
+                    rivals = np.nonzero(low < least**2)
+                    least = min(least, float(self._exact(start + rivals[0], first + rivals[1]).min(initial=np.inf)))
+                a, b = np.unravel_index(found.argmax(), found.shape)
+                if found[a, b] > most:
+                    most, farthest = found[a, b], (start + int(a), first + int(b))
+        return least, float(self._exact(*farthest)[0])
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
         """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
@@ -221,8 +226,7 @@ class WordSpace:
         Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
         """
         _check_metric(metric)
-        if k < 0:
-            raise ConfigError(f"The number of neighbours must not be negative, and is {k}.")
+        k = whole("k, the number of neighbours,", k, least=0)
         values = self.similarities(word) if metric == "cosine" else self.distances(word)
         order = np.argsort(-values if metric == "cosine" else values, kind="stable")
         chosen: Sequence[int] = order[order != self._place(word)][:k]
@@ -231,6 +235,27 @@ class WordSpace:
     @cached_property
     def _unit(self) -> bool:
         return bool(np.all(np.abs(self._squares - 1.0) < 1e-5))
+
+    @cached_property
+    def _centre(self) -> tuple[NDArray[np.float64] | float, NDArray[np.float64]]:
+        """What to take from all vectors before their products are distances, and the squares of what is left.
+
+        Nothing, unless the vectors are far longer than they are apart: distances are the same, digits are won.
+        """
+        middle = self.vectors.mean(axis=0, dtype=np.float64)
+        squares = np.concatenate([np.square(block - middle).sum(axis=1) for _, block in self._blocks()])
+        return (middle, squares) if 100.0 * squares.sum() < self._squares.sum() else (0.0, self._squares)
+
+    @property
+    def _rounding(self) -> float:
+        """The most that rounding adds to a squared distance from products, as a part of the two squares' sum."""
+        return (self.vectors.shape[1] + 8) * 2.0**-52
+
+    @cached_property
+    def _may_cancel(self) -> bool:
+        """Whether two different words may be so close that products leave too few digits of their distance."""
+        least = 0.0 if self.known_delta is None else self.known_delta[0]
+        return least**2 <= _DIGITS * self._rounding * 2.0 * float(self._centre[1].max())
 
     def _place(self, word: str) -> int:
         place = self.index(word)
@@ -265,20 +290,38 @@ class WordSpace:
             values *= 1.0 / lengths[places, None]
             values += 2.0
             return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
-        queries, own = self.vectors[places].astype(np.float64), self._squares[places, None]
+        middle: NDArray[np.float64] | float = 0.0
+        all_squares = self._squares
+        if metric == "euclidean":
+            middle, all_squares = self._centre
+        centred = not isinstance(middle, float)
+        queries, own = self.vectors[places].astype(np.float64) - middle, all_squares[places, None]
         values = np.empty((len(places), len(self)))
         for first, block in self._blocks():
-            squares = self._squares[first : first + len(block)]
-            product = _product(queries, block, device)
+            squares = all_squares[first : first + len(block)]
+            product = _product(queries, block - middle if centred else block, device)
             if metric == "cosine":
                 found = np.clip(product / np.sqrt(own * squares), -1.0, 1.0)
             else:
-                found = np.sqrt(np.maximum(0.0, own + squares - 2.0 * product))
+                total = own + squares
+                found = total - 2.0 * product
+                near = np.nonzero(found < _DIGITS * self._rounding * total) if self._may_cancel else None
+                np.sqrt(np.maximum(0.0, found, out=found), out=found)
+                if near is not None:
+                    found[near] = self._exact(places[near[0]], first + near[1])
             values[:, first : first + len(block)] = found
         return values
 
-    def _exact(self, i: int, j: int) -> float:
-        return float(np.linalg.norm(self.vectors[i].astype(np.float64) - self.vectors[j].astype(np.float64)))
+    def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """Distances of the pairs of places (i, j), from the differences in float64."""
+        i, j = np.atleast_1d(i), np.atleast_1d(j)
+        out, step = np.empty(len(i)), max(1, _BLOCK // self.vectors.shape[1])
+        for k in range(0, len(i), step):
+            part = slice(k, k + step)
+            difference = self.vectors[i[part]].astype(np.float64)
+            difference -= self.vectors[j[part]]
+            out[part] = np.linalg.norm(difference, axis=1)
+        return out
 
 
 class Usable(NamedTuple):
@@ -304,18 +347,28 @@ def word_space(name: str | Path = "minilm", limit: int | None = None) -> WordSpa
     or a limit below 1, ModelUnavailable where the files of a known name are missing or do not fit, InputError for a
     file that cannot be used.
     """
-    if name in SPACES:
+    file = space_file(name)
+    if file is None:
         if limit is not None:
             raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
         return _load(str(name))
-    if limit is not None and limit < 1:
-        raise ConfigError(f"The limit is a number of words, 1 or more, and is {limit}.")
+    limit = files.LIMIT if limit is None else whole("The limit, a number of words,", limit, least=1)
+    return _read(str(name), *file, limit)
+
+
+def space_file(name: str | Path) -> tuple[Path, int, int] | None:
+    """The file of a user's word space, its time and its size: what is kept of its words is kept for these. None for a
+    bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
+    if not isinstance(name, str | Path):
+        raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shown(name)}.")
+    if name in SPACES:
+        return None
     path = files.locate(name)
     if path is None:
         names = ", ".join(found.name for found in word_spaces())
-        raise ConfigError(f"Unknown word space {str(name)!r}: use one of {names}, or the path of a file of vectors.")
+        raise ConfigError(f"Unknown word space {shown(str(name))}: use one of {names}, or the path of a vectors file.")
     seen = os.stat(path)
-    return _read(str(name), path, seen.st_mtime_ns, seen.st_size, limit or files.LIMIT)
+    return path, seen.st_mtime_ns, seen.st_size
 
 
 @cache
@@ -404,8 +457,8 @@ def words_sha256(words: Sequence[str]) -> str:
 
 
 def _check_metric(metric: str) -> None:
-    if metric not in WORD_METRICS:
-        raise ConfigError(f"Unknown metric of a word space {metric!r}: use one of {', '.join(WORD_METRICS)}.")
+    if not isinstance(metric, str) or metric not in WORD_METRICS:
+        raise ConfigError(f"Unknown metric of a word space {shown(metric)}: use one of {', '.join(WORD_METRICS)}.")
 
 
 def _cuda() -> Any:

