@@ -25,7 +25,7 @@ from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
 from ..sampling import Dice
-from ..words.lexicons import cached_stop_words
+from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
@@ -83,10 +83,12 @@ class WordPrepared(Prepared):
     """A text with the place of each token in the vocabulary.
 
     rows: int64 (tokens,), UNKNOWN for words it does not have, KEPT for tokens that stay. reasons: why those stay.
+    stop: the list of stop words that were kept, None where none are.
     """
 
     rows: np.ndarray
     reasons: tuple[str | None, ...]
+    stop: Lexicon | None = None
     laws: dict[int, Law] = field(default_factory=dict, init=False, repr=False)
 
 
@@ -201,8 +203,8 @@ class WordMechanism(Mechanism):
 
     def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
         check_cancel(cancel)
-        codes = _codes(self.vocabulary, self.config.keep_stopwords, self.config.stopwords)
-        stop = cached_stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        stop = stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        codes = _codes(self.vocabulary, stop)
         unknown_stay = self.config.oov == "keep"
         rows: list[int] = []
         reasons: list[str | None] = []
@@ -224,7 +226,7 @@ class WordMechanism(Mechanism):
                 code, reason = KEPT, NOT_IN_VOCABULARY
             rows.append(code)
             reasons.append(reason)
-        return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons))
+        return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
 
     def _planned(self, text: str | Prepared) -> WordPrepared:
         prepared = self._prepared(text)
@@ -281,8 +283,8 @@ class WordMechanism(Mechanism):
         for reason, (one, many) in _KEPT_NAMES.items():
             if count := prepared.reasons.count(reason):
                 items.append(f"{count} {one if count == 1 else many}, unchanged and in place")
-                if reason == "stop word":
-                    items[-1] += f" (the list: {cached_stop_words(self.config.stopwords).source})"
+                if reason == "stop word" and prepared.stop is not None:
+                    items[-1] += f" (the list: {prepared.stop.source})"
         if unknown := int(np.count_nonzero(prepared.rows == UNKNOWN)):
             words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
             items.append(
@@ -468,11 +470,10 @@ _MASK = Edit(text=MASK)
 
 
 @lru_cache(maxsize=16)
-def _codes(vocabulary: Vocabulary, keep_stopwords: bool, stopwords: str | None) -> dict[str, int]:
+def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
     found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
-    if keep_stopwords:
-        stop = cached_stop_words(stopwords)
+    if stop is not None:
         found |= dict.fromkeys((w for w in found if w in stop), KEPT)
     return found
 
