@@ -218,8 +218,8 @@ def _positive(text: str) -> int:
 def _decode(data: bytes, where: str) -> str:
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from error
+    except UnicodeDecodeError:  # which holds the text
+        raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from None
 
 
 def _read_text(args: argparse.Namespace) -> str:
@@ -234,8 +234,8 @@ def _read_text(args: argparse.Namespace) -> str:
     if args.text is not None and args.text != "-":
         try:
             args.text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from error
+        except UnicodeEncodeError:  # which holds the text
+            raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from None
         return args.text
     if sys.stdin is None:
         raise InputError("There is no standard input. Give the text or --file.")

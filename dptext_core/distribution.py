@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .errors import ConfigError
+from .private import Private
 from .sampling import Dice, draw
 
 #: Largest ε per draw. Scores of one table differ by at most 1/2, so log p spans ε/2 + ln|V|; exp of anything below
@@ -29,7 +30,7 @@ def logsumexp(x: np.ndarray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenDistribution:
+class TokenDistribution(Private):
     """The distribution one word is drawn from.
 
     candidates: the V possible outputs. log_probs: float64 (V,). source: the original word, None for an insertion.
@@ -43,6 +44,8 @@ class TokenDistribution:
     draws: int | None = None
     _keep: np.ndarray | None = field(default=None, repr=False)
     _sampler: Callable[[int, Dice], np.ndarray] | None = field(default=None, repr=False)
+
+    _shown: ClassVar[tuple[str, ...]] = ("candidates", "epsilon", "draws")
 
     @cached_property
     def probs(self) -> np.ndarray:
@@ -112,7 +115,7 @@ class TokenDistribution:
         return draw(self.log_probs, dice, n) if self._sampler is None else self._sampler(n, dice)
 
 
-class Law(ABC):
+class Law(Private, ABC):
     """What one word is drawn from at every ε, and what it becomes under locked dice.
 
     candidates: the possible outputs. source: the original word. draws: None for a closed form, n where probabilities
@@ -120,6 +123,7 @@ class Law(ABC):
     """
 
     draws: int | None = None
+    _shown: ClassVar[tuple[str, ...]] = ("candidates", "draws")
 
     if TYPE_CHECKING:  # at run time these are fields of a dataclass or properties
 

@@ -22,10 +22,11 @@ import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import InputError
 from .lazy import Lazy
+from .private import Private
 
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
@@ -110,7 +111,7 @@ _PLAIN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Token:
+class Token(Private):
     """One token of a text.
 
     ``text == document.text[start:end]``, offsets in code points. ``kind`` is one of ``KINDS``: "word" (has a letter),
@@ -125,6 +126,8 @@ class Token:
     kind: str
     sentence_start: bool
 
+    _shown: ClassVar[tuple[str, ...]] = ("kind", "start")
+
     def __init__(self, text: str, start: int, end: int, kind: str, sentence_start: bool) -> None:
         _set_token_text(self, text)
         _set_start(self, start)
@@ -134,7 +137,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Edit:
+class Edit(Private):
     """What becomes of one token: ``text`` None keeps, "" deletes, else replaces it; ``after``: a word to insert."""
 
     text: str | None = None
@@ -157,7 +160,7 @@ _set_edit_text, _set_after = _setter(Edit, "text"), _setter(Edit, "after")
 
 
 @dataclass(frozen=True)
-class Spliced:
+class Spliced(Private):
     """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
     word inserted after token i stands, or None. Offsets in code points."""
 
@@ -167,11 +170,13 @@ class Spliced:
 
 
 @dataclass(frozen=True)
-class Document:
+class Document(Private):
     """A text and its tokens."""
 
     text: str
     tokens: tuple[Token, ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("tokens",)
 
     @classmethod
     def parse(cls, text: str) -> Document:

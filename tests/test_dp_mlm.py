@@ -118,7 +118,7 @@ def test_the_list_of_stop_words_is_the_file_as_it_is_when_a_text_is_prepared(mlm
     named = [next(e for e in m.guarantee(t).exposed if "stop.txt" in e) for t in (before, "doctor friend")]
     assert named[0] != named[1] and named[0] in m.rewrite(before).guarantee.exposed
     path.unlink()
-    with pytest.raises(dpt.InputError, match="stop.txt"):
+    with pytest.raises(dpt.InputError, match=r"stop\.txt"):
         m.rewrite("doctor friend")
 
 

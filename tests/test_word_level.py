@@ -384,7 +384,7 @@ def test_the_list_of_stop_words_is_the_file_as_it_is_when_a_text_is_prepared(tmp
     assert kept(text) == [] and [len(r.guarantee.spent) for r in m.rewrite([text, text])] == [2, 2]
     assert attacks.public_prior(m).p.min() > 0
     (there / "stop.txt").unlink()
-    with pytest.raises(dpt.InputError, match="stop.txt"):
+    with pytest.raises(dpt.InputError, match=r"stop\.txt"):
         m.rewrite(text)
     # A prepared text keeps the list that it was prepared with, and its guarantee names that one.
     assert kept(before) == [KNOWN] and m.rewrite(before).guarantee == m.guarantee(before)

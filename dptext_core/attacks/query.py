@@ -16,12 +16,14 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ..distribution import Law, TokenDistribution
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Progress, RewriteResult, check_cancel
+from ..private import Private
 from ..sampling import Dice
 
 CONFIDENCE = 0.95
@@ -36,7 +38,7 @@ _SHORT = 4000
 
 
 @dataclass(frozen=True)
-class QueryNumber:
+class QueryNumber(Private):
     """How many answers give the original away. n: math.inf for never, with the reason.
 
     p_original, p_rival: the chances of the original and of the likeliest other word, rival. success: measured at n,
@@ -55,6 +57,8 @@ class QueryNumber:
     reason: str = ""
     repeats: int = REPEATS
     draws: int | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("n", "epsilon", "draws")
 
     def sentence(self) -> str:
         """The figure in plain words."""

@@ -299,7 +299,7 @@ class DPMLM(Mechanism):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         reason = prepared.reasons[index]
         if reason is not None:
-            raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
         epsilon = self._epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 

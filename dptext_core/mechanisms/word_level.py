@@ -24,6 +24,7 @@ from ..document import Document, Edit
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
+from ..private import Private
 from ..sampling import Dice
 from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
@@ -124,7 +125,7 @@ class Constant(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Private):
     """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
     dice. texts: the dice of each text and how many tokens it has."""
 
@@ -253,9 +254,9 @@ class WordMechanism(Mechanism):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
-            raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
         if row == UNKNOWN and self.config.oov == "drop":
-            raise NoDistribution(f"{tokens[index].text!r} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
+            raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
 
     # --- the promise

@@ -231,8 +231,8 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such name can exist"
-        raise InputError(f"{path.name} cannot be read as a list of words: {reason}. Name a file that is there.") from None
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        raise InputError(f"{path.name} cannot be read ({reason}). Name a list of words that is there.") from None
 
 
 def _lines(name: str, data: bytes) -> list[str]:
