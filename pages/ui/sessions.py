@@ -9,9 +9,10 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -32,6 +33,7 @@ class Work(Protocol):
 
 @dataclass(eq=False)
 class _Visit:
+    session: Callable[[], Any] = lambda: None  # Streamlit's object, where it is still there
     gone: float | None = None  # since when, by the monotonic clock
     work: WeakSet[Any] = field(default_factory=WeakSet)
 
@@ -48,7 +50,9 @@ def watch(work: Work | None = None) -> None:
     if context is None or not runtime.exists():
         return
     with _lock:
-        visit = _visits.setdefault(context.session_id, _Visit())
+        if (visit := _visits.get(context.session_id)) is None:
+            session = runtime.get_instance().get_app_session(context.session_id)
+            visit = _visits[context.session_id] = _Visit() if session is None else _Visit(ref(session))
         if work is not None:
             visit.work.add(work)
         if not _watching:
@@ -96,14 +100,20 @@ def _look(server: runtime.Runtime, visits: dict[str, _Visit], now: float) -> boo
         with _lock:
             _visits.pop(session, None)
         # Sessions belong to the thread of the server's loop.
-        server.stopped.get_loop().call_soon_threadsafe(_close, server, session)  # type: ignore[attr-defined]
+        server.stopped.get_loop().call_soon_threadsafe(_close, server, session, visit)  # type: ignore[attr-defined]
         closed = True
     return closed
 
 
-def _close(server: runtime.Runtime, session: str) -> None:
-    if not server.is_active_session(session):
-        server.close_session(session)
+def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
+    if server.is_active_session(name):  # back in the last moment
+        return
+    server.close_session(name)
+    # The server's loop still holds the session that it served last, for as long as no other one comes: it is emptied.
+    if (session := visit.session()) is not None:
+        session.session_state.clear()
+        session._client_state.Clear()
+        session._fragment_storage.clear()
 
 
 def _free() -> None:
