@@ -111,7 +111,7 @@ def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
     server.close_session(name)
     # The server's loop still holds the session that it served last, for as long as no other one comes: it is emptied.
     if (session := visit.session()) is not None:
-        session.session_state.clear()
+        session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks
         session._client_state.Clear()
         session._fragment_storage.clear()
 
