@@ -59,7 +59,9 @@ class Marker:
                 hits = text.findall(" ".join(map(str, thing.ravel().tolist())))
             elif not issubclass(kind, int | float | complex | None):
                 name = _name(thing)
-                for other in gc.get_referents(thing):
+                # The collector does not visit the keys of a dictionary where all are strings.
+                keys = list(dict.keys(thing)) if issubclass(kind, dict) else []
+                for other in (*gc.get_referents(thing), *keys):
                     if id(other) not in seen:
                         seen.add(id(other))
                         todo.append((other, name))

@@ -156,6 +156,11 @@ def planted(given: str) -> int:
     return len(given)
 
 
+@functools.cache
+def endless(given: str) -> int:
+    return len(given)
+
+
 def private_objects() -> Counter[str]:
     gc.unfreeze()
     gc.collect()
@@ -190,6 +195,8 @@ def test_the_scan_finds_what_is_kept():
 
     keeping = {
         "a cache": lambda w: planted(text(w)),
+        "an endless cache": lambda w: endless(text(w)),
+        "a key": lambda w: setattr(holder, "keys", {text(w): 1}),
         "an attribute": lambda w: setattr(holder, "words", {1: [(text(w),)]}),
         "a closure": lambda w: setattr(holder, "call", closure(w)),
         "bytes": lambda w: setattr(holder, "data", bytearray(w.upper().encode())),
@@ -207,3 +214,4 @@ def test_the_scan_finds_what_is_kept():
         assert private_objects() - before
     finally:
         planted.cache_clear()
+        endless.cache_clear()

@@ -122,4 +122,4 @@ def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     assert left == {}
     key = control.word(0)[:-3][::-1]
     asked(f"plant/{key}")
-    assert asked(f"scan/{key}") == {"1": {"str in builtins.dict": 1}}
+    assert asked(f"scan/{key}") == {"1": {"str in builtins.dict": 1}}, "the control"
