@@ -106,11 +106,9 @@ def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     page.get_by_text("Open a file", exact=True).click()
     page.locator("input[type=file]").set_input_files(path)
     page.locator(".strip .text", has_text="letter").or_(page.locator(".strip .text", has_text="The")).first.wait_for()
-    for name in ("Guarantee", "Evidence", "Budget", "Ledger"):
-        found = page.get_by_text(name, exact=True)
-        if found.count():
-            found.first.click()
-            page.wait_for_timeout(700)
+    for name in ("Same privacy elsewhere", "Ledger", "Benchmarks", "What an attacker gets"):
+        page.get_by_role("button", name=name, exact=True).or_(page.get_by_role("radio", name=name, exact=True)).click()
+        page.wait_for_timeout(1500)
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
     held = asked(scan)
     assert set(held) == {"2", "3"}, "while the page is open, its session holds them"
