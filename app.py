@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from pages.ui import sessions
+
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
 pages = {
@@ -12,6 +14,7 @@ pages = {
 }
 page = st.navigation(list(pages.values()), position="top")
 st.session_state.app = True
+sessions.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])
 page.run()

@@ -32,6 +32,7 @@ from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import number
 from .mechanisms.base import Mechanism, Prepared, Progress, check_cancel
 from .mechanisms.word_level import WordMechanism, WordPrepared
+from .private import Private
 from .sampling import Dice
 
 TARGETS = {
@@ -184,7 +185,7 @@ def equal_privacy(
 
 
 @dataclass(frozen=True)
-class _Inputs:
+class _Inputs(Private):
     """Drawn words: a text with indices of its tokens, or words alone. names: the words, lower case."""
 
     prepared: Prepared | None

@@ -250,8 +250,8 @@ def _positive(text: str) -> int:
 def _decode(data: bytes, where: str) -> str:
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from error
+    except UnicodeDecodeError:  # which holds the text
+        raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from None
 
 
 def _typed(text: str) -> str:
@@ -259,8 +259,8 @@ def _typed(text: str) -> str:
     try:
         # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
         return text if text.isascii() else os.fsencode(text).decode("utf-8")
-    except UnicodeError as error:
-        raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from error
+    except UnicodeError:  # which holds the text
+        raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from None
 
 
 def _read_text(args: argparse.Namespace) -> str:

@@ -11,12 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .checks import whole
 from .errors import ConfigError
+from .private import Private
 from .sampling import DEPTH, Dice, draw
 
 #: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
@@ -31,7 +32,7 @@ def logsumexp(x: np.ndarray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenDistribution:
+class TokenDistribution(Private):
     """The distribution one word is drawn from.
 
     candidates: the V possible outputs. log_probs: float64 (V,). source: the original word, None for an insertion.
@@ -47,6 +48,8 @@ class TokenDistribution:
     _keep: np.ndarray | None = field(default=None, repr=False)
     _sampler: Callable[[int, Dice], np.ndarray] | None = field(default=None, repr=False)
     depth: float = DEPTH
+
+    _shown: ClassVar[tuple[str, ...]] = ("candidates", "epsilon", "draws")
 
     @cached_property
     def probs(self) -> np.ndarray:
@@ -117,7 +120,7 @@ class TokenDistribution:
         return draw(self.log_probs, dice, n) if self._sampler is None else self._sampler(n, dice)
 
 
-class Law(ABC):
+class Law(Private, ABC):
     """What one word is drawn from at every ε, and what it becomes under locked dice.
 
     candidates: the possible outputs. source: the original word. draws: None for a closed form, n where probabilities
@@ -125,6 +128,7 @@ class Law(ABC):
     """
 
     draws: int | None = None
+    _shown: ClassVar[tuple[str, ...]] = ("candidates", "draws")
 
     if TYPE_CHECKING:  # at run time these are fields of a dataclass or properties
 

@@ -22,9 +22,10 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import InputError
+from .private import Private
 from .skeleton import CLOSERS, ENDERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
 from .slots import setter
 
@@ -107,7 +108,7 @@ _PLAIN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Token:
+class Token(Private):
     """One token of a text.
 
     ``text == document.text[start:end]``, offsets in code points. ``kind`` is one of ``KINDS``: "word" (has a letter),
@@ -119,6 +120,8 @@ class Token:
     start: int
     end: int
     kind: str
+
+    _shown: ClassVar[tuple[str, ...]] = ("kind", "start")
 
     def __init__(self, text: str, start: int, end: int, kind: str) -> None:
         _set_text(self, text)
@@ -132,11 +135,13 @@ _set_end, _set_kind = setter(Token, "end"), setter(Token, "kind")
 
 
 @dataclass(frozen=True)
-class Document:
+class Document(Private):
     """A text and its tokens."""
 
     text: str
     tokens: tuple[Token, ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("tokens",)
 
     @classmethod
     def parse(cls, text: str) -> Document:

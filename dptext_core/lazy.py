@@ -37,4 +37,4 @@ class Lazy(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(self._all())
+        return f"{type(self).__name__}({self._n:,} items)"

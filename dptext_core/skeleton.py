@@ -20,6 +20,7 @@ from functools import cached_property
 
 from .errors import InputError
 from .lazy import Lazy
+from .private import Private
 from .slots import setter
 
 NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -29,7 +30,7 @@ CLOSERS = "\"'”’»›)]}」』）】"
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Edit:
+class Edit(Private):
     """What becomes of one token: ``text`` None keeps, "" deletes, else is drawn; ``after``: a word to insert."""
 
     text: str | None = None
@@ -44,7 +45,7 @@ _set_text, _set_after = setter(Edit, "text"), setter(Edit, "after")
 
 
 @dataclass(frozen=True)
-class Spliced:
+class Spliced(Private):
     """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
     word inserted after token i stands, or None. Offsets in code points."""
 
@@ -54,7 +55,7 @@ class Spliced:
 
 
 @dataclass(frozen=True)
-class Skeleton:
+class Skeleton(Private):
     """kept: each token that stays, None for a hole. gaps: the blanks before each token, and those after the last."""
 
     kept: tuple[str | None, ...]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from .errors import InputError
+from .private import Private
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ def same_word(a: str, b: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class ListNeighbourhood:
+class ListNeighbourhood(Private):
     """The words around the original on one list, and what was drawn there.
 
     words: in the order of the list, the original among them. offsets: int64 (w,), places from the original, negative
@@ -81,7 +82,7 @@ class ListNeighbourhood:
 
 
 @dataclass(frozen=True, eq=False)
-class DiffractionView:
+class DiffractionView(Private):
     """One word diffracted through lists: each draws a candidate, and one of them is released.
 
     As Figure 1 of the 1-Diffractor paper. chosen: the index of the list whose candidate was released.
@@ -117,7 +118,7 @@ class DiffractionView:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupView:
+class GroupView(Private):
     """The output set of one word, and the crowd that it hides in.
 
     words: the K possible outputs, similarities and probs float64 (K,) at the ε of the result. crowd: the words that
@@ -167,7 +168,7 @@ class GroupView:
 
 
 @dataclass(frozen=True, eq=False)
-class CloudView:
+class CloudView(Private):
     """Noise around one word in a word space, projected to two dimensions.
 
     words and xy float64 (n, 2): the source first, then its neighbours, nearest first, the released word among them.

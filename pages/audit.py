@@ -14,6 +14,7 @@ from dptext_core.bench import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.guarantee import number
 from dptext_core.mechanisms.word_level import WordMechanism
+from dptext_core.private import Private
 from pages.ui import controls
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
@@ -26,7 +27,7 @@ state = st.session_state
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Private):
     """What is audited. fault: the name of a planted one, "" for none; twin: its mechanism without it."""
 
     title: str

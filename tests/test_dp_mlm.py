@@ -103,6 +103,25 @@ def test_kept_tokens_are_the_listed_ones(mlm):
     assert all(s.action == "replace" for s in everything.steps)
 
 
+def test_the_list_of_stop_words_is_the_file_as_it_is_when_a_text_is_prepared(mlm, tmp_path):
+    path = tmp_path / "stop.txt"
+    path.write_text("doctor\n")
+    m = mlm(stopwords=str(path))
+
+    def kept(given) -> list[str]:
+        return [s.original for s in m.rewrite(given, seed=1).steps if s.action == "keep"]
+
+    before = m.prepare("doctor friend")
+    assert kept("doctor friend") == ["doctor"]
+    path.write_text("friend\n")
+    assert kept("doctor friend") == ["friend"] and kept(before) == ["doctor"]
+    named = [next(e for e in m.guarantee(t).exposed if "stop.txt" in e) for t in (before, "doctor friend")]
+    assert named[0] != named[1] and named[0] in m.rewrite(before).guarantee.exposed
+    path.unlink()
+    with pytest.raises(dpt.InputError, match=r"stop\.txt"):
+        m.rewrite("doctor friend")
+
+
 def test_capitals_follow_a_public_rule(mlm):
     names = mlm(keep_stopwords=False, epsilon=1.0)
     upper = names.rewrite("DOCTOR Friend PARIS. ana went", seed=3)

@@ -149,3 +149,25 @@ def test_unchanged_and_bleu_on_any_text(original, rewrite):
     assert 0 <= score("unchanged", [original], [rewrite])[0] <= 1
     assert 0 <= score("bleu", [original], [rewrite])[0] <= 100
     assert score("unchanged", [original], [original]) == [1.0]
+
+
+def test_bleu_keeps_no_text_and_scores_as_sacrebleu_does():
+    """Its tokenizers have caches for the process: none of them sees a text, and the scores stay the same."""
+    from sacrebleu.metrics import BLEU
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+    rng = np.random.default_rng(7)
+    pieces = ["the", "doctor", "3.5", "10,000", "&amp;", "&lt;b&gt;", "<skipped>", "co-\nop", "2-3", "(a)", "it's", "…"]
+    pieces += ["你好", "é", "x.y", "\n", "\t", "-", "!", "😀", "U.S.", "'", '"', "a/b", "{}", "~"]
+    texts = [" ".join(rng.choice(pieces, rng.integers(0, 30))) for _ in range(600)] + ODD
+    others = [" ".join(rng.permutation(t.split(" "))[: rng.integers(1, 40)]) for t in texts]
+    before = [t.__call__.cache_info() for t in (Tokenizer13a, TokenizerRegexp)]
+    ours, whole = score("bleu", texts, others), corpus_bleu(texts, others)
+    assert [t.__call__.cache_info() for t in (Tokenizer13a, TokenizerRegexp)] == before
+    metric = BLEU(effective_order=True)
+    for text, other, found in zip(texts, others, ours, strict=True):
+        if text.strip() or other.strip():
+            assert found == min(100.0, metric.sentence_score(other, [text]).score)
+    assert whole == BLEU(force=True).corpus_score(others, [texts]).score > 0
+    assert [t.__call__.cache_info() for t in (Tokenizer13a, TokenizerRegexp)] != before

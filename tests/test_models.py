@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tiny import tiny_masked_lm, tiny_roberta, vocabulary
 from dptext_core.document import Document
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
 from dptext_core.models import MaskRequest, estimate_clip_range, list_models, load_masked_lm, masked_lm_spec
+from dptext_core.models.masked_lm import _private_backend
 from dptext_core.models.windows import ModelInput, Template, bucket, model_input
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -230,6 +232,39 @@ def test_a_long_text_is_not_cut_and_is_fast(folder):
 
 
 # --- the model's input -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["BPE", "Unigram"])
+def test_the_tokenizer_keeps_no_word_that_it_has_seen(kind):
+    """These models keep words for as long as they live, which shows in how long the words take the second time."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    rng = np.random.default_rng(5)
+
+    def words(n: int) -> list[str]:
+        return ["".join(rng.choice(list("abcdef"), 200)) for _ in range(n)]
+
+    trainer = {"BPE": trainers.BpeTrainer, "Unigram": trainers.UnigramTrainer}[kind]
+    plain = Tokenizer(getattr(models, kind)())
+    plain.pre_tokenizer = pre_tokenizers.Whitespace()
+    plain.train_from_iterator(words(300), trainer(vocab_size=600, show_progress=False))
+    plain = Tokenizer.from_str(plain.to_str())
+
+    def share_of_time(backend: Tokenizer) -> float:
+        """Of words that were seen to the same words when they are new; the best of many rounds."""
+
+        def seconds(given: list[str]) -> float:
+            start = time.perf_counter()
+            for word in given:
+                backend.encode(word)
+            return time.perf_counter() - start
+
+        rounds = [words(50) for _ in range(15)]
+        first = min(seconds(given) for given in rounds)
+        return min(seconds(given) for given in rounds) / first
+
+    private = _private_backend(SimpleNamespace(backend_tokenizer=plain))
+    assert share_of_time(plain) < 0.75 < share_of_time(private)
 
 
 def test_the_frame_is_the_tokenizers_own(folder):

@@ -7,6 +7,7 @@ nobody can seed: there the level is 1e-7. Each also shows its power: the same dr
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
 
 import dptext_core as dpt
-from dptext_core import Dice, WordSpace
+from dptext_core import Dice, WordSpace, attacks
 from dptext_core.mechanisms.word_level import MASK, WordMechanism
 
 SPACE = random_space()
@@ -360,6 +361,34 @@ def test_stop_words_are_kept_or_not(tmp_path):
     r = on(SPACE, "santext", epsilon=5.0, keep_stopwords=False, stopwords=str(path)).rewrite(text, seed=1)
     assert [s.action for s in r.steps] == ["replace"] * 5 and r.guarantee.draws == 2
     assert not any("stop word" in e for e in r.guarantee.exposed)
+
+
+def test_the_list_of_stop_words_is_the_file_as_it_is_when_a_text_is_prepared(tmp_path, monkeypatch):
+    """A list that is edited, replaced through a change of folder, or deleted while the process runs."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, word in ((here, KNOWN), (there, COMMON)):
+        folder.mkdir()
+        (folder / "stop.txt").write_text(f"{word}\n")
+    monkeypatch.chdir(here)
+    m = on(SPACE, "santext", epsilon=5.0, keep_stopwords=True, stopwords="stop.txt")
+
+    def kept(given) -> list[str]:
+        return [s.original for s in m.rewrite(given).steps if s.action == "keep"]
+
+    text = f"{KNOWN} {COMMON}"
+    before = m.prepare(text)
+    assert kept(text) == kept(before) == [KNOWN]
+    monkeypatch.chdir(there)
+    assert kept(text) == [COMMON] and m.guarantee(text) != m.guarantee(before)
+    (there / "stop.txt").write_text("nothing\n")
+    assert kept(text) == [] and [len(r.guarantee.spent) for r in m.rewrite([text, text])] == [2, 2]
+    assert attacks.public_prior(m).p.min() > 0
+    (there / "stop.txt").unlink()
+    with pytest.raises(dpt.InputError, match=r"stop\.txt"):
+        m.rewrite(text)
+    # A prepared text keeps the list that it was prepared with, and its guarantee names that one.
+    assert kept(before) == [KNOWN] and m.rewrite(before).guarantee == m.guarantee(before)
+    assert any(hashlib.sha256(f"{KNOWN}\n".encode()).hexdigest()[:12] in e for e in m.guarantee(before).exposed)
 
 
 def test_capital_letters_are_by_place_unless_the_original_is_asked_for():

@@ -122,6 +122,16 @@ def test_stop_words_of_a_file(tmp_path):
         stop_words(tmp_path / "gone.txt")
 
 
+@pytest.mark.parametrize("data", ["geheim-ä".encode("latin-1"), b"\x00geheim\xff\xfe"])
+def test_a_list_that_cannot_be_read_is_not_quoted(tmp_path, data):
+    for name in ("mine.txt", "mine.gz"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(InputError, match="UTF-8") as caught:
+            stop_words(path)
+        assert "geheim" not in str(caught.value) and caught.value.__cause__ is None
+
+
 @pytest.mark.parametrize("zipped", [False, True])
 def test_nltk_list_goes_first(tmp_path, monkeypatch, fresh_lexicons, zipped):
     import nltk.data

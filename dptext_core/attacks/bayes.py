@@ -27,6 +27,7 @@ from ..mechanisms.diffractor import Diffractor, _log_tails, log_pmf
 from ..mechanisms.santext import SanText, SanTextPlus
 from ..mechanisms.tem import TEM
 from ..mechanisms.word_level import MASK, WordMechanism
+from ..private import Private
 from ..sampling import Dice
 from ..views import percent
 from ..words import WordSpace
@@ -40,7 +41,7 @@ FRESH = 100
 
 
 @dataclass(frozen=True)
-class Posterior:
+class Posterior(Private):
     """What an attacker believes after seeing one released word.
 
     top: the likeliest originals as (word, posterior, prior), likeliest first. true: the original; rank, p_true: its
@@ -189,7 +190,7 @@ def posterior(
     log_p, error = log_likelihood(mechanism, released, epsilon, progress, cancel)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
-        raise InputError(f"“{released}” cannot come out of this mechanism. Give a word that it releases.")
+        raise InputError("The released word cannot come out of this mechanism. Give a word that it releases.")
     if error:
         k = min(max(EXACT, top), len(weights))
         rows = np.argpartition(-weights, k - 1)[:k]

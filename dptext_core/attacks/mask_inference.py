@@ -13,6 +13,7 @@ import numpy as np
 
 from ..document import Document
 from ..mechanisms.base import Mechanism, Progress, RewriteResult
+from ..private import Private
 from ..views import percent
 from .prior import public_prior
 
@@ -24,7 +25,7 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
-class MaskGuess:
+class MaskGuess(Private):
     """One masked place. step: its place in the steps. rank: of the original among all words (1: the model's first
     guess); None where the model cannot say that word. guesses: the model's first words."""
 

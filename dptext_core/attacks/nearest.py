@@ -10,6 +10,7 @@ import numpy as np
 from ..mechanisms.base import Mechanism, Progress, RewriteResult, check_cancel
 from ..mechanisms.diffractor import Diffractor
 from ..mechanisms.word_level import WordMechanism
+from ..private import Private
 from ..views import percent
 from ..words import WordSpace, word_space
 from ..words.lists import list_space
@@ -21,7 +22,7 @@ _BLOCK = 64
 
 
 @dataclass(frozen=True)
-class NearestGuess:
+class NearestGuess(Private):
     """One released word. step: its place in the steps. neighbours: the nearest other words, nearest first.
 
     rank: how many words are nearer to the released word than the original is; 0: it is the original; 1: its nearest

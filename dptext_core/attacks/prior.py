@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.word_level import WordMechanism
 from ..words import WordSpace, word_space
-from ..words.lexicons import cached_stop_words
+from ..words.lexicons import Lexicon, stop_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,12 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
         raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")
     config = mechanism.config
     vocabulary = mechanism.vocabulary if isinstance(mechanism, WordMechanism) else word_space()
-    return _prior(vocabulary, getattr(config, "keep_stopwords", False), getattr(config, "stopwords", None), smoothing)
+    kept = getattr(config, "keep_stopwords", False)
+    return _prior(vocabulary, stop_words(getattr(config, "stopwords", None)) if kept else None, smoothing)
 
 
 @lru_cache(maxsize=8)
-def _prior(vocabulary, keep_stopwords: bool, stopwords: str | None, smoothing: float) -> Prior:
+def _prior(vocabulary, stop: Lexicon | None, smoothing: float) -> Prior:
     words = tuple(vocabulary.words)
     counts = vocabulary.counts if isinstance(vocabulary, WordSpace) else None
     if counts is None:
@@ -71,8 +72,7 @@ def _prior(vocabulary, keep_stopwords: bool, stopwords: str | None, smoothing: f
         rows = space.rows(words)
         counts = np.where(rows >= 0, space.counts[rows], 0)
     weights = counts.astype(np.float64) + smoothing
-    if keep_stopwords:
-        stop = cached_stop_words(stopwords)
+    if stop is not None:
         weights[[w.lower() in stop for w in words]] = 0.0
     if not weights.sum() > 0:
         raise InputError("Every word of this vocabulary is a stop word, and stop words are kept: nothing is drawn.")

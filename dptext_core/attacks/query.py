@@ -16,12 +16,14 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ..distribution import Law, TokenDistribution
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Progress, RewriteResult, check_cancel
+from ..private import Private
 from ..sampling import Dice
 
 CONFIDENCE = 0.95
@@ -36,7 +38,7 @@ _SHORT = 4000
 
 
 @dataclass(frozen=True)
-class QueryNumber:
+class QueryNumber(Private):
     """How many answers give the original away. n: math.inf for never, with the reason.
 
     p_original, p_rival: the chances of the original and of the likeliest other word, rival. success: measured at n,
@@ -55,6 +57,8 @@ class QueryNumber:
     reason: str = ""
     repeats: int = REPEATS
     draws: int | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("n", "epsilon", "draws")
 
     def sentence(self) -> str:
         """The figure in plain words."""
@@ -140,7 +144,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[
     def success(n: int) -> float:
         check_cancel(cancel)
         if n not in seen:
-            seen[n] = success_rate(p0, others, n, repeats, rng)
+            seen[n] = success_rate(p0, others, n, repeats, rng, cancel)
         return seen[n]
 
     # No smaller number tells the original from its nearest rival alone (normal approximation, with room to spare).
@@ -149,7 +153,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[
     high = max(1, int(0.6 * 1.645**2 * spread / gap**2))
     if high > MOST:
         return math.inf, 0.0, f"it would take more than {MOST:,} answers."
-    while success_rate(p0, others, high, min(_ROUGH, repeats), rng) < CONFIDENCE or success(high) < CONFIDENCE:
+    while success_rate(p0, others, high, min(_ROUGH, repeats), rng, cancel) < CONFIDENCE or success(high) < CONFIDENCE:
         check_cancel(cancel)
         high *= 2
         if high > MOST:
@@ -163,21 +167,24 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[
     return float(high), success(high), ""
 
 
-def success_rate(p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator) -> float:
+def success_rate(
+    p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator, cancel: threading.Event | None = None
+) -> float:
     """How often the most frequent of n draws is the original, ties of m words counted 1/m.
 
     p0: the chance of the original. others: float64 (V,), the chances of the other words, largest first.
     """
     k = _needed(p0, others, n)
     if k <= _CLASSES or n > _SHORT:
-        return float(np.mean(_wins(p0, others[:k], n, repeats, rng)[0]))
+        return float(np.mean(_wins(p0, others[:k], n, repeats, rng, cancel)[0]))
     k = 64
-    won, counts, rest = _wins(p0, others[:k], n, repeats, rng)
+    won, counts, rest = _wins(p0, others[:k], n, repeats, rng, cancel)
     # The words that are not among the classes, one by one, where they could matter.
     edges = np.cumsum(others[k:])
     open_ = np.flatnonzero((won > 0) & (rest >= counts))
     open_ = open_[_reach(counts[open_], rest[open_], others[k:] / edges[-1]) > LEFT_OUT]
     for part in np.array_split(open_, max(1, int(rest[open_].sum() // 2_000_000) + 1)):
+        check_cancel(cancel)
         if not len(part):
             continue
         owner = np.repeat(np.arange(len(part)), rest[part])
@@ -208,7 +215,9 @@ def _needed(p0: float, others: np.ndarray, n: int) -> int:
     return int(np.searchsorted(-together, -LEFT_OUT))
 
 
-def _wins(p0: float, others: np.ndarray, n: int, repeats: int, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _wins(
+    p0: float, others: np.ndarray, n: int, repeats: int, rng, cancel=None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each repeat: 1/m where the original is one of the m most frequent classes, else 0; its count; the rest's."""
     rest = max(0.0, 1.0 - p0 - float(others.sum()))
     p = np.concatenate([[p0], others, [rest]])
@@ -216,6 +225,7 @@ def _wins(p0: float, others: np.ndarray, n: int, repeats: int, rng) -> tuple[np.
     won, counts, left = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
     step = max(1, 2_000_000 // len(p))
     for start in range(0, repeats, step):
+        check_cancel(cancel)
         m = min(step, repeats - start)
         drawn = rng.multinomial(n, p, size=m)
         own, named = drawn[:, :1], drawn[:, 1:-1]

@@ -10,7 +10,6 @@ summary of any number of such files. The grids are in ``bench/grid.py``.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import multiprocessing
 import os
@@ -365,14 +364,10 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
     return {"dataset": about, "gates": [store.gate_dict(tasks.gate(d, t, x)) for t in tasks.tasks_of(d.name)]}
 
 
-@cache
 def _stop_list(path: str | None) -> str:
-    from ..words.lexicons import cached_stop_words
+    from ..words.lexicons import stop_words
 
-    words = cached_stop_words(path)
-    if path is None:
-        return words.source
-    return f"{words.source} (SHA-256 {hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]})"
+    return stop_words(path).source
 
 
 @cache

@@ -18,6 +18,7 @@ from ..distribution import MAX_EPSILON, Law, TokenDistribution
 from ..document import Document, Token
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
+from ..private import Private
 from ..sampling import Dice
 from ..skeleton import sentence_case
 from .config import build
@@ -40,7 +41,7 @@ class MechanismSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Private):
     """What happened to one token.
 
     span: offsets in the original (empty for an insertion). original, replacement: the words. action: "replace",
@@ -59,6 +60,8 @@ class Step:
     index: int
     capital: bool = False
 
+    _shown: ClassVar[tuple[str, ...]] = ("action", "reason", "epsilon", "index")
+
     @property
     def changed(self) -> bool:
         """Whether another word stands there now, ignoring case."""
@@ -66,11 +69,13 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(Private):
     """The ε-independent part of a rewrite, held by the caller. ``key`` names what it was prepared for."""
 
     document: Document
     key: tuple
+
+    _shown: ClassVar[tuple[str, ...]] = ("document",)
 
     @property
     def text(self) -> str:
@@ -78,7 +83,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class RewriteResult:
+class RewriteResult(Private):
     """A rewritten text with its steps and its guarantee.
 
     family: results of one family share their noise, so at most one of them may be released.
@@ -97,6 +102,11 @@ class RewriteResult:
     _logits: Callable[[int], np.ndarray] | None = field(default=None, repr=False)
     _views: Callable[[int], tuple] | None = field(default=None, repr=False)
     _similarities: Callable[[int], Mapping[str, float] | None] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        replaced = sum(s.action == "replace" for s in self.steps)
+        steps = f"{len(self.steps):,} steps, {replaced:,} replaced"
+        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {steps}, seed={self.seed!r})"
 
     @property
     def live(self) -> bool:
@@ -154,11 +164,13 @@ class RewriteResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Private):
     """One text at many ε under the same dice: one family, of which at most one member may be released."""
 
     epsilons: tuple[float, ...]
     results: tuple[RewriteResult, ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("epsilons", "results")
 
     @property
     def distributions(self) -> list[list[TokenDistribution | None]]:

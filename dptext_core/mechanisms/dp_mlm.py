@@ -34,7 +34,7 @@ from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..sampling import Dice, draw
 from ..skeleton import Edit, Skeleton
-from ..words.lexicons import cached_stop_words as _stop_words
+from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
@@ -141,13 +141,15 @@ class DPMLMPlusConfig(DPMLMConfig):
 class DPMLMPrepared(Prepared):
     """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
 
-    reasons: for each token why it is kept, None where it is replaced. Scores appear when they are first asked for.
+    reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
+    where none are. Scores appear when they are first asked for.
     """
 
     reasons: tuple[str | None, ...]
     targets: tuple[int, ...]
     model: str
     contextualize: bool
+    stop: Lexicon | None = None
 
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
@@ -241,8 +243,7 @@ class DPMLM(Mechanism):
 
     # --- which tokens are replaced
 
-    def _reasons(self, document: Document) -> tuple[str | None, ...]:
-        stop = _stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+    def _reasons(self, document: Document, stop: Lexicon | None) -> tuple[str | None, ...]:
         return tuple(self._reason(t, stop) for t in document.tokens)
 
     def _reason(self, token: Token, stop) -> str | None:
@@ -263,9 +264,10 @@ class DPMLM(Mechanism):
     def plan(self, text: str | Document) -> DPMLMPrepared:
         """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
         document = text if isinstance(text, Document) else self._document(text)
-        reasons = self._reasons(document)
+        stop = stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        reasons = self._reasons(document, stop)
         targets = tuple(i for i, r in enumerate(reasons) if r is None)
-        return DPMLMPrepared(document, self.key, reasons, targets, self.config.model, self.config.contextualize)
+        return DPMLMPrepared(document, self.key, reasons, targets, self.config.model, self.config.contextualize, stop)
 
     def _planned(self, text: str | Prepared) -> DPMLMPrepared:
         prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
@@ -304,7 +306,7 @@ class DPMLM(Mechanism):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         reason = prepared.reasons[index]
         if reason is not None:
-            raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
         epsilon = self._epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 
@@ -359,8 +361,8 @@ class DPMLM(Mechanism):
             "symbol": ("symbol or emoji", "symbols and emoji"),
         }
         items = [f"{kept[r]} {names[r][kept[r] != 1]}, unchanged and in place" for r in names if r in kept]
-        if "stop word" in kept:
-            items[0] += f" (the list: {_stop_words(self.config.stopwords).source})"
+        if "stop word" in kept and prepared.stop is not None:
+            items[0] += f" (the list: {prepared.stop.source})"
         items.append(self._length_exposed())
         items.append("the spacing and the line breaks")
         if self.config.recase == "original":

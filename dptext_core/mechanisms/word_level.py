@@ -25,9 +25,10 @@ from ..document import Document
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
+from ..private import Private
 from ..sampling import Dice
 from ..skeleton import Edit, Skeleton
-from ..words.lexicons import cached_stop_words
+from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
 from .config import build, epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
@@ -85,10 +86,12 @@ class WordPrepared(Prepared):
     """A text with the place of each token in the vocabulary.
 
     rows: int64 (tokens,), UNKNOWN for words it does not have, KEPT for tokens that stay. reasons: why those stay.
+    stop: the list of stop words that were kept, None where none are.
     """
 
     rows: np.ndarray
     reasons: tuple[str | None, ...]
+    stop: Lexicon | None = None
     laws: dict[int, Law] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -134,7 +137,7 @@ class Constant(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Private):
     """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
     dice. texts: the dice of each text and how many tokens it has."""
 
@@ -214,8 +217,8 @@ class WordMechanism(Mechanism):
 
     def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
         check_cancel(cancel)
-        codes = _codes(self.vocabulary, self.config.keep_stopwords, self.config.stopwords)
-        stop = cached_stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        stop = stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        codes = _codes(self.vocabulary, stop)
         unknown_stay = self.config.oov == "keep"
         rows: list[int] = []
         reasons: list[str | None] = []
@@ -237,7 +240,7 @@ class WordMechanism(Mechanism):
                 code, reason = KEPT, NOT_IN_VOCABULARY
             rows.append(code)
             reasons.append(reason)
-        return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons))
+        return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
 
     def _planned(self, text: str | Prepared) -> WordPrepared:
         prepared = self._prepared(text)
@@ -264,9 +267,9 @@ class WordMechanism(Mechanism):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
-            raise NoDistribution(f"{tokens[index].text!r} is kept as it is ({reason}), so no word is drawn for it.")
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
         if row == UNKNOWN and self.config.oov == "drop":
-            raise NoDistribution(f"{tokens[index].text!r} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
+            raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
@@ -309,8 +312,8 @@ class WordMechanism(Mechanism):
         for reason, (one, many) in _KEPT_NAMES.items():
             if count := prepared.reasons.count(reason):
                 items.append(f"{count} {one if count == 1 else many}, unchanged and in place")
-                if reason == "stop word":
-                    items[-1] += f" (the list: {cached_stop_words(self.config.stopwords).source})"
+                if reason == "stop word" and prepared.stop is not None:
+                    items[-1] += f" (the list: {prepared.stop.source})"
         if unknown := int(np.count_nonzero(prepared.rows == UNKNOWN)):
             words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
             items.append(
@@ -492,11 +495,10 @@ _MASK = Edit(text=MASK)
 
 
 @lru_cache(maxsize=16)
-def _codes(vocabulary: Vocabulary, keep_stopwords: bool, stopwords: str | None) -> dict[str, int]:
+def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
     found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
-    if keep_stopwords:
-        stop = cached_stop_words(stopwords)
+    if stop is not None:
         found |= dict.fromkeys((w for w in found if w in stop), KEPT)
     return found
 

@@ -7,14 +7,16 @@ cannot have are left out); a data set has one corpus BLEU, which is no mean of t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
     """Sentence BLEU of each rewrite, in points."""
-    from sacrebleu.metrics import BLEU
-
-    metric = BLEU(effective_order=True)
+    metric = _bleu(effective_order=True)
     return [
         100.0 if not original.strip() and not rewrite.strip() else _points(metric.sentence_score(rewrite, [original]))
         for original, rewrite in zip(originals, rewrites, strict=True)
@@ -23,12 +25,22 @@ def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
 
 def corpus_bleu(originals: Sequence[str], rewrites: Sequence[str]) -> float:
     """BLEU of all the rewrites taken as one corpus, in points; what papers print for a data set. No text: 0."""
-    from sacrebleu.metrics import BLEU
-
     if not originals:
         return 0.0
     # force: texts that are cut into words already, as these data sets are, are meant and need no warning.
-    return _points(BLEU(force=True).corpus_score(list(rewrites), [list(originals)]))
+    return _points(_bleu(force=True).corpus_score(list(rewrites), [list(originals)]))
+
+
+def _bleu(**options: Any) -> Any:
+    """sacrebleu's BLEU with its 13a tokenizer, called past the caches that keep 65,536 texts for the process."""
+    from sacrebleu.metrics import BLEU
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+    metric = BLEU(tokenize="13a", **options)
+    marks = partial(inspect.unwrap(TokenizerRegexp.__call__), TokenizerRegexp())
+    metric.tokenizer = partial(inspect.unwrap(Tokenizer13a.__call__), SimpleNamespace(_post_tokenizer=marks))
+    return metric
 
 
 def _points(result) -> float:

@@ -423,11 +423,16 @@ class _quiet:
 
 
 def _private_backend(tokenizer: Any) -> Any:
-    """A copy of the tokenizer's engine that neither truncates nor pads nor reads special tokens in a user's text."""
+    """A copy of the tokenizer's engine that neither truncates nor pads, reads no special tokens in a user's text, and
+    keeps no word of it."""
     from tokenizers import Tokenizer
 
     backend = _plain(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()))
     backend.encode_special_tokens = True
+    # BPE and Unigram keep 10,000 words that they have cut, for as long as they live. WordPiece keeps none.
+    if hasattr(backend.model, "_resize_cache"):
+        backend.model._resize_cache(0)
+        backend.model._clear_cache()
     return backend
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError
+from ..private import Private
 
 Pieces = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class MaskRequest:
+class MaskRequest(Private):
     """One position to score. Tokens are given as word-piece ids (`MaskedLM.encode`, `MaskedLM.word_pieces`).
 
     `masked`: the tokens of the text in which token `target` is replaced by one mask. `context`: the tokens of the half
@@ -45,7 +46,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelInput:
+class ModelInput(Private):
     """Ids and types of one sequence and the position of its mask."""
 
     ids: list[int]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import gzip
+import hashlib
 import importlib.util
 import os
 import sys
@@ -62,20 +63,20 @@ def stop_words(path: str | Path | None = None) -> Lexicon:
 
     Raises InputError for a file that cannot be read, ModelUnavailable where there is no list at all.
     """
-    return _default_stop_words() if path is None else _stop_words_of(Path(path))
+    if path is None:
+        return _default_stop_words()
+    # The file is read each time, so that a change of it counts at once; only its meaning is cached.
+    path = usable_path(path)
+    return _stop_words_of(path.name, _bytes(path))
 
 
 @lru_cache(maxsize=8)
-def cached_stop_words(path: str | None) -> Lexicon:
-    """:func:`stop_words`, read once for the process."""
-    return stop_words(path)
-
-
-def _stop_words_of(path: Path) -> Lexicon:
-    words = frozenset(line.strip().lower().translate(_APOSTROPHES) for line in _lines(path)) - {""}
+def _stop_words_of(name: str, data: bytes) -> Lexicon:
+    words = frozenset(line.strip().lower().translate(_APOSTROPHES) for line in _lines(name, data)) - {""}
     if not words:
-        raise InputError(f"{path.name} holds no word: a list of stop words has one word a line.")
-    return Lexicon("file", f"the stop words in {path.name}", words)
+        raise InputError(f"{name} holds no word: a list of stop words has one word a line.")
+    digest = hashlib.sha256(data).hexdigest()[:12]
+    return Lexicon("file", f"the stop words in {name} (SHA-256 {digest})", words)
 
 
 @cache
@@ -133,7 +134,7 @@ def antonyms(path: str | Path | None = None) -> Antonyms:
     path = usable_path(path)
     if path.is_dir():
         return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", _collect(_wordnet_pairs(_folder_reader(path))))
-    pairs = [words for words in (line.split() for line in _lines(path)) if words]
+    pairs = [words for words in (line.split() for line in _lines(path.name, _bytes(path))) if words]
     if not pairs or any(len(words) != 2 for words in pairs):
         raise InputError(f"{path.name} cannot be used: a list of antonyms has two words a line.")
     return Antonyms("file", f"the antonyms in {path.name}", _collect((a, b) for a, b in pairs))
@@ -228,10 +229,17 @@ def _nltk_folders() -> list[Path]:
     return [*named, Path.home() / "nltk_data", *here, *shared]
 
 
-def _lines(path: Path) -> list[str]:
-    path = usable_path(path)
+def _bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"{path.name} cannot be read as a list of words in UTF-8: {error}") from error
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        raise InputError(f"{path.name} cannot be read ({reason}). Name a list of words that is there.") from None
+
+
+def _lines(name: str, data: bytes) -> list[str]:
+    try:
+        return (gzip.decompress(data) if name.endswith(".gz") else data).decode("utf-8-sig").splitlines()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        # The library's message would quote the content.
+        raise InputError(f"{name} cannot be read as a list of words: save it as plain text in UTF-8.") from None

@@ -10,10 +10,20 @@ from typing import Any
 import streamlit as st
 
 from dptext_core import Cancelled, DPTextError
+from pages.ui import sessions
+
+GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
+
+
+class _Left(Cancelled):
+    """Stopped because the visitor had gone."""
 
 
 class Job:
-    """Runs ``work(progress, cancel)`` in a thread. Holds its result for the session that started it."""
+    """Runs ``work(progress, cancel)`` in a thread. Holds its result for the session that started it.
+
+    It stops when the visitor of that session has gone.
+    """
 
     def __init__(self, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str):
         self.label = label
@@ -23,14 +33,31 @@ class Job:
         self._started = time.monotonic()
         self._done = 0
         self._of = 0
+        self._left = self._forgotten = False
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
+        sessions.watch(self)
 
     def _run(self, work) -> None:
         try:
-            self.result = work(self._progress, self.cancel)
+            result = work(self._progress, self.cancel)
+            self.result = None if self._forgotten else result
+        except Cancelled as error:
+            self.error = _Left(GONE) if self._left else error
         except BaseException as error:
             self.error = error
+
+    def leave(self) -> None:
+        """Stop, because nobody is there."""
+        if self._thread.is_alive() and not self.cancel.is_set():
+            self._left = True
+            self.cancel.set()
+
+    def forget(self) -> None:
+        """Hold nothing any more."""
+        self.leave()
+        self._forgotten = True
+        self.result = self.error = None
 
     def _progress(self, done: int, of: int) -> None:
         self._done, self._of = done, of
@@ -60,7 +87,7 @@ def failure(job: Job, stopped: str | None = None) -> str | None:
     """
     if job.error is None:
         return None
-    if isinstance(job.error, Cancelled) and stopped is not None:
+    if isinstance(job.error, Cancelled) and not isinstance(job.error, _Left) and stopped is not None:
         return stopped
     if isinstance(job.error, DPTextError):
         return str(job.error)

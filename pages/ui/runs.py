@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core import live
+from dptext_core.private import Private
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(Private):
     """What a rewrite is made from. Equal inputs need no new run."""
 
     text: str
@@ -20,9 +21,11 @@ class Inputs:
     options: tuple[tuple[str, Any], ...]
     seed: int | None
 
+    _shown: ClassVar[tuple[str, ...]] = ("mechanism", "options", "seed")
+
 
 @dataclass(frozen=True)
-class Run:
+class Run(Private):
     """A finished rewrite, held by the session that asked for it. number grows; epsilon is where its slider starts."""
 
     number: int
@@ -33,6 +36,8 @@ class Run:
     result: dpt.RewriteResult
     payload: dict
     draws: int = 1
+
+    _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result", "draws")
 
     @property
     def spread(self) -> bool:

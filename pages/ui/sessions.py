@@ -1,0 +1,125 @@
+"""What becomes of a session whose visitor left: its work stops, and a while later all that it held is freed.
+
+Streamlit tells nobody that a browser went away, and it keeps a session that nobody comes back to until another one
+leaves. So one thread asks, once a second, which sessions still have a connection.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from weakref import WeakSet, ref
+
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+#: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
+#: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
+STOP, CLOSE = 5.0, 100.0
+LOOK = 1.0
+
+
+class Work(Protocol):
+    """Work of a session. leave: its visitor has gone. forget: nobody will ask for its result."""
+
+    def leave(self) -> None: ...
+
+    def forget(self) -> None: ...
+
+
+@dataclass(eq=False)
+class _Visit:
+    session: Callable[[], Any] = lambda: None  # Streamlit's object, where it is still there
+    gone: float | None = None  # since when, by the monotonic clock
+    work: WeakSet[Any] = field(default_factory=WeakSet)
+
+
+_visits: dict[str, _Visit] = {}
+_lock = threading.Lock()
+_watching = False
+
+
+def watch(work: Work | None = None) -> None:
+    """Look after the session that runs this, and after ``work`` of it. Outside of a server it does nothing."""
+    global _watching
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not runtime.exists():
+        return
+    with _lock:
+        if (visit := _visits.get(context.session_id)) is None:
+            session = runtime.get_instance().get_app_session(context.session_id)
+            visit = _visits[context.session_id] = _Visit() if session is None else _Visit(ref(session))
+        if work is not None:
+            visit.work.add(work)
+        if not _watching:
+            _watching = True
+            threading.Thread(target=_watch, name="sessions", daemon=True).start()
+
+
+def _watch() -> None:
+    global _watching
+    closed = False
+    try:
+        while True:
+            time.sleep(LOOK)
+            if closed:
+                _free()
+            with _lock:
+                if not _visits:
+                    _watching = False
+                    return
+                visits = dict(_visits)
+            closed = _look(runtime.get_instance(), visits, time.monotonic())
+    except RuntimeError:  # the server has stopped, and its sessions with it
+        with _lock:
+            _visits.clear()
+            _watching = False
+
+
+def _look(server: runtime.Runtime, visits: dict[str, _Visit], now: float) -> bool:
+    """Stop the work of those who left, and close their sessions in time. Whether one was closed."""
+    closed = False
+    for session, visit in visits.items():
+        if server.is_active_session(session):
+            visit.gone = None
+            continue
+        visit.gone = now if visit.gone is None else visit.gone
+        away = now - visit.gone
+        if away < STOP:
+            continue
+        for work in list(visit.work):
+            work.leave()
+        if away < CLOSE:
+            continue
+        for work in list(visit.work):
+            work.forget()
+        with _lock:
+            _visits.pop(session, None)
+        # Sessions belong to the thread of the server's loop.
+        server.stopped.get_loop().call_soon_threadsafe(_close, server, session, visit)  # type: ignore[attr-defined]
+        closed = True
+    return closed
+
+
+def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
+    if server.is_active_session(name):  # back in the last moment
+        return
+    server.close_session(name)
+    # The server's loop still holds the session that it served last, for as long as no other one comes: it is emptied.
+    if (session := visit.session()) is not None:
+        session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks
+        session._client_state.Clear()
+        session._fragment_storage.clear()
+
+
+def _free() -> None:
+    """Free what only cycles hold: also what was frozen (see ``model``) while the session was there."""
+    frozen = gc.get_freeze_count() > 0
+    gc.unfreeze()
+    gc.collect()
+    if frozen:
+        gc.freeze()

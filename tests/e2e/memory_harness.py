@@ -1,0 +1,58 @@
+"""Runs the app as ``streamlit run`` does, in a process that tells of itself on another port.
+
+    python tests/e2e/memory_harness.py PORT ASK_PORT CLOSE_SECONDS
+
+``/cpu``: processor seconds used so far. ``/scan/KEY``: how many objects hold a word with this key (see memory_scan),
+and where. ``/plant/KEY``: keep such a word, as a control. The key comes reversed, so that asking plants nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TOP), str(TOP / "tests")]
+planted: dict[str, int] = {}
+
+
+class Answers(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        from memory_scan import Marker
+
+        _, what, key = (self.path + "/").split("/")[:3]
+        answer: Any = time.process_time()
+        if what == "plant":
+            planted[f"A text with {Marker(key[::-1]).word(1)} in it."] = 1
+        elif what == "scan":
+            answer = {n: dict(kinds) for n, kinds in Marker(key[::-1]).find().items()}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def main(port: str, ask: str, close: str) -> None:
+    from streamlit.web import cli
+
+    from pages.ui import sessions
+
+    sessions.CLOSE = float(close)
+    Thread(target=HTTPServer(("127.0.0.1", int(ask)), Answers).serve_forever, daemon=True).start()
+    options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
+    arguments = [x for name, value in options.items() for x in (f"--server.{name}", value)]
+    sys.argv = ["streamlit", "run", str(TOP / "app.py"), *arguments]
+    cli.main()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

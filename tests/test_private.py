@@ -1,0 +1,137 @@
+"""What holds a user's words shows none of them in its repr, and no error quotes them."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+import types
+from dataclasses import dataclass
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core import attacks, budget, cli
+from dptext_core.attacks import bayes, mask_inference, nearest, query
+from dptext_core.document import Edit
+from dptext_core.mechanisms.base import Prepared
+from dptext_core.models import MaskRequest
+from dptext_core.private import Private
+from dptext_core.words.space import WordSpace
+from pages.ui import runs
+
+SECRETS = ("giraffe", "qzkvoltar")  # one that the vocabularies have, and one that none has
+TEXT = "The Giraffe told qzkvoltar of it. A giraffe!"
+PUBLIC = (type, types.ModuleType, WordSpace)
+NAMES = [s.name for s in dpt.mechanisms()]
+
+
+def ours(start: object) -> list[object]:
+    """The objects of this project's classes that can be reached from ``start``, public vocabularies left out."""
+    seen, found, todo = {id(start)}, [], [start]
+    while todo:
+        thing = todo.pop()
+        if isinstance(thing, types.FunctionType):
+            todo += [c for c in thing.__closure__ or () if id(c) not in seen]
+            continue
+        if type(thing).__module__.startswith(("dptext_core", "pages")):
+            found.append(thing)
+        elif not isinstance(thing, list | tuple | dict | types.CellType):
+            continue
+        for other in gc.get_referents(thing):
+            if id(other) not in seen and not isinstance(other, PUBLIC):
+                seen.add(id(other))
+                todo.append(other)
+    return found
+
+
+def quoted(thing: object) -> list[str]:
+    """Names of the classes whose repr, str or format shows a private word."""
+    shown = [(o, f"{o!r} {o}".casefold()) for o in ours(thing)]
+    return [type(o).__name__ for o, text in shown if any(s in text for s in SECRETS)]
+
+
+def mechanism(name: str, model: str) -> dpt.Mechanism:
+    return dpt.get_mechanism(name, **({"model": model} if name.startswith("dp-mlm") else {}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_repr_of_a_rewrite_shows_a_word(name, tiny_model):
+    m = mechanism(name, tiny_model)
+    prepared = m.prepare(TEXT)
+    result = m.rewrite(prepared)
+    i = next(i for i, s in enumerate(result.steps) if s.original == "Giraffe" and s.action in ("replace", "delete"))
+    things = [prepared, result, list(result.steps), m.rewrite([TEXT, TEXT]), m.rewrites(prepared, 2)]
+    things += [m.sweep(prepared, [1.0, 2.0]), m.distribution(prepared, i), budget.distribute(m, TEXT, 9.0, "frequency")]
+    if result.steps[i].action == "replace":
+        things += [result.distribution(i), result.views(i), result.locked(i) if result.live else None]
+    axis = (1.0, 20.0, 5.0)
+    options = (("model", tiny_model),) if name.startswith("dp-mlm") else ()
+    things.append(runs.make(runs.Inputs(TEXT, name, options, None), 1, 5.0, axis))
+    assert [quoted(t) for t in things] == [[]] * len(things)
+    assert f"mechanism={name!r}" in repr(result) and f"{len(result.steps)} steps" in repr(result)
+
+
+def test_no_repr_of_an_attack_shows_a_word():
+    m = dpt.get_mechanism("santext", epsilon=5.0)
+    result = m.rewrite("giraffe")
+    found = [bayes.attack(m, result, 0), nearest.attack(m, result), query.query_number(result.distribution(0))]
+    found.append(mask_inference.attack(m, result))
+    assert "giraffe" in found[0].sentence(), "they hold it"
+    assert [quoted(f) for f in found] == [[]] * 4
+    assert quoted(MaskRequest(context=None, masked=[[7]], target=0)) == []
+    assert quoted(Edit("giraffe")) == quoted(dpt.Document.parse(TEXT).splice([Edit()] * 10)) == []
+
+
+def test_the_search_finds_a_repr_that_shows_a_word():
+    @dataclass(frozen=True)
+    class Shows(Private):
+        word: str
+
+        def __repr__(self) -> str:
+            return f"Shows({self.word})"
+
+    Shows.__module__ = "dptext_core.planted"
+    assert quoted([{"a": Shows("giraffe")}]) == ["Shows"]
+
+
+def test_a_class_of_somebody_else_inherits_it():
+    @dataclass(frozen=True, eq=False)
+    class Mine(Prepared):
+        more: str = ""
+
+    made = Mine(dpt.Document.parse(TEXT), (), "giraffe")
+    assert "iraffe" not in repr(made) and "tokens" in repr(made)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_error_quotes_the_text(name, tiny_model, tmp_path, capsys):
+    """The place stands for the word, and no chained exception of a library quotes it."""
+    raised = []
+
+    def caught(call) -> None:
+        try:
+            call()
+        except dpt.DPTextError as error:
+            raised.append("".join(traceback.format_exception_only(error)) + repr(error.__cause__))
+
+    m = mechanism(name, tiny_model)
+    options = {"stopwords": str(tmp_path / "stop.txt"), "keep_stopwords": True}
+    (tmp_path / "stop.txt").write_text("giraffe\n")
+    kept = m.with_(**options)
+    caught(lambda: kept.distribution(TEXT, 1))
+    caught(lambda: kept.rewrite("giraffe").distribution(0))
+    caught(lambda: m.distribution(TEXT, 99))
+    caught(lambda: m.with_(epsilon=(1.0,)).rewrite(TEXT))
+    caught(lambda: m.rewrite(TEXT + "\ud800"))
+    caught(lambda: dpt.calibrate(m, {"n_w": 2.0}, text=TEXT))
+    caught(lambda: dpt.calibrate(kept, {"n_w": 0.5}, text="giraffe"))
+    caught(lambda: bayes.posterior(m, "qzkvoltar", true="giraffe"))
+    caught(lambda: attacks.public_prior(m).only(["qzkvoltar"]))
+    if "oov" in {f for f in vars(m.config)}:
+        caught(lambda: m.with_(oov="drop").distribution("qzkvoltar", 0))
+        caught(lambda: m.with_(oov="keep").distribution("qzkvoltar", 0))
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.encode() + b"\xe4")
+    assert cli.main(["rewrite", "--mechanism", name, "--file", str(path)]) != 0
+    raised.append(capsys.readouterr().err)
+    assert len(raised) >= 8 and not [r for r in raised if any(s in r.casefold() for s in SECRETS)], raised

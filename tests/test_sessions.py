@@ -1,0 +1,103 @@
+"""A session whose visitor left: its work stops after some seconds, and later it is closed."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import dptext_core as dpt
+from pages.ui import sessions
+from pages.ui.jobs import GONE, Job, failure
+
+
+class Server:
+    """As much of Streamlit's runtime as is asked. Calls into its loop are made at once."""
+
+    def __init__(self) -> None:
+        self.active: set[str] = set()
+        self.closed: list[str] = []
+        self.stopped = self
+
+    def is_active_session(self, session: str) -> bool:
+        return session in self.active
+
+    def close_session(self, session: str) -> None:
+        self.closed.append(session)
+
+    def get_loop(self) -> Server:
+        return self
+
+    def call_soon_threadsafe(self, call, *given) -> None:
+        call(*given)
+
+
+def endless(progress, cancel):
+    for i in range(100_000):
+        progress(i, 100_000)
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def visit():
+    """A server, a job of session "a" on it, and a look at it at a second of its clock."""
+    server, job = Server(), Job(endless, "x")
+    server.active.add("a")
+    found = sessions._Visit()
+    found.work.add(job)
+    yield server, job, lambda now: sessions._look(server, {"a": found}, now)
+    job.cancel.set()
+
+
+def test_work_stops_some_seconds_after_its_visitor_left_and_says_so(visit):
+    server, job, look = visit
+    assert not look(0.0)
+    server.active.clear()
+    look(10.0)
+    assert not look(10.0 + sessions.STOP - 0.1) and not job.wait(0.1) and not job.cancel.is_set()
+    assert not look(10.0 + sessions.STOP) and job.wait(5) and server.closed == []
+    assert failure(job, "Stopped. Press Rewrite to start again.") == str(job.error) == GONE
+
+
+def test_a_short_loss_of_the_connection_changes_nothing(visit):
+    server, job, look = visit
+    for second in range(40):
+        server.active = set() if second % 5 else {"a"}
+        look(float(second))
+    assert not job.wait(0.1) and not job.cancel.is_set() and server.closed == []
+
+
+def test_a_session_is_closed_before_nobody_can_come_back_to_it(visit):
+    server, job, look = visit
+    server.active.clear()
+    look(0.0)
+    assert not look(sessions.CLOSE - 0.1) and server.closed == []
+    assert look(sessions.CLOSE) and server.closed == ["a"] and job.wait(5)
+    assert job.result is None and sessions.CLOSE < 120
+
+
+def test_a_result_that_comes_after_the_session_was_closed_is_not_kept():
+    go = threading.Event()
+
+    def deaf(progress, cancel):
+        go.wait(5)
+        return "a text"
+
+    job = Job(deaf, "x")
+    job.forget()
+    go.set()
+    assert job.wait(5) and job.result is None
+
+
+def test_a_finished_job_keeps_its_result_while_its_visitor_may_come_back():
+    job = Job(lambda progress, cancel: 5, "x")
+    assert job.wait(5)
+    job.leave()
+    assert job.result == 5 and failure(job) is None
+
+
+def test_a_stop_by_hand_is_told_as_one():
+    job = Job(endless, "x")
+    job.cancel.set()
+    assert job.wait(5) and failure(job, "Stopped.") == "Stopped." and isinstance(job.error, dpt.Cancelled)
