@@ -28,7 +28,7 @@ import numpy as np
 from .budget import drawn_tokens, plan
 from .distribution import MAX_EPSILON, Law, clopper_pearson
 from .errors import ConfigError, InputError, NoDistribution
-from .guarantee import number
+from .guarantee import bound, number
 from .mechanisms.base import Mechanism, Prepared, Progress, check_cancel
 from .mechanisms.word_level import WordMechanism, WordPrepared
 from .sampling import Dice
@@ -423,4 +423,4 @@ def _target(target: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _shown(kind: str, x: float) -> str:
-    return number(x) if kind == "total" else f"{x:.1%}"
+    return bound(x) if kind == "total" else f"{x:.1%}"
