@@ -240,3 +240,21 @@ def test_the_page_lists_the_latest_first():
     rows = table(ledger)
     assert rows["mechanism"] == ["Truncated Gumbel", "1-Diffractor"] and rows["released"] == [False, True]
     assert rows["note"] == ["no guarantee", "seeded, not private"] and rows["total ε"] == ["none", "8"]
+
+
+def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
+    pytest.importorskip("streamlit")
+    from pages.ui.ledger import table
+
+    ledger, dice = Ledger(clock), Dice()
+    for e in (1.0, 2.0, 1234.4 / WORDS):
+        ledger.record(diffractor(e).rewrite(TEXT, dice=dice))
+    ledger.record(custext().rewrite(TEXT, dice=dice))
+    ledger.record(diffractor(2.0).rewrite(TEXT, dice=dice), released=True)
+    for _ in range(2):
+        ledger.record(diffractor().rewrite(TEXT))
+    rows = table(ledger)
+    assert rows["draw"] == [3, 2, 1, 1] and rows["settings"] == [1, 1, 1, 3] and len(set(rows["draw"])) == 3
+    assert rows["released"] == [False, False, True, False]
+    assert rows["total ε"] == ["8", "8", "8", "4 to 1,235"]
+    assert rows["mechanism"][3] == "1-Diffractor, CusText"
