@@ -64,6 +64,11 @@ class Guarantee:
         """δ of the whole output by sequential composition."""
         return min(1.0, self.delta * self.draws)
 
+    def each(self) -> str:
+        """ε of a draw as people write it, from the least to the largest where it differs."""
+        low, high = bound(min(self.spent, default=self.epsilon)), bound(self.epsilon)
+        return high if low == high else f"{low} to {high}"
+
     def zcdp(self, delta: float = DELTA) -> float | None:
         """ε of the whole output as (ε, δ)-DP by zCDP composition; None unless the notion is pure and it is smaller."""
         if self.notion != "pure" or self.draws == 0:
@@ -90,7 +95,7 @@ class Guarantee:
         word = "word" in self.unit
         words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"
         words = f"{words[0].upper()}{words[1:]}"
-        each = bound(self.epsilon)
+        each = self.each()
         little = " Odds as large as that hide little." if self.epsilon > math.log(1e4) else ""
         if self.notion == "metric":
             examples = "; ".join(
@@ -133,7 +138,7 @@ class Guarantee:
         if self.notion == "group":
             unit += f" within {self.group}"
         out = [
-            f"{NOTIONS[self.notion].capitalize()}, ε = {bound(self.epsilon)}{delta} per {unit}.",
+            f"{NOTIONS[self.notion].capitalize()}, ε = {self.each()}{delta} per {unit}.",
             f"Neighbours: {self.adjacency}.",
         ]
         most, worst = ("at most ", " in the worst case") if self.expected is not None else ("", "")

@@ -15,8 +15,8 @@ import dptext_core as dpt
 from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
 from dptext_core.bench import deniability
-from dptext_core.guarantee import number
-from dptext_core.ledger import Ledger
+from dptext_core.guarantee import bound, number
+from dptext_core.ledger import SHARED_NOISE, Ledger
 from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
@@ -25,6 +25,8 @@ from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
 PATIENCE = 0.8  # seconds a run may take before the page shows progress and a way to stop
+#: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
+RECENT = 3
 
 state = st.session_state
 
@@ -210,8 +212,17 @@ def take(job: Job) -> None:
     state.play_job = None
     state.play_error = failure(job, "Stopped. Press Rewrite to start again.")
     if state.play_error is None:
-        state.play_run = job.result
+        show(job.result)
         book().record(job.result.result)
+
+
+def show(run: runs.Run) -> None:
+    """Make this the run on the page."""
+    state.play_run = run
+    recent = state.setdefault("play_recent", {})
+    recent[run.result.family, run.number] = run
+    for key in list(recent)[:-RECENT]:
+        del recent[key]
 
 
 def under_way(job: Job) -> str:
@@ -232,12 +243,14 @@ def rewritten() -> None:
     epsilon = current_epsilon(axis)
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
         state.play_number = state.get("play_number", 0) + 1
-        run = state.play_run = runs.moved(run, epsilon, axis, state.play_number)
+        run = runs.moved(run, epsilon, axis, state.play_number)
+        show(run)
     view = token_strip(run.payload, key="play_strip")
+    if view:
+        copied(view["copies"])
     token = view["token"] if view and view["run"] == run.number else None
     result = run.at(epsilon)
-    if run.spread:
-        st.caption("Each word has an ε of its own (see Budget), so that the slider does not move this rewrite.")
+    spoilt(result)
     actions(run, result, epsilon)
     left, right = st.columns([1, 1], gap="large")
     with left:
@@ -257,6 +270,32 @@ def book() -> Ledger:
 def release(result: dpt.RewriteResult) -> None:
     """What leaves the page counts as released."""
     book().record(result, released=True)
+
+
+def copied(copies: list[tuple[str, int, float]]) -> None:
+    """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
+    told: set[tuple[str, int, float]] = state.setdefault("play_copied", set())
+    for copy in copies:
+        family, number_, epsilon = copy
+        run: runs.Run | None = state.get("play_recent", {}).get((family, number_))
+        if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
+            continue
+        told.add(copy)
+        release(run.at(epsilon))
+
+
+def spoilt(result: dpt.RewriteResult) -> None:
+    """Say that the draw on the page has no promise left, where two settings of it were released."""
+    mine = [e for e in book().entries if e.released and e.family == result.family]
+    if len(mine) < 2 or not book().account(result.original).void:
+        return
+    at = [e.config.epsilon for e in mine]
+    which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
+    st.error(
+        f"**No promise holds any more for this draw.** You released {len(mine)} versions of it{which}, and {SHARED_NOISE}. "
+        "Draw again, and release one version only.",
+        icon=":material/warning:",
+    )
 
 
 def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
@@ -290,6 +329,7 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     with code.popover("Copy as Python", icon=":material/code:", width="stretch"):
         st.caption("The same mechanism, with your text. Without a seed each run draws anew.")
         st.code(as_python(run, epsilon), language="python")
+    st.caption("Downloading and copying the text count as released in the ledger. Opening panels is looking, and free.")
 
 
 def as_python(run: runs.Run, epsilon: float) -> str:
@@ -310,21 +350,20 @@ def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
     st.subheader("What is promised")
     (st.warning if g.notion == "none" or g.seeded else st.info)(literal(g.sentence()))
     per, drawn, total = st.columns(3)
-    per.metric("ε per word", number(g.epsilon))
+    per.metric("ε per word", g.each())
     drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') and s.epsilon > 0 for s in result.steps):,}")
-    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", number(g.total))
+    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total))
     if g.expected is not None:
         st.caption(
             f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
             "An expectation is information, not a promise."
         )
     st.markdown("**Everyone can see** " + literal("; ".join(g.exposed)) + ".")
-    if run.draws > 1:
-        st.markdown(
-            f"**Drawn {run.draws} times** from this text. Releasing one of them spends {number(g.total)}; releasing "
-            f"all of them would spend {number(run.draws * g.total)}. Positions of the slider share their noise: "
-            "release at most one of them."
-        )
+    if (draws := book().draws(run.inputs.text)) > 1:
+        said = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
+        if g.notion != "none" and not g.seeded:
+            said += f"At this setting, one of them spends {bound(g.total)} and all of them {bound(draws * g.total)}. "
+        st.markdown(said + "Positions of the slider share their noise: release at most one of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
 
@@ -456,7 +495,8 @@ def main() -> None:
         run: runs.Run | None = state.get("play_run")
         if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
             state.play_number = 1
-            state.play_run = run = runs.make(inputs, 1, axis[2], axis, given=given)
+            run = runs.make(inputs, 1, axis[2], axis, given=given)
+            show(run)
             book().record(run.result)
         job: Job | None = state.get("play_job")
         wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)

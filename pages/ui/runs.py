@@ -9,6 +9,7 @@ from typing import Any
 
 import dptext_core as dpt
 from dptext_core import live
+from dptext_core.guarantee import bound
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,15 @@ class Run:
     dice: dpt.Dice
     result: dpt.RewriteResult
     payload: dict
-    draws: int = 1
 
     @property
     def spread(self) -> bool:
         """Whether each word has an ε of its own: then the slider does not move it."""
-        return isinstance(self.mechanism.config.epsilon, tuple)
+        return _is_spread(self.mechanism.config)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
         """The same dice at another ε."""
-        if self.spread:
+        if self.spread or epsilon == self.result.config.epsilon:
             return self.result
         return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, dice=self.dice)
 
@@ -72,13 +72,12 @@ def make(
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
     keep_dice = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
     dice = before.dice if before is not None and keep_dice else dpt.Dice(inputs.seed)
-    draws = before.draws + (not keep_dice) if before is not None and same_text else 1
     result = mechanism.rewrite(prepared, dice=dice, progress=progress, cancel=cancel)
     shown = _payload(result, number, axis, progress, cancel)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
-    return Run(number, inputs, mechanism, prepared, dice, result, shown, draws)
+    return Run(number, inputs, mechanism, prepared, dice, result, shown)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
@@ -89,4 +88,18 @@ def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: in
 
 def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
     low, high, default = axis
-    return live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    shown = live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    return shown | {"draw": result.family} | ({"spread": spread(result)} if _is_spread(result.config) else {})
+
+
+def _is_spread(config: Any) -> bool:
+    return isinstance(config.epsilon, tuple)
+
+
+def spread(result: dpt.RewriteResult) -> str:
+    """What is spent where each word has an ε of its own, in one sentence."""
+    each = [s.epsilon for s in result.steps if s.epsilon > 0] or [0.0]
+    low, high = bound(min(each)), bound(max(each))
+    said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
+    unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""
+    return f"{said}, together at most {bound(result.guarantee.total)}{unit}"

@@ -621,8 +621,16 @@ def test_long_text_stays_usable(open_app: Open) -> None:
 @pytest.mark.parametrize(
     ("raw", "view"),
     [
-        ({"run": 3, "eps": 50, "token": None}, {"run": 3, "eps": 50.0, "token": None}),
-        ({"run": 3.0, "eps": 22.6, "token": 4}, {"run": 3, "eps": 22.6, "token": 4}),
+        ({"run": 3, "eps": 50, "token": None}, {"run": 3, "eps": 50.0, "token": None, "copies": []}),
+        (
+            {"run": 3.0, "eps": 22.6, "token": 4, "copies": [["a", 3, 50], ["b", 4.0, 2.5]]},
+            {"run": 3, "eps": 22.6, "token": 4, "copies": [("a", 3, 50.0), ("b", 4, 2.5)]},
+        ),
+        (
+            {"run": 3, "eps": 5.0, "copies": ["abc", [1, 2, 3], ["a", True, 5], ["a", 1, math.nan], ["a", 1], None]},
+            {"run": 3, "eps": 5.0, "token": None, "copies": []},
+        ),
+        ({"run": 3, "eps": 5.0, "copies": "abc"}, {"run": 3, "eps": 5.0, "token": None, "copies": []}),
         (None, None),
         ({"run": 3}, None),
         ({"run": "3", "eps": 1.0, "token": None}, None),
