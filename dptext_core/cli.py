@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import dptext_core as dpt
 
+from .coverage import coverage_note
 from .document import Document
 from .errors import DPTextError, InputError
 from .guarantee import NOTIONS
@@ -278,6 +279,7 @@ def _rewrite(args: argparse.Namespace) -> None:
     if args.seed is not None:
         _note(f"warning: {SEED_WARNING}")
     result = mechanism.rewrite(text, seed=args.seed)
+    note = "" if args.quiet else coverage_note(mechanism, text)
     if args.json or args.trace:
         _emit_json(result.to_dict(trace=args.trace), args.out)
     else:
@@ -287,6 +289,8 @@ def _rewrite(args: argparse.Namespace) -> None:
     _note(result.guarantee.sentence())
     if result.guarantee.exposed:
         _note(f"Not covered: {'; '.join(result.guarantee.exposed)}.")
+    if note:
+        _note(f"note: {note}")
     if args.trace:
         _note(OWNER_ONLY)
 

@@ -228,6 +228,19 @@ class Mechanism(ABC):
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        """How many words of the text the mechanism knows, and how many it has; kept stop words are known.
+
+        Runs no model. All are known where nothing says otherwise.
+        """
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        words = sum(t.kind == "word" for t in document.tokens)
+        return words, words
+
+    def uncovered(self) -> str:
+        """A sentence on what happens to the words that it does not know."""
+        return "what becomes of them does not depend on what they are."
+
     @cached_property
     def key(self) -> tuple:
         """What a prepared text depends on: every option that is not marked live."""

@@ -301,6 +301,17 @@ class DPMLM(Mechanism):
         epsilon = self._epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ..models.coverage import knows
+
+        prepared = self._planned(text)
+        known = knows(self.config.model, prepared.document)
+        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
+        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all, and puts other words in their place."
+
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:

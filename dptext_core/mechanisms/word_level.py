@@ -256,6 +256,20 @@ class WordMechanism(Mechanism):
             raise NoDistribution(f"{tokens[index].text!r} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        prepared = self._planned(text)
+        rows = zip(prepared.document.tokens, prepared.rows.tolist(), prepared.reasons, strict=True)
+        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for token, row, reason in rows if token.kind == "word"]
+        return sum(known), len(known)
+
+    def uncovered(self) -> str:
+        return {
+            "random": "each becomes any word of the vocabulary, whatever it was.",
+            "keep": "they stay as they are, for everyone to read.",
+            "drop": "they are left out.",
+            "mask": f"they are shown as {MASK}.",
+        }[self.config.oov]
+
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:

@@ -14,7 +14,7 @@ import logging
 import platform
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from .windows import MaskRequest, ModelInput, Template, bucket, model_input
 if TYPE_CHECKING:
     import torch
 
-    from ..document import Document
+    from ..document import Document, Token
 
 _WORD = re.compile(r"[A-Za-z]{2,}|[aiAI]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -86,13 +86,9 @@ class MaskedLM:
         pieces: list[list[int]] = [[] for _ in tokens]
         if not tokens:
             return pieces
-        encoding = self._tokens.encode(_SURROGATES.sub("\ufffd", doc.text), add_special_tokens=False)
-        ends = [t.end for t in tokens]
-        at, last = 0, len(tokens) - 1
-        for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-            while at < last and ends[at] <= start:
-                at += 1
-            pieces[at - 1 if at and end <= tokens[at].start else at].append(piece)
+        encoding = self._tokens.encode(clean(doc.text), add_special_tokens=False)
+        for piece, i in zip(encoding.ids, owners(encoding.offsets, tokens), strict=True):
+            pieces[i].append(piece)
         return [p or [self.unk_id] for p in pieces]
 
     def word_pieces(self, word: str) -> list[int]:
@@ -100,7 +96,7 @@ class MaskedLM:
         known = self._id_of.get(word)
         if known is not None:
             return [known]
-        text = _SURROGATES.sub("\ufffd", word)
+        text = clean(word)
         ids = self._tokens.encode(" " + text if self._marker == "Ġ" else text, add_special_tokens=False).ids
         return ids or [self.unk_id]
 
@@ -138,6 +134,21 @@ class MaskedLM:
         with self._lock, torch.inference_mode():
             logits = self._logits(put(ids), typed, put(lengths), put(positions))
             return logits[: len(inputs)].cpu().numpy()
+
+
+def clean(text: str) -> str:
+    """The text as a tokenizer takes it."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def owners(offsets: Sequence[tuple[int, int]], tokens: Sequence[Token]) -> Iterator[int]:
+    """The token (there is at least one) that each piece belongs to: see `MaskedLM.encode`."""
+    ends = [t.end for t in tokens]
+    at, last = 0, len(tokens) - 1
+    for start, end in offsets:
+        while at < last and ends[at] <= start:
+            at += 1
+        yield at - 1 if at and end <= tokens[at].start else at
 
 
 def rows_for(length: int, device: str, threads: int) -> int:
@@ -293,11 +304,7 @@ class _TrunkTokenizer:
     is_fast = True
 
     def __init__(self, trunk: Path):
-        from tokenizers import Tokenizer
-
-        self.backend_tokenizer = Tokenizer.from_file(str(trunk / "tokenizer.json"))
-        self.backend_tokenizer.no_truncation()
-        self.backend_tokenizer.no_padding()
+        self.backend_tokenizer = read_tokenizer(trunk / "tokenizer.json")
         names = {"mask": "[MASK]", "unk": "[UNK]", "pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]"}
         ids = {name: self.backend_tokenizer.token_to_id(token) for name, token in names.items()}
         self.mask_token_id, self.unk_token_id, self.pad_token_id = ids["mask"], ids["unk"], ids["pad"]
@@ -382,11 +389,32 @@ def _private_backend(tokenizer: Any) -> Any:
     """A copy of the tokenizer's engine that neither truncates nor pads nor reads special tokens in a user's text."""
     from tokenizers import Tokenizer
 
-    backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-    backend.no_truncation()
-    backend.no_padding()
+    backend = _plain(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()))
     backend.encode_special_tokens = True
     return backend
+
+
+def _plain(backend: Any) -> Any:
+    """A tokenizer's engine that neither truncates nor pads, and keeps no word of a text."""
+    backend.no_truncation()
+    backend.no_padding()
+    # Those of byte-pair and unigram models remember 10,000 words.
+    if (resize := getattr(backend.model, "_resize_cache", None)) is not None:
+        resize(0)
+    return backend
+
+
+def read_tokenizer(file: Path) -> Any:
+    """The engine of a tokenizer.json. Raises ModelUnavailable."""
+    from tokenizers import Tokenizer
+
+    try:
+        return _plain(Tokenizer.from_file(str(file)))
+    except Exception as error:  # tokenizers raises nothing narrower
+        raise ModelUnavailable(
+            f"The tokenizer {file.name} in {file.parent} cannot be read; it may be damaged or cut off. Get the model "
+            "again."
+        ) from error
 
 
 def _special(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:

@@ -1,0 +1,46 @@
+"""Which words of a text a model's tokenizer knows, without loading the model."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .masked_lm import clean, owners, read_tokenizer
+from .registry import masked_lm_spec
+
+if TYPE_CHECKING:
+    from ..document import Document
+
+
+def knows(model: str, document: Document) -> list[bool]:
+    """For each token of a document: whether the model's tokenizer has more of it than single characters.
+
+    A word of one letter is known where it is one of ASCII. Where the tokenizer has no file of its own that can be read
+    alone, every word counts as known.
+    """
+    spec = masked_lm_spec(model)
+    if spec.on_trunk:
+        from ..words.vocabulary import trunk_folder
+
+        file = trunk_folder() / "tokenizer.json"
+    else:
+        file = spec.folder / "tokenizer.json"
+    tokens = document.tokens
+    if not tokens or not file.is_file():
+        return [True] * len(tokens)
+    backend, unknown = _tokenizer(file, file.stat().st_mtime_ns)
+    known = [len(t.text) == 1 and t.text.isascii() for t in tokens]
+    encoding = backend.encode(clean(document.text), add_special_tokens=False)
+    for piece, (start, end), i in zip(encoding.ids, encoding.offsets, owners(encoding.offsets, tokens), strict=True):
+        if piece not in unknown and min(end, tokens[i].end) - max(start, tokens[i].start) > 1:
+            known[i] = True
+    return known
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(file: Path, changed: int) -> tuple[Any, frozenset[int]]:
+    """A tokenizer, and the ids of its pieces for what it does not know. Both are public."""
+    backend = read_tokenizer(file)
+    ids = (backend.token_to_id(name) for name in ("[UNK]", "<unk>", getattr(backend.model, "unk_token", None)) if name)
+    return backend, frozenset(i for i in ids if i is not None)
