@@ -20,7 +20,7 @@ from dptext_core.ledger import SHARED_NOISE, Ledger
 from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
-from pages.ui.text import decode, literal
+from pages.ui.text import MAX_MB, decode, literal
 from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
@@ -40,18 +40,25 @@ def examples() -> list[dict]:
 
 def use_text(text: str) -> None:
     """Put a text into the box; what stood there can be brought back."""
+    forget_upload_error()
     state.play_undo = state.get("play_text", "")
     state.play_text = text
 
 
 def use_example() -> None:
     chosen = state.play_example
+    # Nothing stays chosen: a second click on an example would only take the choice back.
+    state.play_example = None
     if chosen:
         use_text(next(e["text"] for e in examples() if e["title"] == chosen))
 
 
-def use_upload() -> None:
+def forget_upload_error() -> None:
     state.pop("play_upload_error", None)
+
+
+def use_upload() -> None:
+    forget_upload_error()
     if state.play_upload is not None:
         try:
             use_text(decode(state.play_upload.getvalue(), state.play_upload.name))
@@ -84,7 +91,7 @@ def controls_column() -> runs.Inputs | None:
     """The left column: text, mechanism, options. None where there is nothing to rewrite yet."""
     st.text_area(
         "Text", key="play_text", height=210, placeholder="Type or paste a text, or pick an example below.",
-        help="It stays in this session. It is not stored and not logged.",
+        help="It stays in this session. It is not stored and not logged.", on_change=forget_upload_error,
     )  # fmt: skip
     st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example, wrap=True)
     left, right = st.columns(2)
@@ -97,7 +104,9 @@ def controls_column() -> runs.Inputs | None:
             "Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back"
         )
     with st.expander("Open a file"):
-        st.file_uploader("Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload)
+        st.file_uploader(
+            "Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload, max_upload_size=MAX_MB
+        )
         if state.get("play_upload_error"):
             st.error(literal(state.play_upload_error))
     specs = {s.name: s for s in dpt.mechanisms()}
@@ -120,19 +129,37 @@ def controls_column() -> runs.Inputs | None:
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
     text = state.play_text
-    if not text.strip():
-        return None
-    if len(text) < 2 * MAX_WORDS:  # a word and its space: too short to be too long
-        return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
-    words = sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
-    if words > MAX_WORDS:
-        st.error(
-            f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it, or rewrite it with "
-            "`python -m dptext_core rewrite --file FILE`."
-        )
-        st.button(f"Keep the first {MAX_WORDS:,} words", on_click=lambda: use_text(first_words(text)))
+    if not text.strip() or number_of_words(text) > MAX_WORDS:
         return None
     return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
+
+
+def number_of_words(text: str) -> int:
+    """How many words a text has; 0 for one that is too short to have too many."""
+    if len(text) < 2 * MAX_WORDS:  # a word and its space
+        return 0
+    return sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
+
+
+def nothing_to_rewrite() -> None:
+    """Why nothing is rewritten, where the result stands; below it the last result, dimmed."""
+    text = state.play_text
+    if not text.strip():
+        st.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
+        return
+    st.error(
+        f"This page takes up to {MAX_WORDS:,} words, and this text has {number_of_words(text):,}. Shorten it, or "
+        "rewrite it with `python -m dptext_core rewrite --file FILE`."
+    )
+    st.button(
+        f"Keep the first {MAX_WORDS:,} words", key="play_shorten", type="primary",
+        on_click=lambda: use_text(first_words(text)),
+    )  # fmt: skip
+    if state.get("play_run") is not None:
+        st.caption("Below is the rewrite of the text before.")
+        st.html("<style>.st-key-play_before { opacity: 0.45; }</style>")
+        with st.container(key="play_before"):
+            rewritten()
 
 
 def first_words(text: str) -> str:
@@ -245,6 +272,8 @@ def rewritten() -> None:
         state.play_number = state.get("play_number", 0) + 1
         run = runs.moved(run, epsilon, axis, state.play_number)
         show(run)
+    if run.note:
+        st.warning(literal(run.note))
     view = token_strip(run.payload, key="play_strip")
     if view:
         copied(view["copies"])
@@ -292,8 +321,8 @@ def spoilt(result: dpt.RewriteResult) -> None:
     at = [e.config.epsilon for e in mine]
     which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
     st.error(
-        f"**No promise holds any more for this draw.** You released {len(mine)} versions of it{which}, and {SHARED_NOISE}. "
-        "Draw again, and release one version only.",
+        f"**No promise holds any more for this draw.** You released {len(mine)} versions of it{which}, and "
+        f"{SHARED_NOISE}. Draw again, and release one version only.",
         icon=":material/warning:",
     )
 
@@ -488,8 +517,7 @@ def main() -> None:
     with right:
         slot = st.empty()
         if inputs is None:
-            if not state.play_text.strip():
-                slot.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
+            nothing_to_rewrite()
             return
         axis = axis_of(inputs)
         run: runs.Run | None = state.get("play_run")

@@ -9,6 +9,7 @@ from typing import Any
 
 import dptext_core as dpt
 from dptext_core import live
+from dptext_core.coverage import coverage_note
 from dptext_core.guarantee import bound
 
 
@@ -24,7 +25,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished rewrite, held by the session that asked for it. number grows; epsilon is where its slider starts."""
+    """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text."""
 
     number: int
     inputs: Inputs
@@ -33,6 +34,7 @@ class Run:
     dice: dpt.Dice
     result: dpt.RewriteResult
     payload: dict
+    note: str = ""
 
     @property
     def spread(self) -> bool:
@@ -77,7 +79,8 @@ def make(
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
-    return Run(number, inputs, mechanism, prepared, dice, result, shown)
+    note = coverage_note(mechanism, prepared) if given is None else ""
+    return Run(number, inputs, mechanism, prepared, dice, result, shown, note)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:

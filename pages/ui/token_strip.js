@@ -118,6 +118,17 @@ function chance(token, k, eps, x) {
   return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
 }
 
+// The ranges of a selection. Browsers differ in how they tell of one that lies in a shadow root.
+function selected(selection, root) {
+  if (!selection?.rangeCount) return [];
+  try {
+    if (root.host && selection.getComposedRanges) return selection.getComposedRanges({ shadowRoots: [root] });
+  } catch {
+    // An older form of the call: the plain range below.
+  }
+  return [selection.getRangeAt(0)];
+}
+
 function make(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -1092,21 +1103,20 @@ class Strip {
   // Words that were selected by hand leave like those of the button.
   copiedByHand() {
     if (this.copying || !this.tokens.length || !this.memo) return;
-    const { text } = this.ui;
-    const root = text.getRootNode();
-    // Each browser tells of a selection within a shadow root in one of these ways.
-    const ranges = [root.getSelection?.(), document.getSelection()]
-      .filter((s) => s && !s.isCollapsed)
-      .flatMap((s) => s.getComposedRanges?.({ shadowRoots: [root] }) ?? s.getRangeAt(0))
-      .map((r) => {
-        const range = document.createRange();
-        range.setStart(r.startContainer, r.startOffset);
-        range.setEnd(r.endContainer, r.endOffset);
-        return range;
-      });
-    const within = (node) => ranges.some((r) => r.intersectsNode(node));
-    const released = this.tokens.some((t) => t.drawn && within(t.node));
-    if (released || within(root.host ?? root)) this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
+    const root = this.ui.text.getRootNode();
+    const ranges = [root.getSelection?.(), document.getSelection()].flatMap((s) => selected(s, root));
+    // A selection from outside into the strip has ends in two trees: which words it holds cannot be asked.
+    const holds = (r) => {
+      const [a, b] = [r.startContainer, r.endContainer].map((node) => node.getRootNode());
+      if (a !== b) return a === root || b === root;
+      const range = document.createRange();
+      range.setStart(r.startContainer, r.startOffset);
+      range.setEnd(r.endContainer, r.endOffset);
+      if (range.collapsed) return false;
+      if (a === root) return this.tokens.some((t) => t.drawn && range.intersectsNode(t.node));
+      return Boolean(root.host) && range.intersectsNode(root.host);
+    };
+    if (ranges.some(holds)) this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
   }
 
   copyOldWay(text) {

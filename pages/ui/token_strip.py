@@ -125,8 +125,8 @@ def token_strip(
             ``lp_grid`` that of the log-probabilities ``lp`` of any other; ``unit`` says what one ε is spent on;
             ``tokens`` hold the words, their chances, and from which ε on each of them wins
             (:func:`dptext_core.live.payload`); ``draw`` names the noise of the run; ``spread`` says what is spent
-            where each word has its own ε and none can be dragged; ``cmd`` ``{"n", "eps"}`` asks the browser once per new ``n`` to move
-            to an ε.
+            where each word has its own ε and none can be dragged; ``cmd`` ``{"n", "eps"}`` asks the browser once per
+            new ``n`` to move to an ε.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.
