@@ -22,6 +22,6 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
         return ""
     counted = f"{unknown} of {words} words of this text are" if words > 1 else "The one word of this text is"
     return (
-        f"{counted} not in the vocabulary: {mechanism.uncovered()} What is bundled knows English; for a text in another "
-        "language, choose a vocabulary or a model of that language."
+        f"{counted} not in the vocabulary: {mechanism.uncovered()} What is bundled knows English; for a text in "
+        "another language, choose a vocabulary or a model of that language."
     )

@@ -103,6 +103,8 @@ def controls_column() -> runs.Inputs | None:
         right.button(
             "Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back"
         )
+    if (words := number_of_words(state.play_text)) > MAX_WORDS:
+        st.caption(f"{words:,} words: too many for this page.")
     with st.expander("Open a file"):
         st.file_uploader(
             "Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload, max_upload_size=MAX_MB
@@ -279,11 +281,11 @@ def rewritten() -> None:
         copied(view["copies"])
     token = view["token"] if view and view["run"] == run.number else None
     result = run.at(epsilon)
-    spoilt(result)
+    void = spoilt(result)
     actions(run, result, epsilon)
     left, right = st.columns([1, 1], gap="large")
     with left:
-        promise(run, result)
+        promise(run, result, void)
     with right:
         selected(run, result, token, axis)
     further(run, result, token, epsilon)
@@ -313,11 +315,11 @@ def copied(copies: list[tuple[str, int, float]]) -> None:
         release(run.at(epsilon))
 
 
-def spoilt(result: dpt.RewriteResult) -> None:
-    """Say that the draw on the page has no promise left, where two settings of it were released."""
+def spoilt(result: dpt.RewriteResult) -> bool:
+    """Whether the draw on the page has no promise left because two settings of it were released; says so."""
     mine = [e for e in book().entries if e.released and e.family == result.family]
     if len(mine) < 2 or not book().account(result.original).void:
-        return
+        return False
     at = [e.config.epsilon for e in mine]
     which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
     st.error(
@@ -325,6 +327,7 @@ def spoilt(result: dpt.RewriteResult) -> None:
         f"{SHARED_NOISE}. Draw again, and release one version only.",
         icon=":material/warning:",
     )
+    return True
 
 
 def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
@@ -373,13 +376,16 @@ def as_python(run: runs.Run, epsilon: float) -> str:
     )
 
 
-def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """The guarantee in plain words, with its numbers."""
+def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
+    """The guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were released."""
     g = result.guarantee
     st.subheader("What is promised")
-    (st.warning if g.notion == "none" or g.seeded else st.info)(literal(g.sentence()))
+    before = "Nothing any more, see above. One version on its own: " if void else ""
+    (st.warning if void or g.notion == "none" or g.seeded else st.info)(before + literal(g.sentence()))
+    if not void and (account := book().account(run.inputs.text)).void:
+        st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
     per, drawn, total = st.columns(3)
-    per.metric("ε per word", g.each())
+    per.metric("ε per word, at most" if run.spread else "ε per word", bound(g.epsilon))
     drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') and s.epsilon > 0 for s in result.steps):,}")
     total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total))
     if g.expected is not None:

@@ -243,9 +243,11 @@ def test_two_copies_of_one_draw_void_its_promise_and_the_page_says_so_there():
     run = at.session_state["play_run"]
     assert [(e.config.epsilon, e._output) for e in entries(at)] == [(e, run.at(e).text) for e in (50.0, 20.0)]
     assert "at ε = 50 and 20" in at.error[0].value and "share their noise" in at.error[0].value
+    assert any(w.value.startswith("Nothing any more") for w in at.warning)
     at.button(key="play_again").click()
     settle(at)
-    assert not at.error, "the next draw keeps its own promise"
+    assert not at.error and not at.warning, "the next draw keeps its own promise"
+    assert any("released of this text before has no guarantee" in c.value for c in at.caption)
     copy(at, 50.0)
     assert len(entries(at)) == 3 and not at.error
 
@@ -293,6 +295,8 @@ def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
 
 def test_a_text_over_the_limit_is_explained_where_the_result_stands():
     at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("diffractor")
+    settle(at)
     before = payload(at)
     at.text_area(key="play_text").set_value("word " * 1200)
     settle(at)
@@ -358,9 +362,9 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
     assert low != high
     assert shown["spread"].startswith(f"Each word has its own ε, from {low} to {high}, together") and not shown["live"]
     figures = {m.label: m.value for m in at.metric}
-    assert figures["ε per word"] == f"{low} to {high}"
+    assert figures["ε per word, at most"] == high
     assert shown["spread"].endswith(f"together at most {figures['Total ε']}")
-    assert f"ε = {figures['ε per word']} a word" in run.result.guarantee.sentence()
+    assert f"ε = {low} to {high} a word" in run.result.guarantee.sentence()
 
 
 # --- panels
