@@ -12,6 +12,8 @@ pages = {
     "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
     "findings": st.Page("pages/findings.py", title="What we found"),
 }
+# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus.
+st.html("<style>[data-testid='stHeaderActionElements'] { display: none; }</style>")
 page = st.navigation(list(pages.values()), position="top")
 st.session_state.app = True
 sessions.watch()

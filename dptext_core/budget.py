@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .checks import real, shown, whole
 from .errors import ConfigError, InputError
-from .guarantee import number
+from .guarantee import bound, number
 from .mechanisms.base import Mechanism, Prepared
 from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
 from .mechanisms.word_level import WordMechanism, WordPrepared
@@ -51,9 +51,9 @@ class Budget:
         """The plan in plain words."""
         values = [self.epsilons[i] for i in self.drawn]
         low, high = min(values), max(values)
-        each = f"ε = {number(low)}" if low == high else f"between ε = {number(low)} and {number(high)}"
+        each = f"ε = {bound(low)}" if low == high else f"between ε = {bound(low)} and {bound(high)}"
         words = "word" if len(values) == 1 else "words"
-        said = f"{len(values)} {words}, {each} a word, together ε = {number(self.total)}."
+        said = f"{len(values)} {words}, {each} a word, together ε = {bound(self.total)}."
         return " ".join([said, *(f"This shows {e}." for e in self.exposes)])
 
 
@@ -99,7 +99,7 @@ def distribute(
     if max(values) > limit:
         most = limit * draws_each / max(parts)
         raise InputError(
-            f"One word would get ε = {number(max(values))}, and {number(math.floor(limit))} is the most. Take a total "
+            f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Take a total "
             f"of at most {number(math.floor(most))}, or spread it more evenly."
         )
     if min(values) <= 0:

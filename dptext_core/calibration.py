@@ -29,7 +29,7 @@ from .budget import check_mechanism, drawn_tokens, plan
 from .checks import listed, real, shown
 from .distribution import Law, clopper_pearson
 from .errors import ConfigError, InputError, NoDistribution
-from .guarantee import number
+from .guarantee import bound, number
 from .mechanisms.base import Mechanism, Prepared, Progress, check_cancel
 from .mechanisms.word_level import WordMechanism, WordPrepared
 from .private import Private
@@ -432,4 +432,4 @@ def _target(target: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _shown(kind: str, x: float) -> str:
-    return number(x) if kind == "total" else f"{x:.1%}"
+    return bound(x) if kind == "total" else f"{x:.1%}"

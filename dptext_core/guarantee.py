@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 NOTIONS = {
     "pure": "pure differential privacy",
@@ -63,6 +64,11 @@ class Guarantee:
         """δ of the whole output by sequential composition."""
         return min(1.0, self.delta * self.draws)
 
+    def each(self) -> str:
+        """ε of a draw as people write it, from the least to the largest where it differs."""
+        low, high = bound(min(self.spent, default=self.epsilon)), bound(self.epsilon)
+        return high if low == high else f"{low} to {high}"
+
     def zcdp(self, delta: float = DELTA) -> float | None:
         """ε of the whole output as (ε, δ)-DP by zCDP composition; None unless the notion is pure and it is smaller."""
         if self.notion != "pure" or self.draws == 0:
@@ -89,7 +95,7 @@ class Guarantee:
         word = "word" in self.unit
         words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"
         words = f"{words[0].upper()}{words[1:]}"
-        each = number(self.epsilon)
+        each = self.each()
         little = " Odds as large as that hide little." if self.epsilon > math.log(1e4) else ""
         if self.notion == "metric":
             examples = "; ".join(
@@ -109,12 +115,12 @@ class Guarantee:
             return (
                 f"A word hides in its group and nowhere else: a released word is at most e^ε = "
                 f"{odds_text(self.epsilon)} as likely under your word as under another one of {self.group} "
-                f"(ε = {each} a word).{little} {words}, together at most ε = {number(self.total)}."
+                f"(ε = {each} a word).{little} {words}, together at most ε = {bound(self.total)}."
             )
         noun = "a released word" if word else f"the {self.unit}" if "released" in self.unit else "what is released"
         plus = f", plus a chance of δ = {scientific(self.delta)}" if self.notion == "approx" else ""
         unit = " a word" if word else ""
-        total = f"together at most ε = {number(self.total)}"
+        total = f"together at most ε = {bound(self.total)}"
         if self.notion == "approx" and self.draws > 1:
             total += f" and δ = {scientific(self.total_delta)}"
         tail = f" {words}, {total}." if word else f" {total[0].upper()}{total[1:]}." if self.draws > 1 else ""
@@ -132,11 +138,11 @@ class Guarantee:
         if self.notion == "group":
             unit += f" within {self.group}"
         out = [
-            f"{NOTIONS[self.notion].capitalize()}, ε = {number(self.epsilon)}{delta} per {unit}.",
+            f"{NOTIONS[self.notion].capitalize()}, ε = {self.each()}{delta} per {unit}.",
             f"Neighbours: {self.adjacency}.",
         ]
         most, worst = ("at most ", " in the worst case") if self.expected is not None else ("", "")
-        total = f"total ε = {number(self.total)}"
+        total = f"total ε = {bound(self.total)}"
         if self.delta:
             total += f", δ = {scientific(self.total_delta)}"
         if self.notion == "metric":
@@ -156,7 +162,7 @@ class Guarantee:
         epsilon = self.zcdp(delta)
         if epsilon is None:
             return ""
-        return f"Also: approximate DP by zCDP composition, δ = {scientific(delta)}: ε = {number(epsilon)} in all."
+        return f"Also: approximate DP by zCDP composition, δ = {scientific(delta)}: ε = {bound(epsilon)} in all."
 
     def formal(self) -> str:
         """:meth:`lines` as one text."""
@@ -199,29 +205,57 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return max(0.0, min(simple, bound((low + high) / 2)))
 
 
+#: What two floats that stand for one number may differ by, relatively: 0.1 + 0.2 is 0.3.
+NOISE = 1e-12
+
+
 def scientific(x: float) -> str:
-    """A small number as people write it: 1e−5."""
-    return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if x < 0.001 else f"{x:g}"
+    """A δ as people write it, never smaller than it is: 1e−5."""
+    x = rounded(x, 1 if x < 0.001 else 6, up=True)
+    return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if 0 < x < 0.001 else f"{x:g}"
 
 
 def number(x: float) -> str:
     """ε as people write it: 50, 2.5, 0.04, 12,000."""
     if not math.isfinite(x):
         return "∞"
-    return f"{x:,.0f}" if x == round(x) or x >= 1000 else f"{x:.3g}"
+    return f"{x:,.0f}" if x == round(x) or abs(x) >= 999.5 else f"{x:.3g}"
+
+
+def bound(x: float) -> str:
+    """:func:`number` for what is promised to be no larger: never below ``x``, 1,234.49 is 1,235."""
+    return number(rounded(x, 3, up=True))
+
+
+def at_least(x: float) -> str:
+    """:func:`number` for what is said to be no smaller: never above ``x``."""
+    return number(rounded(x, 3, up=False))
+
+
+def rounded(x: float, digits: int, up: bool) -> float:
+    """``x`` with so many digits, all of those before the point, rounded to the side of safety but for NOISE."""
+    if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is whole
+        return x
+    exact = Decimal(x)
+    unit = Decimal(1).scaleb(min(0, exact.adjusted() - digits + 1))
+    slack = abs(exact) * Decimal(NOISE)
+    side = ROUND_CEILING if up else ROUND_FLOOR
+    return float((exact - slack if up else exact + slack).quantize(unit, side, Context(prec=400)))
 
 
 _DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def odds_text(epsilon: float) -> str:
-    """e^ε in words: "2.7 times", "5.2 × 10²¹ times"; beyond that the number itself says that it hides little."""
+    """e^ε in words, never smaller than it is: "2.72 times", "5.2 × 10²¹ times"."""
     if epsilon <= math.log(1e4):
-        odds = math.exp(epsilon)
-        return f"{odds:,.0f} times" if odds >= 100 else f"{odds:.3g} times"
+        return f"{bound(math.exp(epsilon))} times"
     exponent = epsilon / math.log(10)
     power = math.floor(exponent)
-    return f"{10 ** (exponent - power):.1f} × 10{str(power).translate(_DIGITS)} times"
+    digits = rounded(10 ** (exponent - power), 2, up=True)
+    if digits >= 10:
+        digits, power = digits / 10, power + 1
+    return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"
 
 
 def _odds_or_any(epsilon: float) -> str:

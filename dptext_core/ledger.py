@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from .guarantee import NOTIONS, number, scientific
+from .guarantee import NOTIONS, bound, scientific
 from .mechanisms.base import RewriteResult
 
 SHARED_NOISE = "two of them share their noise, so that together they tell more than any finite ε allows"
@@ -40,6 +40,7 @@ class Entry:
     kind: str
     reason: str = ""
     _output: str = field(default="", repr=False)
+    _batch: str = field(default="", repr=False)
 
     def to_dict(self) -> dict:
         """As plain data, without texts."""
@@ -59,7 +60,7 @@ class Total:
     def __str__(self) -> str:
         delta = f", δ = {scientific(self.delta)}" if self.delta else ""
         times = f" ({self.releases} releases)" if self.releases > 1 else ""
-        return f"ε = {number(self.epsilon)}{delta}{times}, {self.kind}"
+        return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}"
 
 
 @dataclass(frozen=True)
@@ -106,23 +107,37 @@ class Ledger:
         entry = self._entry(result, released)
         for i, old in enumerate(self._entries):
             if _same(old, entry):
-                if released and not old.released:
-                    self._entries[i] = dataclasses.replace(old, released=True)
+                # One output of one draw may stand in two lists of texts: the larger of what they promise holds.
+                total, delta = max(old.total, entry.total), max(old.delta, entry.delta)
+                new = dataclasses.replace(old, released=old.released or released, total=total, delta=delta)
+                if new != old:
+                    self._entries[i] = new
                 return self._entries[i]
         self._entries.append(entry)
         return entry
 
-    def account(self, text: int) -> Account:
-        """What the released results of one text amount to."""
+    def account(self, text: int | str) -> Account:
+        """What the released results of one text amount to. text: its number here, or itself."""
+        text = self._number(text)
         return _account(text, [e for e in self._entries if e.released and e.text == text], self._entries)
 
     def accounts(self) -> tuple[Account, ...]:
         """One for each text, in the order in which they came."""
         return tuple(self.account(n) for n in self._texts.values())
 
-    def draws(self, text: int) -> int:
-        """How many draws with fresh noise were made from a text, released or not."""
-        return len({e.family for e in self._entries if e.text == text})
+    def draws(self, text: int | str) -> int:
+        """How many draws with fresh noise were made from a text (its number here, or itself), released or not."""
+        return len(self._families(self._number(text)))
+
+    def draw_of(self, entry: Entry) -> int:
+        """Which draw of its text an entry belongs to, from 1: entries of one draw are settings under one noise."""
+        return self._families(entry.text).index(entry.family) + 1
+
+    def _families(self, text: int) -> list[str]:
+        return list(dict.fromkeys(e.family for e in self._entries if e.text == text))
+
+    def _number(self, text: int | str) -> int:
+        return text if isinstance(text, int) else self._texts.get(text, 0)
 
     def what_if(self, results: Sequence[RewriteResult]) -> str:
         """What releasing these, beside what was released, would mean. Nothing is written down."""
@@ -136,7 +151,7 @@ class Ledger:
     def to_dict(self) -> dict:
         """As plain data, without any text: draws, and what the releases of each text amount to."""
         return {
-            "draws": [e.to_dict() for e in self._entries],
+            "draws": [e.to_dict() | {"draw": self.draw_of(e)} for e in self._entries],
             "texts": [a.to_dict() | {"draws": self.draws(a.text)} for a in self.accounts()],
         }
 
@@ -151,7 +166,7 @@ class Ledger:
         kind += f" ({g.metric or g.group}{where})" * bool(g.metric or g.group)
         return Entry(
             self._clock(), number_, result.mechanism, result.config, g.notion, g.epsilon, g.total, g.total_delta,
-            result.family, result.seed is not None, released, kind, g.reason, result.text,
+            result.family, result.seed is not None, released, kind, g.reason, result.text, result.batch,
         )  # fmt: skip
 
 
@@ -161,9 +176,11 @@ def _same(a: Entry, b: Entry) -> bool:
 
 
 def _once_for_all(a: Entry, b: Entry) -> bool:
-    """Whether two results of different texts share their noise on purpose: a word is drawn once for all texts."""
+    """Whether two results of different texts share their noise on purpose: a word is drawn once for all texts of a
+    list, and the total of each is that of the list. What the same noise gave in another call is not in that total."""
     return (
         getattr(a.config, "strategy", "") == "dataset"
+        and a._batch == b._batch != ""
         and (a.mechanism, a.config, a.total) == (b.mechanism, b.config, b.total)
         and a.text != b.text
     )

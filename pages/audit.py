@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.bench import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
-from dptext_core.guarantee import number
+from dptext_core.guarantee import at_least, bound, number
 from dptext_core.mechanisms.word_level import WordMechanism
 from dptext_core.private import Private
 from pages.ui import controls
@@ -132,9 +132,10 @@ def shown(asked: Request, report: core.AuditReport) -> None:
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
     banner(literal(report.sentence()))
     claimed, measured, seen, pairs = st.columns(4)
-    claimed.metric("Claimed", number(report.claimed))
-    measured.metric("Measured" if report.exact else "Measured, at least", number(report.measured))
-    seen.metric("Could find", number(report.detectable), help="The largest loss that this audit could have found.")
+    claimed.metric("Claimed", bound(report.claimed))
+    loss = (number if report.exact else at_least)(report.measured)
+    measured.metric("Measured" if report.exact else "Measured, at least", loss)
+    seen.metric("Could find", at_least(report.detectable), help="The largest loss that this audit could have found.")
     pairs.metric("Pairs", f"{report.pairs:,}")
     dark = st.context.theme.type == "dark"
     st.plotly_chart(core.figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
@@ -174,9 +175,11 @@ def table() -> None:
                 for r in rows
             ],
             "ε": [number(float(r["epsilon"])) for r in rows],
-            "claimed": [number(float(r["claimed"])) for r in rows],
-            "measured": [("" if r["exact"] else "≥ ") + number(float(r["measured"])) for r in rows],
-            "could find": [number(float(r["detectable"])) for r in rows],
+            "claimed": [bound(float(r["claimed"])) for r in rows],
+            "measured": [
+                number(float(r["measured"])) if r["exact"] else "≥ " + at_least(float(r["measured"])) for r in rows
+            ],
+            "could find": [at_least(float(r["detectable"])) for r in rows],
             "pairs": [r["pairs"] for r in rows],
             "verdict": [r["verdict"] for r in rows],
         },

@@ -15,16 +15,18 @@ import dptext_core as dpt
 from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
 from dptext_core.bench import deniability
-from dptext_core.guarantee import number
-from dptext_core.ledger import Ledger
+from dptext_core.guarantee import bound, number
+from dptext_core.ledger import SHARED_NOISE, Ledger
 from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
-from pages.ui.text import decode, literal
+from pages.ui.text import MAX_MB, decode, literal
 from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
 PATIENCE = 0.8  # seconds a run may take before the page shows progress and a way to stop
+#: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
+RECENT = 3
 
 state = st.session_state
 
@@ -38,18 +40,25 @@ def examples() -> list[dict]:
 
 def use_text(text: str) -> None:
     """Put a text into the box; what stood there can be brought back."""
+    forget_upload_error()
     state.play_undo = state.get("play_text", "")
     state.play_text = text
 
 
 def use_example() -> None:
     chosen = state.play_example
+    # Nothing stays chosen: a second click on an example would only take the choice back.
+    state.play_example = None
     if chosen:
         use_text(next(e["text"] for e in examples() if e["title"] == chosen))
 
 
-def use_upload() -> None:
+def forget_upload_error() -> None:
     state.pop("play_upload_error", None)
+
+
+def use_upload() -> None:
+    forget_upload_error()
     if state.play_upload is not None:
         try:
             use_text(decode(state.play_upload.getvalue(), state.play_upload.name))
@@ -82,7 +91,7 @@ def controls_column() -> runs.Inputs | None:
     """The left column: text, mechanism, options. None where there is nothing to rewrite yet."""
     st.text_area(
         "Text", key="play_text", height=210, placeholder="Type or paste a text, or pick an example below.",
-        help="It stays in this session. It is not stored and not logged.",
+        help="It stays in this session. It is not stored and not logged.", on_change=forget_upload_error,
     )  # fmt: skip
     st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example, wrap=True)
     left, right = st.columns(2)
@@ -94,8 +103,12 @@ def controls_column() -> runs.Inputs | None:
         right.button(
             "Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back"
         )
+    if (words := number_of_words(state.play_text)) > MAX_WORDS:
+        st.caption(f"{words:,} words: too many for this page.")
     with st.expander("Open a file"):
-        st.file_uploader("Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload)
+        st.file_uploader(
+            "Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload, max_upload_size=MAX_MB
+        )
         if state.get("play_upload_error"):
             st.error(literal(state.play_upload_error))
     specs = {s.name: s for s in dpt.mechanisms()}
@@ -118,19 +131,37 @@ def controls_column() -> runs.Inputs | None:
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
     text = state.play_text
-    if not text.strip():
-        return None
-    if len(text) < 2 * MAX_WORDS:  # a word and its space: too short to be too long
-        return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
-    words = sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
-    if words > MAX_WORDS:
-        st.error(
-            f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it, or rewrite it with "
-            "`python -m dptext_core rewrite --file FILE`."
-        )
-        st.button(f"Keep the first {MAX_WORDS:,} words", on_click=lambda: use_text(first_words(text)))
+    if not text.strip() or number_of_words(text) > MAX_WORDS:
         return None
     return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
+
+
+def number_of_words(text: str) -> int:
+    """How many words a text has; 0 for one that is too short to have too many."""
+    if len(text) < 2 * MAX_WORDS:  # a word and its space
+        return 0
+    return sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
+
+
+def nothing_to_rewrite() -> None:
+    """Why nothing is rewritten, where the result stands; below it the last result, dimmed."""
+    text = state.play_text
+    if not text.strip():
+        st.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
+        return
+    st.error(
+        f"This page takes up to {MAX_WORDS:,} words, and this text has {number_of_words(text):,}. Shorten it, or "
+        "rewrite it with `python -m dptext_core rewrite --file FILE`."
+    )
+    st.button(
+        f"Keep the first {MAX_WORDS:,} words", key="play_shorten", type="primary",
+        on_click=lambda: use_text(first_words(text)),
+    )  # fmt: skip
+    if state.get("play_run") is not None:
+        st.caption("Below is the rewrite of the text before.")
+        st.html("<style>.st-key-play_before { opacity: 0.45; }</style>")
+        with st.container(key="play_before"):
+            rewritten()
 
 
 def first_words(text: str) -> str:
@@ -210,8 +241,17 @@ def take(job: Job) -> None:
     state.play_job = None
     state.play_error = failure(job, "Stopped. Press Rewrite to start again.")
     if state.play_error is None:
-        state.play_run = job.result
+        show(job.result)
         book().record(job.result.result)
+
+
+def show(run: runs.Run) -> None:
+    """Make this the run on the page."""
+    state.play_run = run
+    recent = state.setdefault("play_recent", {})
+    recent[run.result.family, run.number] = run
+    for key in list(recent)[:-RECENT]:
+        del recent[key]
 
 
 def under_way(job: Job) -> str:
@@ -232,16 +272,20 @@ def rewritten() -> None:
     epsilon = current_epsilon(axis)
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
         state.play_number = state.get("play_number", 0) + 1
-        run = state.play_run = runs.moved(run, epsilon, axis, state.play_number)
+        run = runs.moved(run, epsilon, axis, state.play_number)
+        show(run)
+    if run.note:
+        st.warning(literal(run.note))
     view = token_strip(run.payload, key="play_strip")
+    if view:
+        copied(view["copies"])
     token = view["token"] if view and view["run"] == run.number else None
     result = run.at(epsilon)
-    if run.spread:
-        st.caption("Each word has an ε of its own (see Budget), so that the slider does not move this rewrite.")
+    void = spoilt(result)
     actions(run, result, epsilon)
     left, right = st.columns([1, 1], gap="large")
     with left:
-        promise(run, result)
+        promise(run, result, void)
     with right:
         selected(run, result, token, axis)
     further(run, result, token, epsilon)
@@ -257,6 +301,33 @@ def book() -> Ledger:
 def release(result: dpt.RewriteResult) -> None:
     """What leaves the page counts as released."""
     book().record(result, released=True)
+
+
+def copied(copies: list[tuple[str, int, float]]) -> None:
+    """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
+    told: set[tuple[str, int, float]] = state.setdefault("play_copied", set())
+    for copy in copies:
+        family, number_, epsilon = copy
+        run: runs.Run | None = state.get("play_recent", {}).get((family, number_))
+        if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
+            continue
+        told.add(copy)
+        release(run.at(epsilon))
+
+
+def spoilt(result: dpt.RewriteResult) -> bool:
+    """Whether the draw on the page has no promise left because two settings of it were released; says so."""
+    mine = [e for e in book().entries if e.released and e.family == result.family]
+    if len(mine) < 2 or not book().account(result.original).void:
+        return False
+    at = [e.config.epsilon for e in mine]
+    which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
+    st.error(
+        f"**No promise holds any more for this draw.** You released {len(mine)} versions of it{which}, and "
+        f"{SHARED_NOISE}. Draw again, and release one version only.",
+        icon=":material/warning:",
+    )
+    return True
 
 
 def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
@@ -290,6 +361,7 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     with code.popover("Copy as Python", icon=":material/code:", width="stretch"):
         st.caption("The same mechanism, with your text. Without a seed each run draws anew.")
         st.code(as_python(run, epsilon), language="python")
+    st.caption("Downloading and copying the text count as released in the ledger. Opening panels is looking, and free.")
 
 
 def as_python(run: runs.Run, epsilon: float) -> str:
@@ -304,27 +376,29 @@ def as_python(run: runs.Run, epsilon: float) -> str:
     )
 
 
-def promise(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """The guarantee in plain words, with its numbers."""
+def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
+    """The guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were released."""
     g = result.guarantee
     st.subheader("What is promised")
-    (st.warning if g.notion == "none" or g.seeded else st.info)(literal(g.sentence()))
+    before = "Nothing any more, see above. One version on its own: " if void else ""
+    (st.warning if void or g.notion == "none" or g.seeded else st.info)(before + literal(g.sentence()))
+    if not void and (account := book().account(run.inputs.text)).void:
+        st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
     per, drawn, total = st.columns(3)
-    per.metric("ε per word", number(g.epsilon))
+    per.metric("ε per word, at most" if run.spread else "ε per word", bound(g.epsilon))
     drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') and s.epsilon > 0 for s in result.steps):,}")
-    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", number(g.total))
+    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total))
     if g.expected is not None:
         st.caption(
             f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
             "An expectation is information, not a promise."
         )
     st.markdown("**Everyone can see** " + literal("; ".join(g.exposed)) + ".")
-    if run.draws > 1:
-        st.markdown(
-            f"**Drawn {run.draws} times** from this text. Releasing one of them spends {number(g.total)}; releasing "
-            f"all of them would spend {number(run.draws * g.total)}. Positions of the slider share their noise: "
-            "release at most one of them."
-        )
+    if (draws := book().draws(run.inputs.text)) > 1:
+        said = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
+        if g.notion != "none" and not g.seeded:
+            said += f"At this setting, one of them spends {bound(g.total)} and all of them {bound(draws * g.total)}. "
+        st.markdown(said + "Positions of the slider share their noise: release at most one of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
 
@@ -449,14 +523,14 @@ def main() -> None:
     with right:
         slot = st.empty()
         if inputs is None:
-            if not state.play_text.strip():
-                slot.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
+            nothing_to_rewrite()
             return
         axis = axis_of(inputs)
         run: runs.Run | None = state.get("play_run")
         if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
             state.play_number = 1
-            state.play_run = run = runs.make(inputs, 1, axis[2], axis, given=given)
+            run = runs.make(inputs, 1, axis[2], axis, given=given)
+            show(run)
             book().record(run.result)
         job: Job | None = state.get("play_job")
         wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)

@@ -76,6 +76,7 @@ def test_the_chosen_word_is_attacked_at_once(mechanism):
     assert len(table) == len(posterior.top) + (posterior.rank > len(posterior.top))
     assert list(table["word"][table[""] != ""]) == ["movie"]
     assert posterior.sentence() in said(at)
+    assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 0
     assert metric(at, "Answers needed").startswith(("about", "never"))
     assert jobs(at)["curve"][1].result.words == 1 and len(at.get("plotly_chart")) == 1
     assert jobs(at)["nearest"][1].result.sentence() in said(at)
@@ -97,8 +98,10 @@ def test_moving_epsilon_attacks_again_and_keeps_the_curve():
 def test_what_has_no_posterior_says_what_to_use_instead():
     at = page("mvc")
     assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
+    assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 1, "what works is open"
     at = page("dp-mlm")
     assert "mask inference" in said(at)
+    assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 1
     at.button(key="attack_start_mask").click()
     settle(at)
     found = jobs(at)["mask"][1].result

@@ -8,11 +8,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import norm
 
 from dptext_core import Guarantee
-from dptext_core.guarantee import number, odds_text, scientific, zcdp_epsilon, zcdp_rho
+from dptext_core.guarantee import at_least, bound, number, odds_text, scientific, zcdp_epsilon, zcdp_rho
 
 PROMISE = Guarantee("pure", 2.0, "released word", "any two texts", draws=3, total=6.0, exposed=("the spacing",))
 
@@ -50,7 +52,7 @@ def test_it_is_plain_data():
 
 @pytest.mark.parametrize(
     ("epsilon", "expected"),
-    [(0.5, "1.65 times"), (1, "2.72 times"), (5, "148 times"), (10, "2.2 × 10⁴ times"), (50, "5.2 × 10²¹ times")],
+    [(0.5, "1.65 times"), (1, "2.72 times"), (5, "149 times"), (10, "2.3 × 10⁴ times"), (50, "5.2 × 10²¹ times")],
 )
 def test_odds(epsilon, expected):
     assert odds_text(epsilon) == expected
@@ -60,9 +62,71 @@ def test_odds_of_any_epsilon_can_be_written():
     assert odds_text(1400).startswith("1.") or "× 10⁶⁰⁸" in odds_text(1400)
 
 
-@pytest.mark.parametrize(("x", "expected"), [(50.0, "50"), (2.5, "2.5"), (12000.0, "12,000"), (math.inf, "∞")])
+@pytest.mark.parametrize(
+    ("x", "expected"), [(50.0, "50"), (2.5, "2.5"), (12000.0, "12,000"), (999.7, "1,000"), (math.inf, "∞")]
+)
 def test_numbers(x, expected):
     assert number(x) == expected
+
+
+# --- rounding to the safe side
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        (50.0, "50"), (2.5, "2.5"), (1234.49, "1,235"), (2.3449, "2.35"), (999.1, "1,000"), (99.95, "100"),
+        (0.1 + 0.2, "0.3"), (0.30001, "0.301"), (1e-9, "1e-09"), (0.0, "0"), (123456.0, "123,456"), (math.inf, "∞"),
+    ],
+)  # fmt: skip
+def test_a_bound_is_rounded_up_and_exact_values_stay(x, expected):
+    assert bound(x) == expected
+
+
+def value(text: str) -> tuple[float, float]:
+    """What a printed number says, and one unit of its last digit."""
+    plain = text.replace(",", "").replace("−", "-")
+    mantissa, _, power = plain.partition("e")
+    unit = 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
+    return float(plain), unit
+
+
+@given(st.floats(1e-12, 1e12))
+def test_a_bound_is_never_below_and_at_most_one_digit_above(x):
+    said, unit = value(bound(x))
+    assert x * (1 - 1e-12) <= said <= x + unit
+    said, unit = value(at_least(x))
+    assert x - unit <= said <= x * (1 + 1e-12)
+
+
+@given(st.floats(1e-300, 1.0))
+def test_a_delta_is_never_below_and_at_most_one_digit_above(x):
+    said, unit = value(scientific(x))
+    assert x * (1 - 1e-11) <= said <= (x + unit) * (1 + 1e-9)
+
+
+@given(st.floats(1e-3, 1400.0))
+def test_odds_are_never_below(epsilon):
+    mantissa, _, power = odds_text(epsilon).removesuffix(" times").replace(",", "").partition(" × 10")
+    exponent = int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")) or 0)
+    assert (0.1 if exponent == 0 else 1) <= float(mantissa) and (not power or float(mantissa) < 10)
+    log = math.log(float(mantissa)) + exponent * math.log(10)
+    assert epsilon - 1e-9 <= log <= epsilon + 0.11
+
+
+def test_every_promise_is_rounded_up():
+    uneven = dataclasses.replace(PROMISE, epsilon=2.3449, total=1234.49)
+    for text in (uneven.sentence(), uneven.formal()):
+        assert "ε = 2.35" in text and "ε = 1,235" in text and "2.34 " not in text and "1,234" not in text
+    group = dataclasses.replace(uneven, notion="group", group="the words that share its set").sentence()
+    assert "ε = 2.35 a word" in group and "ε = 1,235" in group
+    metric = dataclasses.replace(uneven, notion="metric", metric="Euclidean", near=1.0).sentence()
+    assert "ε = 2.35 for each unit" in metric and "10.5 times" in metric, "e^2.3449 is 10.43"
+    approx = dataclasses.replace(uneven, notion="approx", delta=1.2e-6).sentence()
+    assert "δ = 2e−6" in approx and "δ = 4e−6" in approx
+    many = dataclasses.replace(PROMISE, epsilon=0.5, draws=200, total=100.0)
+    closer = many.zcdp()
+    assert closer is not None and value(many.extra().split("ε = ")[1].split(" ")[0])[0] >= closer
 
 
 METRIC = Guarantee(
@@ -90,7 +154,7 @@ def test_far_words_of_a_large_epsilon_are_not_hidden():
         and "10¹³ times for its nearest" not in text
     )
     near = dataclasses.replace(METRIC, epsilon=20.0).sentence()
-    assert "2.2 × 10⁴ times for its nearest neighbour" in near
+    assert "2.3 × 10⁴ times for its nearest neighbour" in near
 
 
 def test_a_metric_promise_without_examples_still_reads():
@@ -165,7 +229,7 @@ def test_the_second_statement_comes_where_it_is_smaller_and_never_instead():
     closer = many.zcdp()
     assert closer is not None and closer == pytest.approx(zcdp_epsilon(200 * 0.5 * math.tanh(0.25), 1e-5))
     assert closer < 100 and "total ε = 100" in many.formal()
-    assert "approximate DP by zCDP composition, δ = 1e−5" in many.formal() and number(closer) in many.extra()
+    assert "approximate DP by zCDP composition, δ = 1e−5" in many.formal() and bound(closer) in many.extra()
     assert "together at most ε = 100" in many.sentence() and "zCDP" not in many.sentence()
     data = json.loads(json.dumps(many.to_dict()))
     assert data["total"] == 100.0 and data["zcdp"] == {"epsilon": closer, "delta": 1e-5}

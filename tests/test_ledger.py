@@ -108,6 +108,80 @@ def test_words_drawn_once_for_all_texts_are_no_locked_family():
     assert len(set(totals)) == 1 and not any(a.void for a in ledger.accounts())
 
 
+def shared(results, family="one noise"):
+    """The results as if all of them had been drawn with one noise."""
+    return [dataclasses.replace(r, family=family) for r in results]
+
+
+def released(*results):
+    ledger = Ledger()
+    for r in results:
+        ledger.record(r, released=True)
+    return ledger
+
+
+def test_texts_of_one_list_share_their_noise_and_count_once():
+    ledger = released(*shared(custext(strategy="dataset").rewrite([TEXT, OTHER])))
+    assert [t.epsilon for a in ledger.accounts() for t in a.totals] == [24.0, 24.0]
+    assert not any(a.void for a in ledger.accounts()) and (ledger.draws(1), ledger.draws(2)) == (1, 1)
+
+
+@pytest.mark.parametrize("place", [TEXT, OTHER])
+@pytest.mark.parametrize("other", [{"epsilon": 5.0}, {"k": 10}, {"strategy": "record"}, {"epsilon": 3.0000001}])
+def test_results_of_one_family_are_never_added_up(place, other):
+    options = {"epsilon": 3.0, "strategy": "dataset"}
+    first = custext(**options).rewrite([TEXT, OTHER])
+    second = custext(**options | other).rewrite([place, TEXT + " " + OTHER])
+    ledger = released(*shared([*first, second[0]]))
+    # A text whose release shares no noise with another setting's keeps its promise; none of these does.
+    assert all("share their noise" in a.sentence() and "ε = " not in a.sentence() for a in ledger.accounts())
+    assert "share their noise" in released(shared([first[0]])[0]).what_if(shared([second[0]]))
+
+
+def test_the_same_noise_in_two_calls_has_no_finite_epsilon():
+    """Its words were drawn for both, so that equal words show across them; neither total counts the other's."""
+    dice = Dice()
+    m = custext(strategy="dataset")
+    (first,), (second,) = (m.rewrite([t], dice=dice) for t in (TEXT, OTHER))
+    assert first.guarantee.total == second.guarantee.total
+    ledger = released(*shared([first, second]))
+    assert all("share their noise" in a.void for a in ledger.accounts())
+
+
+def test_one_output_in_two_lists_counts_with_the_larger_total():
+    dice = Dice()
+    m = custext(strategy="dataset")
+    short, long = m.rewrite([TEXT], dice=dice), m.rewrite([TEXT, OTHER], dice=dice)
+    assert short[0].text == long[0].text
+    for order in ([short[0], long[0]], [long[0], short[0]]):
+        (account,) = released(*shared(order)).accounts()
+        assert account.releases == 1 and account.totals[0].epsilon == 24.0 and not account.void
+
+
+def test_fresh_noise_of_lists_adds_up():
+    m = custext(strategy="dataset")
+    ledger = released(*(r for k in range(3) for r in shared(m.rewrite([TEXT, OTHER]), f"noise {k}")))
+    assert [(a.totals[0].epsilon, a.releases, a.void) for a in ledger.accounts()] == [(72.0, 3, "")] * 2
+
+
+def test_entries_say_which_draw_they_belong_to():
+    ledger, dice = Ledger(), Dice()
+    for e in (1.0, 2.0):
+        ledger.record(diffractor(e).rewrite(TEXT, dice=dice))
+    ledger.record(diffractor().rewrite(OTHER))
+    ledger.record(diffractor().rewrite(TEXT))
+    assert [ledger.draw_of(e) for e in ledger.entries] == [1, 1, 1, 2]
+    assert ledger.draws(1) == ledger.draws(TEXT) == 2 and ledger.draws("never seen") == 0
+    assert [d["draw"] for d in ledger.to_dict()["draws"]] == [1, 1, 1, 2]
+    assert ledger.account(OTHER) == ledger.account(2)
+
+
+def test_totals_are_rounded_up():
+    r = diffractor().rewrite(TEXT)
+    odd = dataclasses.replace(r, guarantee=dataclasses.replace(r.guarantee, total=1234.49))
+    assert "ε = 1,235" in released(odd).account(1).sentence()
+
+
 def test_seeded_and_promise_free_releases_say_so():
     ledger = Ledger()
     ledger.record(diffractor().rewrite(TEXT, seed=1), released=True)
@@ -166,3 +240,21 @@ def test_the_page_lists_the_latest_first():
     rows = table(ledger)
     assert rows["mechanism"] == ["Truncated Gumbel", "1-Diffractor"] and rows["released"] == [False, True]
     assert rows["note"] == ["no guarantee", "seeded, not private"] and rows["total ε"] == ["none", "8"]
+
+
+def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
+    pytest.importorskip("streamlit")
+    from pages.ui.ledger import table
+
+    ledger, dice = Ledger(clock), Dice()
+    for e in (1.0, 2.0, 1234.4 / WORDS):
+        ledger.record(diffractor(e).rewrite(TEXT, dice=dice))
+    ledger.record(custext().rewrite(TEXT, dice=dice))
+    ledger.record(diffractor(2.0).rewrite(TEXT, dice=dice), released=True)
+    for _ in range(2):
+        ledger.record(diffractor().rewrite(TEXT))
+    rows = table(ledger)
+    assert rows["draw"] == [3, 2, 1, 1] and rows["settings"] == [1, 1, 1, 3] and len(set(rows["draw"])) == 3
+    assert rows["released"] == [False, False, True, False]
+    assert rows["total ε"] == ["8", "8", "8", "4 to 1,235"]
+    assert rows["mechanism"][3] == "1-Diffractor, CusText"

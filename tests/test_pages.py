@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import first_sight
+from dptext_core.guarantee import bound
 from pages.ui.jobs import Job
 from pages.ui.text import decode, literal
 
@@ -27,7 +28,7 @@ TOP = Path(__file__).resolve().parents[1]
         (b"abc\x00def", "binary"),
         ("Zoë".encode("latin-1"), "UTF-8"),
         ("cut off é".encode()[:-1], "UTF-8"),
-        (b"a" * 1_000_001, "1 MB"),
+        (b"a" * ((1 << 20) + 1), "1 MB"),
     ],
 )
 def test_a_file_that_is_no_text_says_what_to_do(data, message):
@@ -207,3 +208,192 @@ def test_a_page_that_was_asked_for_by_its_address_opens_in_the_app():
     at.run()
     assert not at.exception and at.markdown[0].value == "## Audit"
     assert "app_wanted" not in at.session_state
+
+
+# --- what leaves the page
+
+
+def entries(at: AppTest) -> list:
+    return [e for e in at.session_state["play_ledger"].entries if e.released]
+
+
+def copy(at: AppTest, *epsilons: float) -> AppTest:
+    """Play the browser's copies of the rewrite that stands there, all of them told at once as it does."""
+    shown = payload(at)
+    view = {"run": shown["run"], "eps": epsilons[-1], "token": None}
+    at.session_state["play_strip"] = {"view": view | {"copies": [[shown["draw"], shown["run"], e] for e in epsilons]}}
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_a_copy_counts_as_released_once_however_often_it_is_told():
+    at = settle(app())
+    for _ in range(2):
+        copy(at, 50.0)
+    (entry,) = entries(at)
+    run = at.session_state["play_run"]
+    assert entry.config.epsilon == 50.0 and entry.family == run.result.family and entry._output == run.result.text
+    assert not any("No promise holds" in e.value for e in at.error)
+
+
+def test_two_copies_of_one_draw_void_its_promise_and_the_page_says_so_there():
+    at = settle(app())
+    copy(at, 50.0, 20.0)
+    run = at.session_state["play_run"]
+    assert [(e.config.epsilon, e._output) for e in entries(at)] == [(e, run.at(e).text) for e in (50.0, 20.0)]
+    assert "at ε = 50 and 20" in at.error[0].value and "share their noise" in at.error[0].value
+    assert any(w.value.startswith("Nothing any more") for w in at.warning)
+    at.button(key="play_again").click()
+    settle(at)
+    assert not at.error and not at.warning, "the next draw keeps its own promise"
+    assert any("released of this text before has no guarantee" in c.value for c in at.caption)
+    copy(at, 50.0)
+    assert len(entries(at)) == 3 and not at.error
+
+
+def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_from():
+    at = settle(app())
+    first, shown = at.session_state["play_run"], payload(at)
+    at.button(key="play_again").click()
+    settle(at)
+    copies = [[shown["draw"], shown["run"], 30.0], ["of another session", 1, 30.0], [shown["draw"], shown["run"], 9e9]]
+    at.session_state["play_strip"] = {"view": {"run": 2, "eps": 50.0, "token": None, "copies": copies}}
+    at.run()
+    assert not at.exception
+    (entry,) = entries(at)
+    assert entry.family == first.result.family and entry._output == first.at(30.0).text
+
+
+def test_draws_are_counted_as_the_ledger_counts_them():
+    at = settle(app())
+    at.toggle(key="play-dp-mlm-keep_stopwords").set_value(False)
+    settle(at)
+    at.button(key="play_again").click()
+    settle(at)
+    text = at.text_area(key="play_text").value
+    at.text_area(key="play_text").set_value("My doctor paid.")
+    settle(at)
+    at.text_area(key="play_text").set_value(text)
+    settle(at)
+    ledger = at.session_state["play_ledger"]
+    assert ledger.draws(text) == 3 and len(ledger.entries) > 4
+    assert any("Drawn 3 times" in m.value for m in at.markdown)
+
+
+def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid.")
+    settle(at)
+    copy(at, 12.3449)
+    shown = {m.label: m.value for m in at.metric}
+    assert shown["ε per word"] == "12.4" and shown["Total ε"] == "24.7"
+
+
+# --- texts
+
+
+def test_a_text_over_the_limit_is_explained_where_the_result_stands():
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("diffractor")
+    settle(at)
+    before = payload(at)
+    at.text_area(key="play_text").set_value("word " * 1200)
+    settle(at)
+    assert not at.columns[0].error, "the left column goes on below the fold"
+    assert "up to 1,000 words" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert any("text before" in c.value for c in at.caption)
+    at.button(key="play_shorten").click()
+    settle(at)
+    assert not at.error and len(at.text_area(key="play_text").value.split()) == 1000
+
+
+def test_one_click_puts_an_example_in_after_own_text():
+    at = settle(app())
+    title = at.button_group(key="play_example").options[1]
+    for _ in range(2):
+        assert at.button_group(key="play_example").value is None, "nothing is chosen that a click would take back"
+        at.text_area(key="play_text").set_value("My own text.")
+        settle(at)
+        at.button_group(key="play_example").set_value(title)
+        settle(at)
+        assert len(at.text_area(key="play_text").value) > 100
+
+
+def test_the_error_of_an_upload_goes_with_the_next_text():
+    at = settle(app())
+    for act in ("type", "example"):
+        at.session_state["play_upload_error"] = "notes.txt is empty."
+        at.run()
+        assert any("notes" in e.value for e in at.error)
+        if act == "type":
+            at.text_area(key="play_text").set_value("My doctor paid.")
+        else:
+            at.button_group(key="play_example").set_value(at.button_group(key="play_example").options[2])
+        settle(at)
+        assert not at.error
+
+
+def test_a_text_that_is_hardly_covered_gets_a_note_above_its_rewrite():
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("santext")
+    at.text_area(key="play_text").set_value("我的医生 昨天 在 里斯本 治疗 了 我的 妹妹")
+    settle(at)
+    assert any("not in the vocabulary" in w.value for w in at.warning)
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert not any("not in the vocabulary" in w.value for w in at.warning)
+
+
+# --- one statement of what is spent
+
+
+def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid the otolaryngologist.")
+    at.toggle(key="play_budget_on").set_value(True)
+    settle(at)
+    at.button_group(key="play_budget_rule").set_value("By frequency")
+    settle(at)
+    shown = payload(at)
+    run = at.session_state["play_run"]
+    spent = run.result.guarantee.spent
+    low, high = bound(min(spent)), bound(max(spent))
+    assert low != high
+    assert shown["spread"].startswith(f"Each word has its own ε, from {low} to {high}, together") and not shown["live"]
+    figures = {m.label: m.value for m in at.metric}
+    assert figures["ε per word, at most"] == high
+    assert shown["spread"].endswith(f"together at most {figures['Total ε']}")
+    assert f"ε = {low} to {high} a word" in run.result.guarantee.sentence()
+
+
+# --- panels
+
+
+def panel_at(name: str) -> AppTest:
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    at.button_group(key="play_further").set_value(name)
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_old():
+    at = panel_at("Same privacy elsewhere")
+    at.button(key="equal_start").click()
+    at.run()
+    end = time.monotonic() + 100
+    while at.session_state["equal_job"] is not None:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+        at.run()
+    assert not at.button(key="equal_start").disabled and not any("asked before" in w.value for w in at.warning)
+    view = {"run": payload(at)["run"], "eps": 12.0, "token": None, "copies": []}
+    at.session_state["play_strip"] = {"view": view}
+    at.run()
+    assert any("asked before at ε = 50" in w.value for w in at.warning)
+    at.toggle(key="equal_own").set_value(True)
+    at.run()
+    assert any("asked before" in w.value for w in at.warning)

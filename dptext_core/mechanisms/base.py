@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,7 +87,8 @@ class Prepared(Private):
 class RewriteResult(Private):
     """A rewritten text with its steps and its guarantee.
 
-    family: results of one family share their noise, so at most one of them may be released.
+    family: results of one family share their noise, so at most one of them may be released. batch: results of one call
+    on a list share it; empty for a text on its own.
     """
 
     text: str
@@ -102,6 +104,7 @@ class RewriteResult(Private):
     _logits: Callable[[int], np.ndarray] | None = field(default=None, repr=False)
     _views: Callable[[int], tuple] | None = field(default=None, repr=False)
     _similarities: Callable[[int], Mapping[str, float] | None] | None = field(default=None, repr=False)
+    batch: str = ""
 
     def __repr__(self) -> str:
         replaced = sum(s.action == "replace" for s in self.steps)
@@ -291,7 +294,9 @@ class Mechanism(ABC):
         dice = _one_dice(seed, dice)
         if isinstance(text, str | Prepared):
             return _marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
-        return [_marked(r) for r in self._rewrite_list(listed(text), dice, progress, cancel)]
+        batch = secrets.token_hex(8)
+        results = self._rewrite_list(listed(text), dice, progress, cancel)
+        return [dataclasses.replace(_marked(r), batch=batch) for r in results]
 
     def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
         return [

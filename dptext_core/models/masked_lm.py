@@ -429,10 +429,6 @@ def _private_backend(tokenizer: Any) -> Any:
 
     backend = _plain(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()))
     backend.encode_special_tokens = True
-    # BPE and Unigram keep 10,000 words that they have cut, for as long as they live. WordPiece keeps none.
-    if hasattr(backend.model, "_resize_cache"):
-        backend.model._resize_cache(0)
-        backend.model._clear_cache()
     return backend
 
 

@@ -36,7 +36,10 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     token = token if token is not None and token < len(result.steps) else drawn[0]
     mechanism = type(run.mechanism)(result.config)
     st.caption("Each figure is worked out from your own text: for your eyes, not for release.")
-    best, repeated, near, model = st.tabs(["Best guess", "Repeated answers", "Nearest words", "Language model"])
+    names = ["Best guess", "Repeated answers", "Nearest words", "Language model"]
+    # Without a formula there is no best guess to show first.
+    first = names[0 if bayes.is_available(mechanism) else 1]
+    best, repeated, near, model = st.tabs(names, default=first)
     with best:
         _bayes(run, mechanism, result, token)
     with repeated:

@@ -8,6 +8,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import budget
+from dptext_core.guarantee import rounded
 from pages.ui.text import literal
 
 state = st.session_state
@@ -81,6 +82,6 @@ def table(text: str, plan: budget.Budget) -> dict[str, list]:
     tokens = dpt.Document.parse(text).tokens
     return {
         "word": [tokens[i].text for i in plan.drawn],
-        "ε": [float(f"{plan.epsilons[i]:.4g}") for i in plan.drawn],
+        "ε": [rounded(plan.epsilons[i], 4, up=True) for i in plan.drawn],
         "share, %": [round(100 * s, 2) for s in plan.shares],
     }

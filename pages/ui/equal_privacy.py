@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.calibration import TARGETS, Calibration, equal_privacy
-from dptext_core.guarantee import number
+from dptext_core.guarantee import bound, number
 from pages.ui import runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.text import literal
@@ -46,17 +47,40 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         format_func=lambda n: specs[n].title, key=f"equal_with_{run.inputs.mechanism}",
     )  # fmt: skip
     job: Job | None = state.get("equal_job")
+    if job is not None and job.wait(0.5):
+        take(job)
+        job = None
+    asked = Asked(run.inputs.text, result.config if value is None else run.inputs.options, kind, value, tuple(chosen))
     if st.button("Find their ε", key="equal_start", disabled=job is not None):
         state.equal_job = job = start(run, result, chosen, kind, value)
-    if job is not None:
+        state.equal_asked = asked
         if job.wait(0.5):
             take(job)
-        else:
-            waiting(job, "equal_stop")
+            job = None
+    if job is not None:
+        waiting(job, "equal_stop")
     if state.get("equal_error"):
         st.error(literal(state.equal_error))
     if state.get("equal_found"):
-        show(state.equal_found, state.equal_text == run.inputs.text)
+        if state.equal_asked != asked:
+            then = state.equal_asked.setting
+            at = f" at ε = {then.epsilon:g}" if isinstance(getattr(then, "epsilon", None), float) else ""
+            st.warning(
+                f"This table answers what you asked before{at}. Press “Find their ε” to ask again for what stands "
+                "here now."
+            )
+        show(state.equal_found, state.equal_asked.text == run.inputs.text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a table answers. setting: the configuration of the run, with its ε where that sets the value."""
+
+    text: str
+    setting: Any
+    kind: str
+    value: float | None
+    others: tuple[str, ...]
 
 
 def _value(kind: str, result: dpt.RewriteResult) -> float:
@@ -71,7 +95,7 @@ def start(run: runs.Run, result: dpt.RewriteResult, others: list[str], kind: str
     epsilon = result.config.epsilon
     first = run.mechanism.with_(epsilon=epsilon)
     text = run.inputs.text
-    state.equal_text, state.equal_error, state.equal_found = text, None, None
+    state.equal_error, state.equal_found = None, None
 
     def work(progress, cancel) -> list[Calibration]:
         mechanisms = [first, *(like(run, n) for n in others)]
@@ -104,7 +128,7 @@ def table(found: list[Calibration]) -> dict[str, list[str]]:
         if math.isnan(c.reached):
             return ""
         if c.kind == "total":
-            return number(c.reached)
+            return bound(c.reached)
         low, high = c.interval
         return f"{c.reached:.1%}" + (f" ({low:.0%} to {high:.0%})" if c.draws is not None else "")
 
@@ -124,7 +148,7 @@ def _unit(mechanism: dpt.Mechanism) -> str:
 def show(found: list[Calibration], current: bool) -> None:
     """The table, what it is over, and why some have no ε."""
     first = found[0]
-    wanted = number(first.target) if first.kind == "total" else f"{first.target:.1%}"
+    wanted = bound(first.target) if first.kind == "total" else f"{first.target:.1%}"
     words = f"{first.words:,} {'word' if first.words == 1 else 'words'}"
     st.dataframe(table(found), hide_index=True)
     of = "" if current else " of the text you had then"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.guarantee import number
-from dptext_core.ledger import Ledger
+from dptext_core.guarantee import bound
+from dptext_core.ledger import Entry, Ledger
 from pages.ui.text import literal
 
 
@@ -20,15 +20,16 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     for account in ledger.accounts():
         (st.warning if account.void else st.info)(literal(account.sentence()))
         draws = ledger.draws(account.text)
+        said = f"Text {account.text} was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
         if draws > max(1, account.releases):
-            st.caption(
-                f"Text {account.text} was drawn {draws} times. Choosing the one you like best tells about all of them: "
-                "then count every one as released."
-            )
+            said += " Choosing the one you like best tells about all of them: then count every one as released."
+        st.caption(said)
     if results:
         one = "this one" if len(results) == 1 else f"these {len(results)}"
         st.markdown(f"**If you release {one}:** " + literal(ledger.what_if(results)))
-    st.dataframe(table(ledger), hide_index=True, height=min(320, 36 * (1 + len(ledger.entries)) + 2))
+    rows = table(ledger)
+    st.dataframe(rows, hide_index=True, height=min(320, 36 * (1 + len(rows["draw"])) + 2))
+    st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
     st.download_button(
         "Download the ledger", ledger.to_json(), "ledger.json", "application/json", icon=":material/receipt_long:",
         key="ledger_download", on_click="ignore", help="Without your texts.",
@@ -36,14 +37,34 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
 
 
 def table(ledger: Ledger) -> dict[str, list]:
-    """Columns of the draws, the latest first."""
+    """Columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
     titles = {s.name: s.title for s in dpt.mechanisms()}
-    rows = ledger.entries[::-1]
+    groups: dict[tuple, list[Entry]] = {}
+    for k, e in enumerate(ledger.entries):
+        groups.setdefault((e.text, e.family, k if e.released else -1), []).append(e)
+    rows = list(groups.values())[::-1]
     return {
-        "time (UTC)": [e.time.strftime("%H:%M:%S") for e in rows],
-        "text": [e.text for e in rows],
-        "mechanism": [titles.get(e.mechanism, e.mechanism) for e in rows],
-        "total ε": ["none" if e.notion == "none" else number(e.total) for e in rows],
-        "released": [e.released for e in rows],
-        "note": ["seeded, not private" if e.seeded else "no guarantee" if e.notion == "none" else "" for e in rows],
+        "time (UTC)": [row[0].time.strftime("%H:%M:%S") for row in rows],
+        "text": [row[0].text for row in rows],
+        "draw": [ledger.draw_of(row[0]) for row in rows],
+        "mechanism": [", ".join(dict.fromkeys(titles.get(e.mechanism, e.mechanism) for e in row)) for row in rows],
+        "settings": [len(row) for row in rows],
+        "total ε": [_totals(row) for row in rows],
+        "released": [row[0].released for row in rows],
+        "note": [_note(row) for row in rows],
     }
+
+
+def _totals(row: Sequence[Entry]) -> str:
+    """The total of a row, or from the least to the largest."""
+    totals = [e.total for e in row if e.notion != "none"]
+    if not totals:
+        return "none"
+    low, high = bound(min(totals)), bound(max(totals))
+    return low if low == high else f"{low} to {high}"
+
+
+def _note(row: Sequence[Entry]) -> str:
+    if any(e.seeded for e in row):
+        return "seeded, not private"
+    return "no guarantee" if any(e.notion == "none" for e in row) else ""

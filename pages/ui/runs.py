@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core import live
+from dptext_core.coverage import coverage_note
+from dptext_core.guarantee import bound
 from dptext_core.private import Private
 
 
@@ -26,7 +28,7 @@ class Inputs(Private):
 
 @dataclass(frozen=True)
 class Run(Private):
-    """A finished rewrite, held by the session that asked for it. number grows; epsilon is where its slider starts."""
+    """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text."""
 
     number: int
     inputs: Inputs
@@ -35,18 +37,18 @@ class Run(Private):
     dice: dpt.Dice
     result: dpt.RewriteResult
     payload: dict
-    draws: int = 1
+    note: str = ""
 
-    _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result", "draws")
+    _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
 
     @property
     def spread(self) -> bool:
         """Whether each word has an ε of its own: then the slider does not move it."""
-        return isinstance(self.mechanism.config.epsilon, tuple)
+        return _is_spread(self.mechanism.config)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
         """The same dice at another ε."""
-        if self.spread:
+        if self.spread or epsilon == self.result.config.epsilon:
             return self.result
         return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, dice=self.dice)
 
@@ -77,13 +79,13 @@ def make(
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
     keep_dice = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
     dice = before.dice if before is not None and keep_dice else dpt.Dice(inputs.seed)
-    draws = before.draws + (not keep_dice) if before is not None and same_text else 1
     result = mechanism.rewrite(prepared, dice=dice, progress=progress, cancel=cancel)
     shown = _payload(result, number, axis, progress, cancel)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
-    return Run(number, inputs, mechanism, prepared, dice, result, shown, draws)
+    note = coverage_note(mechanism, prepared) if given is None else ""
+    return Run(number, inputs, mechanism, prepared, dice, result, shown, note)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
@@ -94,4 +96,18 @@ def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: in
 
 def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
     low, high, default = axis
-    return live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    shown = live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    return shown | {"draw": result.family} | ({"spread": spread(result)} if _is_spread(result.config) else {})
+
+
+def _is_spread(config: Any) -> bool:
+    return isinstance(config.epsilon, tuple)
+
+
+def spread(result: dpt.RewriteResult) -> str:
+    """What is spent where each word has an ε of its own, in one sentence."""
+    each = [s.epsilon for s in result.steps if s.epsilon > 0] or [0.0]
+    low, high = bound(min(each)), bound(max(each))
+    said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
+    unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""
+    return f"{said}, together at most {bound(result.guarantee.total)}{unit}"

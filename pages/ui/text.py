@@ -6,7 +6,8 @@ import re
 
 from dptext_core import InputError
 
-MAX_BYTES = 1_000_000
+#: The largest file that is read, in MB as Streamlit counts them.
+MAX_MB = 1
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
@@ -17,8 +18,10 @@ def literal(text: str) -> str:
 
 def decode(data: bytes, name: str = "The file") -> str:
     """The text of an uploaded file. Raises InputError that says what to do."""
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{name} is larger than 1 MB. Upload a shorter text, or rewrite it from the command line.")
+    if len(data) > MAX_MB << 20:
+        raise InputError(
+            f"{name} is larger than {MAX_MB} MB. Upload a shorter text, or rewrite it from the command line."
+        )
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = data.decode(encoding)

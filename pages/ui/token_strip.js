@@ -118,6 +118,17 @@ function chance(token, k, eps, x) {
   return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
 }
 
+// The ranges of a selection. Browsers differ in how they tell of one that lies in a shadow root.
+function selected(selection, root) {
+  if (!selection?.rangeCount) return [];
+  try {
+    if (root.host && selection.getComposedRanges) return selection.getComposedRanges({ shadowRoots: [root] });
+  } catch {
+    // An older form of the call: the plain range below.
+  }
+  return [selection.getRangeAt(0)];
+}
+
 function make(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -197,7 +208,7 @@ class Strip {
       reset: q(".reset"), count: q(".count strong"), ofAll: q(".count span"), share: q(".share"), edge: q(".edge"),
       line: q(".line"), lineTag: q(".line-tag"), shareTag: q(".share-tag"), head: q(".playhead"),
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
-      originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
+      spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
       text: q(".text"), legend: q(".legend"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
@@ -257,11 +268,14 @@ class Strip {
     this.hi = hi;
 
     const first = this.memo === undefined;
-    this.memo = memory.get(data.key) ?? { commandSeen: null, copies: new Map() };
+    this.memo = memory.get(data.key) ?? { commandSeen: null, copies: [] };
     memory.set(data.key, this.memo);
     if (first) this.ui.originals.checked = this.memo.originals ?? true;
-    this.eps = this.round(clamp(this.memo.eps ?? data.eps, lo, hi));
-    if (this.memo.run !== data.run) this.memo.copies = new Map();
+    this.eps = data.spread ? data.eps : this.round(clamp(this.memo.eps ?? data.eps, lo, hi));
+    // What was said about copies of one draw does not hold for the next.
+    const draw = data.draw ?? `run ${data.run}`;
+    if (this.draw !== draw) this.say("", false);
+    this.draw = draw;
 
     // A choice stays where the same text was rewritten again, and after a switch of pages.
     const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
@@ -274,7 +288,7 @@ class Strip {
     let answer = false;
     if (data.cmd && data.cmd.n !== this.memo.commandSeen) {
       this.memo.commandSeen = data.cmd.n;
-      if (data.cmd.eps > 0) {
+      if (data.cmd.eps > 0 && !data.spread) {
         this.eps = this.round(clamp(data.cmd.eps, lo, hi));
         answer = true;
       }
@@ -298,7 +312,7 @@ class Strip {
     if (answer) {
       this.lastSent = null;
       this.queue(0, true);
-    } else if ((newRun || first) && (this.eps !== data.eps || this.told !== null)) {
+    } else if ((newRun || first) && (this.eps !== data.eps || this.told !== null || this.memo.copies.length)) {
       // Once per ε: an answer at another ε than the one asked for must not start a round without end.
       if (data.live || this.askedEps !== this.eps) this.queue();
     }
@@ -335,6 +349,9 @@ class Strip {
     const { data, ui } = this;
     ui.unit.textContent = data.unit ?? "";
     ui.seeded.hidden = !data.seeded;
+    ui.spread.textContent = data.spread ?? "";
+    ui.spread.hidden = !data.spread;
+    for (const part of [ui.unit, ui.reading, ui.axis, ui.ends]) part.hidden = Boolean(data.spread);
     ui.slider.max = this.steps;
     ui.slider.setAttribute("aria-label", `Privacy budget ε ${data.unit ?? ""}`.trim());
     ui.exact.setAttribute("aria-label", `Exact ε, ${plain(this.lo)} to ${plain(this.hi)}`);
@@ -908,6 +925,7 @@ class Strip {
       if (this.memo) this.memo.originals = ui.originals.checked;
     });
     on(ui.copy, "click", () => this.copy());
+    on(document, "copy", () => this.copiedByHand());
   }
 
   indexOf(target) {
@@ -1016,10 +1034,11 @@ class Strip {
     if (this.dragging) return;
     this.timers.send = setTimeout(() => {
       if (this.dragging) return;
-      const view = { run: this.run, eps: this.eps, token: this.told };
+      // All copies each time: a message may overtake another, and the server counts each of them once.
+      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...this.memo.copies] };
       const text = JSON.stringify(view);
       // Before the first message the server takes the view that its payload starts with.
-      const known = this.lastSent ?? JSON.stringify({ run: this.run, eps: this.data.eps, token: null });
+      const known = this.lastSent ?? JSON.stringify({ run: this.run, eps: this.data.eps, token: null, copies: [] });
       if (text === known && !always) return;
       this.lastSent = text;
       if (!this.data.live) this.askedEps = this.eps;
@@ -1030,8 +1049,9 @@ class Strip {
 
   remember() {
     if (!this.memo) return;
-    const { eps, told, pinned, run, tokens } = this;
-    Object.assign(this.memo, { eps, told, pinned, run, size: tokens.length });
+    const { told, pinned, run, tokens } = this;
+    Object.assign(this.memo, { told, pinned, run, size: tokens.length });
+    if (!this.data.spread) this.memo.eps = this.eps;
   }
 
   // ---------------------------------------------------------------- copying
@@ -1043,7 +1063,8 @@ class Strip {
 
   async copy() {
     const text = this.plainText();
-    const eps = plain(this.eps);
+    // Another draw may have come when the browser answers.
+    const { eps, draw, run } = this;
     let done = false;
     try {
       await navigator.clipboard.writeText(text);
@@ -1055,21 +1076,51 @@ class Strip {
       this.say("The browser did not allow copying.", true);
       return;
     }
-    // Two versions from the same locked noise are not covered together by any guarantee.
-    const other = [...this.memo.copies].find(([, copied]) => copied !== text)?.[0];
-    if (!this.memo.copies.has(eps)) this.memo.copies.set(eps, text);
-    const parts = [`Copied at ε ${eps}.`];
-    if (this.data.seeded) parts.push("Demonstration, not private.");
-    else if (other) {
-      parts.push(`The version at ε ${other} was copied too: there is no guarantee for both. Release one of them only.`);
-    }
-    this.say(parts.join(" "), parts.length > 1);
+    this.left(draw, run, eps);
     this.ui.copy.textContent = "Copied ✓";
     clearTimeout(this.timers.copied);
     this.timers.copied = setTimeout(() => (this.ui.copy.textContent = "Copy text"), 2000);
   }
 
+  // A copy counts as released: it is written down here and told to the server at once.
+  left(draw, run, eps) {
+    const { copies } = this.memo;
+    // Two versions from the same locked noise are not covered together by any guarantee.
+    const other = copies.find((c) => c[0] === draw && c[2] !== eps)?.[2];
+    if (!copies.some((c) => c[0] === draw && c[2] === eps)) copies.push([draw, run, eps]);
+    this.queue(0);
+    if (draw !== this.draw) return;
+    const parts = [this.data.spread ? "Copied." : `Copied at ε ${plain(eps)}.`];
+    if (this.data.seeded) parts.push("Demonstration, not private.");
+    else if (other !== undefined) {
+      parts.push(
+        `The version at ε ${plain(other)} was copied too: no guarantee is left for either. Draw again, and release one.`,
+      );
+    }
+    this.say(parts.join(" "), parts.length > 1);
+  }
+
+  // Words that were selected by hand leave like those of the button.
+  copiedByHand() {
+    if (this.copying || !this.tokens.length || !this.memo) return;
+    const root = this.ui.text.getRootNode();
+    const ranges = [root.getSelection?.(), document.getSelection()].flatMap((s) => selected(s, root));
+    // A selection from outside into the strip has ends in two trees: which words it holds cannot be asked.
+    const holds = (r) => {
+      const [a, b] = [r.startContainer, r.endContainer].map((node) => node.getRootNode());
+      if (a !== b) return a === root || b === root;
+      const range = document.createRange();
+      range.setStart(r.startContainer, r.startOffset);
+      range.setEnd(r.endContainer, r.endOffset);
+      if (range.collapsed) return false;
+      if (a === root) return this.tokens.some((t) => t.drawn && range.intersectsNode(t.node));
+      return Boolean(root.host) && range.intersectsNode(root.host);
+    };
+    if (ranges.some(holds)) this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
+  }
+
   copyOldWay(text) {
+    this.copying = true;
     const area = make("textarea");
     area.value = text;
     area.setAttribute("readonly", "");
@@ -1083,11 +1134,12 @@ class Strip {
       done = false;
     }
     area.remove();
+    this.copying = false;
     this.ui.copy.focus();
     return done;
   }
 
-  // Plain news is only spoken (the button shows it); a caution stands above the text until the next copy.
+  // Plain news is only spoken (the button shows it); a caution stands above the text until the next copy or draw.
   say(text, caution) {
     this.ui.copied.classList.toggle("caution", caution);
     this.ui.copied.textContent = text;

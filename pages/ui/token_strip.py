@@ -11,7 +11,8 @@ their author's screen only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ _HTML = """
             <input id="exact" class="exact" type="number" step="any" inputmode="decimal" autocomplete="off"
               title="Type an exact ε and press Enter">
             <button type="button" class="reset" hidden></button><span class="limit" role="status"></span></div>
+          <p class="spread" hidden></p>
         </div>
         <p class="count"><strong></strong><span></span></p>
       </div>
@@ -57,6 +59,7 @@ _HTML = """
           <label class="toggle"><input class="originals" type="checkbox" checked> Originals</label>
           <button type="button" class="copy">Copy text</button>
         </div>
+        <p class="rule">Copying counts as released. Dragging ε and choosing words are looks, and free.</p>
         <p class="copied" role="status"></p>
         <div class="text" role="toolbar" aria-label="Words of the rewritten text"></div>
         <ul class="legend" aria-label="Legend"></ul>
@@ -97,7 +100,18 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
     if isinstance(run, bool) or isinstance(eps, bool) or not isinstance(run, numbers) or not isinstance(eps, numbers):
         return None
     place = int(token) if isinstance(token, numbers) and not isinstance(token, bool) else None
-    return {"run": int(run), "eps": float(eps), "token": place}
+    return {"run": int(run), "eps": float(eps), "token": place, "copies": _read_copies(raw.get("copies"))}
+
+
+def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
+    """The copies of a snapshot as (draw, run, ε); what does not have that form is left out."""
+    out = []
+    for copy in raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ():
+        match copy:
+            case [str(draw), int(run) | float(run), int(eps) | float(eps)] if not isinstance(run, bool):
+                if math.isfinite(run) and math.isfinite(eps):
+                    out.append((draw, int(run), float(eps)))
+    return out
 
 
 def token_strip(
@@ -110,15 +124,17 @@ def token_strip(
             and ``n_grid`` describe the log-spaced grid of ε on which the ``z`` of a token with scores holds logZ,
             ``lp_grid`` that of the log-probabilities ``lp`` of any other; ``unit`` says what one ε is spent on;
             ``tokens`` hold the words, their chances, and from which ε on each of them wins
-            (:func:`dptext_core.live.payload`); ``cmd`` ``{"n", "eps"}`` asks the browser once per new ``n`` to move
-            to an ε.
+            (:func:`dptext_core.live.payload`); ``draw`` names the noise of the run; ``spread`` says what is spent
+            where each word has its own ε and none can be dragged; ``cmd`` ``{"n", "eps"}`` asks the browser once per
+            new ``n`` to move to an ε.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.
 
     Returns:
-        The newest view ``{"run": int, "eps": float, "token": int | None}`` or None before the first. ``run`` may be
-        older than the payload's, when the user has not moved since. ``token`` is the chosen index in ``tokens``.
+        The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list}`` or None before the first.
+        ``run`` may be older than the payload's, when the user has not moved since. ``token`` is the chosen index in
+        ``tokens``. ``copies`` are all that left by copying so far, each as (draw, run, ε).
     """
     result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
     return _read_view(result.get("view"))

@@ -354,7 +354,9 @@ def main() -> None:
             seen = (state.get("strip") or {}).get("view") or {}
             payload = at_one_eps(payload, scores, seen.get("eps", 50.0))
         view = token_strip(payload, key="strip", on_view_change=lambda: state.update(heard=state.get("heard", 0) + 1))
+        copies = view.pop("copies") if view else []
         st.text(f"view {json.dumps(view)} heard {state.get('heard', 0)}")
+        st.text(f"copies {json.dumps(copies)}")
 
     strip()
 

@@ -86,6 +86,58 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     seen.assert_clean()
 
 
+def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Callable) -> None:
+    seen = opened(open_app, permissions=["clipboard-read", "clipboard-write"])
+    page = seen.page
+    settled(page)
+    page.locator(".strip .copy").click()
+    settled(page)
+    page.get_by_text("counts as released").first.wait_for(timeout=LONG)
+    assert page.get_by_text("No promise holds any more").count() == 0
+    epsilon_slider(page).press("Home")
+    page.locator(".strip .copy").click()
+    page.get_by_text("No promise holds any more").wait_for(timeout=LONG)
+    assert page.locator(".strip .copied.caution").is_visible()
+    page.get_by_role("button", name="Draw again").click()
+    page.get_by_text("No promise holds any more").wait_for(state="detached", timeout=LONG)
+    page.get_by_text("Drawn 2 times").wait_for(timeout=LONG)
+    assert page.locator(".strip .copied").inner_text() == ""
+    # Going to another page and back tells nothing twice.
+    page.get_by_role("link", name="Audit").click()
+    page.get_by_role("button", name="Run the audit").wait_for(timeout=LONG)
+    page.get_by_role("link", name="Playground").click()
+    page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    settled(page)
+    page.get_by_text("Ledger", exact=True).click()
+    page.get_by_text("Text 1 was drawn 2 times").wait_for(timeout=LONG)
+    page.get_by_text("share their noise").first.wait_for(timeout=LONG)
+    seen.assert_clean()
+
+
+def test_what_cannot_be_seen_takes_no_focus(open_app: Callable) -> None:
+    seen = opened(open_app)
+    page = seen.page
+    settled(page)
+    links = page.get_by_label("Link to heading")
+    assert links.count() and not any(links.nth(i).is_visible() for i in range(links.count()))
+
+
+def test_one_statement_where_each_word_has_its_own_epsilon(open_app: Callable) -> None:
+    seen = opened(open_app)
+    page = seen.page
+    settled(page)
+    page.get_by_text("Budget", exact=True).first.click()
+    page.get_by_text("One total over the words").click()
+    page.get_by_text("By frequency", exact=True).click()
+    page.locator(".strip .spread", has_text="Each word has its own ε, from").wait_for(timeout=LONG)
+    settled(page)
+    assert not epsilon_slider(page).is_visible() and not page.locator(".strip .exact").is_visible()
+    page.get_by_text("One total over the words").click()
+    page.locator(".strip .exact").wait_for(timeout=LONG)
+    assert epsilon_slider(page).is_visible() and not page.locator(".strip .spread").is_visible()
+    seen.assert_clean()
+
+
 def test_hostile_text_is_shown_literally(open_app: Callable) -> None:
     seen = opened(open_app)
     page = seen.page

@@ -488,9 +488,69 @@ def test_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
     await_view(page)
     page.get_by_role("button", name="New run").click()
     await_view(page, run=2)
+    # What was said about two copies of one draw is not said of the next, from its first moment on.
+    assert page.locator(".copied").inner_text() == ""
     copy.click()
-    page.wait_for_timeout(200)
+    page.locator(".copied", has_text="Copied at ε").wait_for(state="attached")
     assert "no guarantee" not in page.locator(".copied").inner_text()
+    eps = float(page.get_by_role("spinbutton").input_value())
+    await_copies(page, ("run 1", 1, 50), ("run 1", 1, eps), ("run 2", 2, eps))
+    opened.assert_clean()
+
+
+def await_copies(page: Page, *copies: tuple[str, int, float]) -> None:
+    """Wait until Python has printed exactly these copies."""
+    told = re.escape(json.dumps([[draw, run, float(eps)] for draw, run, eps in copies]))
+    page.get_by_text(re.compile(f"^copies {told}$")).wait_for()
+
+
+@pytest.mark.e2e
+def test_a_copy_is_told_once_however_often_it_is_made(open_app: Open) -> None:
+    opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
+    page = opened.page
+    for _ in range(3):
+        page.locator(".copy").click()
+        page.wait_for_timeout(200)
+    await_copies(page, ("run 1", 1, 50))
+    page.get_by_role("slider").fill("60")
+    page.locator(".copy").click()
+    await_copies(page, ("run 1", 1, 50), ("run 1", 1, float(page.get_by_role("spinbutton").input_value())))
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("way", ["within the strip", "from outside", "everything"])
+def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open, way: str) -> None:
+    opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
+    page = opened.page
+    word = page.locator(".text .word.changed").first.inner_text().split("\n")[0]
+    if way == "everything":
+        page.keyboard.press("Control+a")
+    else:
+        first = page.get_by_text("view null") if way == "from outside" else page.locator(".legend li").last
+        a, b = first.bounding_box(), page.locator(".bar h3").bounding_box()
+        assert a and b
+        page.mouse.move(a["x"] + a["width"] - 3, a["y"] + a["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(b["x"] + 3, b["y"] + 3, steps=8)
+        page.mouse.up()
+    page.keyboard.press("Control+c")
+    await_copies(page, ("run 1", 1, 50))
+    page.locator(".copied", has_text="Copied at ε 50").wait_for(state="attached")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert word in copied and "doctor" not in copied.split(), "the original words stay behind"
+    opened.assert_clean()
+
+
+@pytest.mark.e2e
+def test_what_is_copied_beside_the_words_is_no_release(open_app: Open) -> None:
+    opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
+    page = opened.page
+    page.locator(".rule").click(click_count=3)
+    page.keyboard.press("Control+c")
+    page.wait_for_timeout(QUIET_MS)
+    assert "counts as released" in page.evaluate("navigator.clipboard.readText()")
+    await_copies(page)
     opened.assert_clean()
 
 
@@ -621,8 +681,16 @@ def test_long_text_stays_usable(open_app: Open) -> None:
 @pytest.mark.parametrize(
     ("raw", "view"),
     [
-        ({"run": 3, "eps": 50, "token": None}, {"run": 3, "eps": 50.0, "token": None}),
-        ({"run": 3.0, "eps": 22.6, "token": 4}, {"run": 3, "eps": 22.6, "token": 4}),
+        ({"run": 3, "eps": 50, "token": None}, {"run": 3, "eps": 50.0, "token": None, "copies": []}),
+        (
+            {"run": 3.0, "eps": 22.6, "token": 4, "copies": [["a", 3, 50], ["b", 4.0, 2.5]]},
+            {"run": 3, "eps": 22.6, "token": 4, "copies": [("a", 3, 50.0), ("b", 4, 2.5)]},
+        ),
+        (
+            {"run": 3, "eps": 5.0, "copies": ["abc", [1, 2, 3], ["a", True, 5], ["a", 1, math.nan], ["a", 1], None]},
+            {"run": 3, "eps": 5.0, "token": None, "copies": []},
+        ),
+        ({"run": 3, "eps": 5.0, "copies": "abc"}, {"run": 3, "eps": 5.0, "token": None, "copies": []}),
         (None, None),
         ({"run": 3}, None),
         ({"run": "3", "eps": 1.0, "token": None}, None),
