@@ -10,8 +10,10 @@ None of them is registered: they appear nowhere unless asked for by name.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
@@ -19,13 +21,16 @@ import numpy as np
 
 from .distribution import Law, ScoreTable, TokenDistribution, logsumexp
 from .errors import ConfigError
-from .mechanisms.base import Mechanism
+from .mechanisms.base import Mechanism, RewriteResult
 from .mechanisms.config import epsilon_option, option
-from .mechanisms.dp_mlm import DPMLM
+from .mechanisms.custext import CusText
+from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
+from .mechanisms.mvc import MVC
 from .mechanisms.santext import SanText
-from .mechanisms.word_level import SpaceConfig
+from .mechanisms.word_level import Draws, SpaceConfig, WordMechanism
 from .mechanisms.word_space import SpaceMechanism
 from .sampling import DEPTH, Dice, draw
+from .words import WordSpace
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,127 @@ class OtherSamplerSanText(SanText):
         return [TwiceTable(t.candidates, t.scores, t.source, t._keep) for t in _tables(super().laws(rows))]
 
 
+# --- rewrites that do not do what the distributions say
+
+
+def _unchanged(result: RewriteResult) -> RewriteResult:
+    """The text as it was, with steps that say so."""
+    steps = tuple(
+        replace(s, replacement=s.original, out=s.span) if s.action == "replace" else replace(s, out=s.span)
+        for s in result.steps
+    )
+    return replace(result, text=result.original, steps=steps)
+
+
+class UnchangedDPMLM(DPMLM):
+    """DP-MLM with honest distributions, whose rewrite returns the text as it is."""
+
+    title = "DP-MLM that changes nothing"
+
+    def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
+        return _unchanged(super()._result(*arguments, **more))
+
+
+class UnchangedMVC(MVC):
+    """MVC with honest distributions, whose rewrite returns the text as it is."""
+
+    title = "MVC that changes nothing"
+
+    def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
+        return _unchanged(super()._result(*arguments, **more))
+
+
+class AloneSanText(SanText):
+    """SanText on texts of one word, and the identity on all others."""
+
+    title = "SanText that draws in texts of one word only"
+
+    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+        drawn = super()._draw(draws, cancel, progress)
+        words = np.bincount(draws.owners, minlength=len(draws.texts))
+        return [
+            self.vocabulary.words[row] if words[owner] > 1 else word
+            for row, owner, word in zip(draws.rows, draws.owners, drawn, strict=True)
+        ]
+
+
+def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> list[str]:
+    """The original word in this share of the draws."""
+    stays = [draws.dice(j).at("leak").uniform() < share for j in range(len(drawn))]
+    return [m.vocabulary.words[r] if yes else w for r, w, yes in zip(draws.rows, drawn, stays, strict=True)]
+
+
+class SeldomSanText(SanText):
+    """SanText whose sampler returns the original word once in a thousand draws."""
+
+    title = "SanText that leaks once in a thousand draws"
+
+    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+        return _leaking(self, draws, super()._draw(draws, cancel, progress), 1e-3)
+
+
+class OftenCusText(CusText):
+    """CusText whose sampler returns the original word in two more of a hundred draws."""
+
+    title = "CusText that keeps a word too often"
+
+    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+        return _leaking(self, draws, super()._draw(draws, cancel, progress), 0.02)
+
+
+class StretchedSpace(WordSpace):
+    """A space whose distances are given a hundred times too large."""
+
+    def distance_rows(self, rows: Any) -> np.ndarray:
+        return 100.0 * super().distance_rows(rows)
+
+
+class StretchedSanText(SanText):
+    """SanText with scores and distances a hundred times too large, and a guarantee that says "Euclidean"."""
+
+    title = "SanText that measures in another unit"
+
+    @cached_property
+    def vocabulary(self) -> WordSpace:
+        s = super().vocabulary
+        return StretchedSpace(s.name, s.title, s.words, s.vectors, s.counts, s.known_delta, s.codes)
+
+
+# --- texts that tell more than their words
+
+
+class SpacingSanText(SanText):
+    """SanText that puts a space after a mark or an emoji only where the word after it changed."""
+
+    title = "SanText whose spaces follow the original words"
+
+    def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
+        result = super()._result(*arguments, **more)
+        text, steps, at = "", [], 0
+        for before, step in zip([None, *result.steps], result.steps, strict=False):
+            text += result.text[at : step.out[0]]
+            at = step.out[1]
+            if step.changed and before is not None and before.action == "keep" and before.span[1] == step.span[0]:
+                text += " "
+            steps.append(replace(step, out=(len(text), len(text) + len(step.replacement))))
+            text += step.replacement
+        return replace(result, text=text + result.text[at:], steps=tuple(steps))
+
+
+class CapitalsDPMLM(DPMLM):
+    """DP-MLM that draws punctuation too, and capitalises words after what was a full stop."""
+
+    title = "DP-MLM whose capital letters follow the original marks"
+
+    def _result(self, prepared: DPMLMPrepared, *arguments: Any, **more: Any) -> RewriteResult:
+        document = prepared.document
+        skeleton = document.skeleton([r is None for r in prepared.reasons])
+        skeleton.__dict__["begins"] = document.skeleton([False] * len(document.tokens)).begins
+        prepared = copy.copy(prepared)
+        prepared.__dict__["skeleton"] = skeleton
+        return super()._result(prepared, *arguments, **more)
+
+
 def _tables(laws: Sequence[Law]) -> Iterator[ScoreTable]:
     for law in laws:
         assert isinstance(law, ScoreTable)
@@ -255,6 +381,65 @@ _ALL = (
         "Laplace noise for vectors that are C apart, while two vectors of norm C can be 2C apart.",
         HalfLatent,
         TinyLatent,
+    ),
+    Fault(
+        "unchanged-text",
+        "A rewrite that changes nothing",
+        "DP-MLM with the right distributions, whose rewrite returns the text as it is.",
+        UnchangedDPMLM,
+        DPMLM,
+    ),
+    Fault(
+        "unchanged-noise",
+        "Noise that is added to nothing",
+        "MVC with the right distributions, whose rewrite returns the text as it is.",
+        UnchangedMVC,
+        MVC,
+        {"epsilon": 10.0},
+    ),
+    Fault(
+        "alone-only",
+        "Right for single words only",
+        "SanText that draws in texts of one word, as tests often have them, and is the identity on all others.",
+        AloneSanText,
+        SanText,
+    ),
+    Fault(
+        "seldom-leak",
+        "A leak once in a thousand draws",
+        "SanText whose sampler returns the original word once in a thousand draws, whatever ε is.",
+        SeldomSanText,
+        SanText,
+    ),
+    Fault(
+        "too-often",
+        "A word that stays too often",
+        "CusText whose sampler returns the original word in two more of a hundred draws than it states.",
+        OftenCusText,
+        CusText,
+    ),
+    Fault(
+        "other-unit",
+        "Distances in another unit than the promise names",
+        "SanText whose scores and distances are a hundred times too large, while its promise says “Euclidean”.",
+        StretchedSanText,
+        SanText,
+        {"epsilon": 4.0},
+    ),
+    Fault(
+        "telling-spaces",
+        "Spaces that follow the original words",
+        "SanText that puts a space between an emoji and a word only where the word changed.",
+        SpacingSanText,
+        SanText,
+    ),
+    Fault(
+        "telling-capitals",
+        "Capital letters that follow the original marks",
+        "DP-MLM that draws punctuation marks too, and gives a word a capital where a full stop stood before it.",
+        CapitalsDPMLM,
+        DPMLM,
+        {"keep_punctuation": False},
     ),
 )
 FAULTS: Mapping[str, Fault] = {f.name: f for f in _ALL}

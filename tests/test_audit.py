@@ -16,12 +16,17 @@ from small_spaces import small_bundle as bundle_of
 
 import dptext_core as dpt
 from dptext_core import auditing as module
-from dptext_core.auditing import audit
+from dptext_core.auditing.sampled import misfit
 from dptext_core.distribution import Law, TokenDistribution
 from dptext_core.mechanisms.custext import CusText
 from dptext_core.mechanisms.santext import SanText
 
 SPACE = random_space(30, 4)
+
+
+def audit(m, inputs=None, claim=None, **options):
+    """With few rewrites, where a test does not ask for more."""
+    return module.audit(m, inputs, claim, **({"draws": 150} | options))
 
 
 def brute(m, names) -> float:
@@ -58,7 +63,9 @@ def test_a_closed_form_is_measured_exactly_and_holds(name):
     names = list(words(30))
     report = audit(m, names, seed=3)
     assert report.measured == pytest.approx(brute(m, names), rel=1e-9)
-    assert report.exact and report.detectable == math.inf and report.verdict == "holds" and report.holds
+    assert report.exact and report.verdict == "holds" and report.holds
+    assert math.isfinite(report.detectable) and report.detectable > 0
+    assert "Proven" in report.sentence() and "Tested" in report.sentence() and 0 < report.leak < 1
     assert report.claimed == m.config.epsilon
     w = report.witness
     first, second = m.distribution(w.first, 0), m.distribution(w.second, 0)
@@ -210,7 +217,7 @@ def test_honest_draws_are_no_misfit():
     found = []
     for _ in range(300):
         p = rng.dirichlet(np.full(rng.integers(2, 60), 0.5))
-        found.append(module._misfit(rng.multinomial(500, p), np.log(np.maximum(p, 1e-300)))[0])
+        found.append(misfit(rng.multinomial(500, p), np.log(np.maximum(p, 1e-300)))[0])
     assert min(found) > 1e-4 and np.mean(np.array(found) < 0.05) < 0.1
 
 
@@ -225,7 +232,7 @@ def test_honest_draws_are_no_misfit():
 )
 def test_a_misfit_is_found(counts, p):
     with np.errstate(divide="ignore"):
-        value, _ = module._misfit(np.array(counts) * (100 if p[0] == 0.5 else 1), np.log(np.array(p)))
+        value, _ = misfit(np.array(counts) * (100 if p[0] == 0.5 else 1), np.log(np.array(p)))
     assert value < 1e-9
 
 
@@ -267,9 +274,9 @@ def noisy(epsilon):
 def test_bounds_from_draws_are_below_the_truth_and_near_it():
     names = list(words(6))
     truth = audit(on(SPACE, "santext", epsilon=4.0), names, seed=1).measured
-    found = [audit(noisy(4.0), names, draws=4000, seed=s) for s in range(20)]
+    found = [audit(noisy(4.0), names, draws=2000, seed=s) for s in range(12)]
     assert not any(r.exact for r in found) and all(r.measured > 0.4 * truth for r in found)
-    assert sum(r.measured > truth for r in found) <= 3  # each with 5% at most
+    assert sum(r.measured > truth for r in found) <= 2  # each with 5% at most
     w = found[0].witness
     assert w.p_first > w.p_second and len(w.outputs) >= 1
     assert (w.log_p_first - w.log_p_second) / w.distance == pytest.approx(found[0].measured)
@@ -291,7 +298,7 @@ def test_few_draws_say_that_they_could_not_have_found_it():
     limit = math.log(alpha ** (1 / n)) - math.log(1 - alpha ** (1 / n))
     apart = m.distances(list(words(6)))
     assert any(report.detectable == pytest.approx(limit / d) for d in apart[apart > 0])
-    assert f"{report.draws:,} draws" in report.sentence() and report.draws == 6 * 200
+    assert "with 1,200 draws" in report.sentence() and report.draws > 6 * 200
 
 
 def test_enough_draws_hold():

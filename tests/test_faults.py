@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import pytest
+from small_spaces import random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.faults import FAULTS, Float32DPMLM, broken, sound
+from dptext_core.faults import FAULTS, Float32DPMLM, StretchedSpace, broken, sound
+
+SPACE = random_space(40, 4)
+LANGUAGE_MODELS = ("float32-softmax", "unchanged-text", "telling-capitals")
 
 
-def test_there_are_the_five_and_none_is_registered():
+def test_there_are_thirteen_and_none_is_registered():
     assert list(FAULTS) == [
-        "float32-softmax", "private-support", "l2-clipping", "other-sampler", "halved-sensitivity",
+        "float32-softmax", "private-support", "l2-clipping", "other-sampler", "halved-sensitivity", "unchanged-text",
+        "unchanged-noise", "alone-only", "seldom-leak", "too-often", "other-unit", "telling-spaces", "telling-capitals",
     ]  # fmt: skip
     registered = {dpt.mechanism_class(s.name) for s in dpt.mechanisms()}
     for fault in FAULTS.values():
@@ -25,24 +31,63 @@ def test_there_are_the_five_and_none_is_registered():
 def test_one_function_is_replaced(name):
     fault = FAULTS[name]
     assert fault.sound in fault.broken.__mro__
-    own = {k for k, v in vars(fault.broken).items() if callable(v) or isinstance(v, property)}
+    own = {k for k, v in vars(fault.broken).items() if callable(v) or isinstance(v, property | cached_property)}
     assert len(own) == 1
 
 
+def small(make, name, tiny_model):
+    """The fault on a vocabulary of 40 words, or on a tiny model."""
+    if name in LANGUAGE_MODELS:
+        return make(name, model=tiny_model, clip_min=-1.0, clip_max=1.0)
+    m = make(name, recase="none", keep_stopwords=False)
+    if name == "other-unit":
+        s = StretchedSpace(SPACE.name, SPACE.title, SPACE.words, SPACE.vectors)
+        m.__dict__["vocabulary"] = s if make is broken else SPACE
+    else:
+        m.__dict__["vocabulary"] = SPACE
+    return m
+
+
+@pytest.mark.parametrize("name", [n for n in FAULTS if n not in ("seldom-leak", "private-support")])
+def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_model):
+    """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
+    options = {"seed": 1, "draws": {"too-often": 400, "unchanged-noise": 400}.get(name, 200)}
+    texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
+    inputs = texts if name in LANGUAGE_MODELS else list(words(40))[: 8 if name == "unchanged-noise" else 40]
+    report = audit(small(broken, name, tiny_model), inputs, **options)
+    assert report.verdict == "refuted" and report.witness is not None and report.witness.sentence()
+    twin = audit(small(sound, name, tiny_model), inputs, **options)
+    assert twin.verdict == ("inconclusive" if name == "unchanged-noise" else "holds"), twin.sentence()
+    assert twin.claimed == report.claimed and math.isfinite(twin.detectable)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_audit_finds_the_fault_and_clears_its_twin(name):
-    report = audit(broken(name), seed=1)
+    options = {"seed": 1} if name in ("seldom-leak", "too-often") else {"seed": 1, "draws": 400}
+    report = audit(broken(name), **options)
     assert report.verdict == "refuted" and report.witness is not None
     w = report.witness
     if name in ("float32-softmax", "private-support"):
         assert report.measured == math.inf and w.p_second == 0 < w.p_first
-    elif name == "other-sampler":
+    elif name in ("other-sampler", "alone-only", "seldom-leak", "too-often"):
         assert w.kind == "sampler" and report.sampler_p < 1e-6 and report.measured < report.claimed
+    elif name in ("unchanged-text", "telling-spaces", "telling-capitals"):
+        assert w.kind == "release" and report.measured < report.claimed
     else:
         assert report.measured > 1.05 * report.claimed
         assert (w.log_p_first - w.log_p_second) / w.distance == pytest.approx(report.measured)
-    twin = audit(sound(name), seed=1)
+    twin = audit(sound(name), **options)
     assert twin.verdict == "holds" and twin.claimed == report.claimed
+
+
+def test_what_the_telling_ones_tell():
+    """Each is told by a whole text: the words drawn have the right distribution in all of them."""
+    m = broken("telling-spaces", epsilon=16.0, recase="none")
+    seen = {r.text for r in m.rewrites("I love ❤️mom today", 200, seed=1)}
+    assert any("❤️mom" in t for t in seen) and any("❤️ " in t for t in seen)
+    assert not any("❤️mom" in r.text for r in m.rewrites("I love ❤️mother today", 200, seed=1))
+    assert not any("❤️ " in r.text for r in sound("telling-spaces").rewrites("I love ❤️mom today", 50, seed=1))
 
 
 def test_the_claim_of_a_broken_mechanism_is_that_of_its_twin():

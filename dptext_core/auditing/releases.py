@@ -32,6 +32,7 @@ from ..document import Document
 from ..errors import NoDistribution
 from ..guarantee import Guarantee
 from ..mechanisms.base import Mechanism, Prepared, RewriteResult, Step
+from ..mechanisms.config import MIN_EPSILON
 from ..sampling import Dice
 from ..skeleton import Edit, Skeleton, sentence_case
 from .inputs import Meter, Probe
@@ -40,6 +41,8 @@ from .sampled import misfit, two_samples
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
 FRESH, OTHERS = 500, 24
+#: Rewrites at a small ε are so many times as many as at that of the mechanism.
+LOW = 3
 #: Rewrites of a mechanism whose every draw needs a pass of a model.
 FEW = 12
 #: Draws are refuted where they have a smaller chance than this, over all comparisons together; and where they are
@@ -124,17 +127,17 @@ def check_releases(
             if out.breach is not None:
                 return out
             fits += found
-    low = _small(m) if texts and not texts[0].per_draw else None
+    low = _small(m) if texts and not (estimated or texts[0].per_draw) else None
     if low is not None:
         text = _prepare(low, texts[-1].text, meter)
         if text.stated and not text.per_draw:
             meter.at(0.95)
-            fits += _look(text, "fresh draws", 2 * count, promise, seeds, out)
+            fits += _look(text, "fresh draws", LOW * count, promise, seeds, out)
             if out.breach is not None:
                 return out
-            out.leak, out.leak_epsilon = _leak(text, 2 * count, promise), float(low.config.epsilon)
-    if texts and not texts[0].per_draw:
-        here = _leak(texts[-1], 2 * count, promise)
+            out.leak, out.leak_epsilon = _leak(text, LOW * count), float(low.config.epsilon)
+    if texts and not (estimated or texts[0].per_draw):
+        here = _leak(texts[-1], count)
         if out.leak is None or (here is not None and here < out.leak):
             out.leak, out.leak_epsilon = here, float(m.config.epsilon)
     out.texts, out.comparisons = len(texts), len(fits)
@@ -144,7 +147,7 @@ def check_releases(
     out.p = min(1.0, worst.p * len(fits))
     if SAMPLER_LEVEL <= out.p < AGAIN:
         meter.at(0.97)
-        n = MORE * (2 * count if worst.text.m is low else count) if worst.way == "fresh draws" else MORE * OTHERS
+        n = MORE * (LOW * count if worst.text.m is low else count) if worst.way == "fresh draws" else MORE * OTHERS
         again = _look(worst.text, worst.way, n, promise, seeds, out)
         same = [f for f in again if (f.place, f.kind) == (worst.place, worst.kind)]
         if out.breach is None and same:
@@ -207,7 +210,7 @@ def _small(m: Mechanism) -> Mechanism | None:
     """The same mechanism with an ε at which hardly a word stays; None where there is no smaller one."""
     epsilon = m.config.epsilon
     options = {f.name: getattr(m.config, f.name) for f in dataclasses.fields(m.config) if f.name != "epsilon"}
-    low = min(epsilon, type(m).epsilon_range(options)[0]) / 4
+    low = max(MIN_EPSILON, min(epsilon, type(m).epsilon_range(options)[0]) / 16)
     if low >= epsilon:
         return None
     # A copy, so that what was put into this one (a vocabulary of one's own) is there too.
@@ -421,7 +424,7 @@ def _apart(a: int, n: int, b: int, m: int) -> float:
     return float(fisher_exact([[a, n - a], [b, m - b]]).pvalue)
 
 
-def _leak(text: _Text, n: int, promise: Guarantee) -> float | None:
+def _leak(text: _Text, n: int) -> float | None:
     """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%."""
     from scipy.special import bdtrc
 

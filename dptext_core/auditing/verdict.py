@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..budget import check_mechanism
+from ..checks import listed, real, shown, whole
 from ..errors import ConfigError, InputError
-from ..guarantee import Guarantee, number
+from ..guarantee import Guarantee, at_least, bound, number
 from ..mechanisms.base import Mechanism, Prepared, Progress
 from ..sampling import DEPTH, Dice
 from .distance import TOLERANCE as RELATIVE
@@ -46,21 +48,25 @@ def audit(
 
     Raises ConfigError for a list of ε, InputError where no distribution is found for any input, and Cancelled.
     """
+    check_mechanism(m)
     epsilon = m.config.epsilon
     if isinstance(epsilon, tuple):
         raise ConfigError("An audit takes one ε, not a list. Audit each value by itself.")
-    if claim is not None and not (isinstance(claim, int | float) and 0 <= claim < math.inf):
-        raise ConfigError(f"claim is an ε of 0 or more, not {claim!r}.")
-    if draws is not None and (isinstance(draws, bool) or not isinstance(draws, int) or draws < 100):
-        raise ConfigError(f"draws is a whole number of 100 or more, not {draws!r}.")
-    if not 0.5 <= confidence < 1:
-        raise ConfigError(f"confidence is at least 0.5 and below 1, not {confidence!r}.")
+    if claim is not None and (claim := real("claim", claim)) < 0:
+        raise ConfigError(f"claim is an ε of 0 or more, not {claim:g}.")
+    if draws is not None:
+        draws = whole("draws", draws, 100)
+    if not 0.5 <= real("confidence", confidence) < 1:
+        raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
     dice = Dice(seed)
     meter = Meter(progress, cancel)
     if inputs is None:
         inputs = default_inputs(m)
     if isinstance(inputs, str):
         raise InputError("inputs is a list of words or of texts. Put the text into a list.")
+    inputs = listed(inputs, "words or texts")
+    if not all(isinstance(one, str | Prepared) for one in inputs):
+        raise InputError("inputs is a list of words or of texts. Each of them is a str, or what prepare() made.")
     inputs = list(dict.fromkeys(inputs))
     if len(inputs) > MAX_INPUTS:
         raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
@@ -95,6 +101,7 @@ def audit(
             return replace(report, verdict="refuted", measured=math.inf, witness=deep, reason=reason)
     if report.pairs and _exceeds(report) and not (claim is None and promise.notion in ("none", "approx")):
         return replace(report, verdict="refuted")
+    behind = report.draws  # the bound, where there is one
     tested = check_releases(m, promise, probes, count, dice, meter)
     report = replace(
         report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
@@ -102,7 +109,7 @@ def audit(
     )  # fmt: skip
     if tested.breach is not None:
         return replace(report, verdict="refuted", witness=tested.breach, reason=tested.reason)
-    return _judged(report, promise, claim)
+    return _judged(report, promise, claim, behind)
 
 
 def _distances(
@@ -159,7 +166,7 @@ def _tested(tested: Tested) -> str:
     return said + "."
 
 
-def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> AuditReport:
+def _judged(report: AuditReport, promise: Guarantee, claim: float | None, behind: int) -> AuditReport:
     if claim is None and promise.notion == "none":
         return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
     if claim is None and promise.notion == "approx":
@@ -170,8 +177,8 @@ def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> Aud
         return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
     if not report.exact and report.detectable < report.claimed:
         reason = (
-            f"with {report.draws:,} draws the largest loss that could have been found is "
-            f"{number(report.detectable)}, less than the claimed {number(report.claimed)}."
+            f"with {behind:,} draws the largest loss that could have been found is "
+            f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
         return replace(report, verdict="inconclusive", reason=reason)
     return replace(report, verdict="holds")
