@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 from .. import __version__
 from .._assets import assets_folder
 from ..auditing import AuditReport, audit, default_words
-from ..guarantee import number
+from ..guarantee import at_least, bound, number
 from ..mechanisms.mvc import MVC
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..mechanisms.word_level import WordMechanism
@@ -41,11 +42,14 @@ def configurations() -> list[tuple[str, dict[str, Any]]]:
             out += [(spec.name, {"noise": n, "lists": (c,)}) for n in ("geometric", "tem") for c in ("L2", "L0", "L1")]
         elif spec.name == "custext":
             out += [(spec.name, {"mapping": x, "space": s}) for s in SPACES for x in ("balanced", "conservative")]
-            out.append((spec.name, {"mapping": "aggressive"}))
+            out += [(spec.name, {"mapping": "aggressive"})] + [
+                (spec.name, {"strategy": s}) for s in ("record", "dataset")
+            ]
         elif spec.name == "vickrey":
             out += [(spec.name, {"noise": n}) for n in ("mvc", "mahalanobis")]
         elif spec.name == "dp-mlm":
-            out += [(spec.name, {}), (spec.name, {"score": "similarity"})]
+            out += [(spec.name, o) for o in ({}, {"score": "similarity"}, {"order": "sequential"})]
+            out.append((spec.name, {"keep_punctuation": False}))
         elif issubclass(cls, WordMechanism) and cls.notion != "none" and not issubclass(cls, MVC):
             out += [(spec.name, {"space": s}) for s in SPACES]
         else:
@@ -64,12 +68,17 @@ def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, An
     """One line of the table."""
     own = report.to_dict()
     kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
-            "pairs", "draws", "sampler_p")  # fmt: skip
+            "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_epsilon")  # fmt: skip
     out: dict[str, Any] = {"mechanism": name}
     out["options"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
+
+
+def share(leak: float) -> str:
+    """The smallest leak that would have been seen, rounded up."""
+    return f"{math.ceil(leak * 1e4) / 1e4:.2%}"
 
 
 def table() -> list[dict[str, Any]]:
@@ -90,8 +99,10 @@ def main(argv: Sequence[str] = ()) -> int:
     parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
     args = parser.parse_args(argv)
     rows: list[dict[str, Any]] = []
-    print("| mechanism | options | ε | claimed | measured | | could find | verdict |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(
+        "| mechanism | options | ε | claimed | measured | proven | tested on | draws show | leak seen from | verdict |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name, options in configurations():
         if args.mechanism and name not in args.mechanism:
             continue
@@ -105,8 +116,9 @@ def main(argv: Sequence[str] = ()) -> int:
             rows.append(row(name, options, report))
             label = ", ".join(f"{k} {'+'.join(v) if isinstance(v, tuple) else v}" for k, v in options.items())
             print(
-                f"| {name} | {label} | {number(epsilon)} | {number(report.claimed)} | {number(report.measured)} | "
-                f"{'exact' if report.exact else 'at least'} | {number(report.detectable)} | {report.verdict} |",
+                f"| {name} | {label} | {number(epsilon)} | {bound(report.claimed)} | {number(report.measured)} | "
+                f"{'yes' if report.proven else 'no, at least'} | {report.draws:,} words | {at_least(report.detectable)} | "
+                f"{'' if report.leak is None else share(report.leak)} | {report.verdict} |",
                 flush=True,
             )
     if args.out:
