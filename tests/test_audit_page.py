@@ -60,16 +60,19 @@ def test_typed_words_are_audited():
     at = choose(app(), "diffractor")
     at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
     settle(at)
-    assert "Holds" in at.success[0].value and metric(at, "Pairs") == "3" and metric(at, "Could find") == "∞"
+    told = at.success[0].value
+    assert "Holds" in told and "3 pairs" in told and "Proven" in told and "Tested" in told
+    assert float(metric(at, "Draws could show")) > 0 and metric(at, "Leak seen from").endswith("%")
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)
     assert list(left_out["input"]) == ["the", "*Qwzzx*"]
 
 
-@pytest.mark.parametrize("fault", ["private-support", "l2-clipping", "other-sampler", "halved-sensitivity"])
+@pytest.mark.parametrize("fault", ["l2-clipping", "unchanged-text", "telling-spaces"])
 def test_a_planted_fault_is_found_and_its_twin_is_not(fault):
     at = planted(app(), fault)
     assert any(FAULTS[fault].explanation[:12] in c.value for c in at.caption)
+    at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     assert at.error and "Refuted" in at.error[0].value
     at.toggle(key="audit_twin").set_value(True).run()

@@ -15,8 +15,8 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.document import Edit
 from dptext_core.mechanisms.config import epsilon_option, option
+from dptext_core.skeleton import Edit
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "Café au lait für Zoë 🙂\nin Łódź"
@@ -59,10 +59,16 @@ class Shout(dpt.Mechanism):
         return dpt.Prepared(document, self.key)
 
     def _rewrite(self, prepared, dice, progress, cancel):
-        out = prepared.document.splice([Edit(t.text.upper()) for t in prepared.document.tokens])
+        tokens = prepared.document.tokens
+        marks = [t.kind in ("punct", "symbol") for t in tokens]
+        out = prepared.document.splice(
+            [Edit(None if m else t.text.upper()) for m, t in zip(marks, tokens, strict=True)]
+        )
         steps = [
-            dpt.Step((t.start, t.end), t.text, t.text.upper(), "replace", "", 1.0, out.spans[i], i)
-            for i, t in enumerate(prepared.document.tokens)
+            dpt.Step((t.start, t.end), t.text, t.text, "keep", "punctuation", 0.0, out.spans[i], i)
+            if mark
+            else dpt.Step((t.start, t.end), t.text, t.text.upper(), "replace", "", 1.0, out.spans[i], i)
+            for i, (mark, t) in enumerate(zip(marks, tokens, strict=True))
         ]
         return dpt.RewriteResult(
             out.text, prepared.text, tuple(steps), self.guarantee(prepared), self.name, self.config, dice.seed, "f",

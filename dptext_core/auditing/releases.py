@@ -78,11 +78,24 @@ class _Text:
     stated: dict[int, TokenDistribution]
     per_draw: bool = False
     written: dict[tuple, _Written] = field(default_factory=dict)
+    _bare: dict[int, tuple[np.ndarray, dict[str, int]]] = field(default_factory=dict)
 
     @cached_property
     def skeleton(self) -> Skeleton:
         """What is stated to stay."""
         return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
+
+    def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
+        """For each output a number, the same for those that differ in case only; and the number of each bare word."""
+        if id(candidates) not in self._bare:
+            at: dict[str, int] = {}
+            self._bare[id(candidates)] = np.array([at.setdefault(_bare(c), len(at)) for c in candidates]), at
+        return self._bare[id(candidates)]
+
+    def stays(self, d: TokenDistribution, word: str) -> float:
+        """The stated chance of an output that differs from the word in case at most."""
+        numbers, at = self.bare(d.candidates)
+        return float(d.probs[numbers == at.get(_bare(word), -1)].sum())
 
     def capital(self, i: int, deleted: frozenset[int]) -> bool | None:
         """Whether a word released at token i has a capital by the public rule; None where words stay as they are."""
@@ -281,29 +294,30 @@ def _look(text: _Text, way: str, n: int, promise: Guarantee, seeds: _Seeds, out:
                 d = result.distribution(result.steps.index(step))
                 shown = _written(text, d, text.capital(i, deleted)).first
                 samples += 1
-                expected += d.p_keep()
+                expected += text.stays(d, step.original)
             else:
                 shown = _written(text, text.stated[i], text.capital(i, deleted)).first
             at = shown.get(step.replacement)
             if at is None:
                 out.breach = Witness(
                     text.text, text.text, (step.replacement,), 0.0, -math.inf, 0.0, tokens[i].text, kind="release",
-                    told=f"“{step.replacement}” was released for “{tokens[i].text}” in “{text.text}”: no output of the "
-                    "stated distribution, as it is written at this place, is that.",
+                    told=f"“{step.replacement}” was released for “{tokens[i].text}” in “{text.text}”, rewritten as "
+                    f"{way}: no output of the stated distribution, as it is written at this place, is that.",
                 )  # fmt: skip
                 out.reason = "what is released is impossible under the distribution that the mechanism states."
                 return []
             if text.per_draw:
-                kept += step.replacement.casefold() == step.original.casefold()
+                kept += _bare(step.replacement) == _bare(step.original)
             else:
                 seen = counts.setdefault((i, text.capital(i, deleted)), {})
                 seen[step.replacement] = seen.get(step.replacement, 0) + 1
             out.draws += 1
         for a, b in twins:
             if steps[a].action == steps[b].action == "replace":
+                alike = _bare(steps[a].replacement) == _bare(steps[b].replacement)
                 both[a, b] += 1
-                equal[a, b] += steps[a].replacement.casefold() == steps[b].replacement.casefold()
-                if once and steps[a].replacement.casefold() != steps[b].replacement.casefold():
+                equal[a, b] += alike
+                if once and not alike:
                     out.breach = Witness(text.text, text.text, (), 0.0, 0.0, 0.0, kind="release", told=(
                         f"“{tokens[a].text}” stands twice in “{text.text}” and became “{steps[a].replacement}” and "
                         f"“{steps[b].replacement}”."))  # fmt: skip
@@ -348,6 +362,11 @@ class _Written:
     alike: np.ndarray
 
 
+def _bare(word: str) -> str:
+    """A word without what the rule of capital letters may have done to it."""
+    return sentence_case(word, True).casefold()
+
+
 def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _Written:
     key = (id(d.candidates), capital)
     if key not in text.written:
@@ -370,27 +389,29 @@ def _fits(text, way, counts, first, equal, both, once) -> list[_Fit]:
         written = _written(text, d, capital)
         n = sum(seen.values())
         tally = np.bincount([written.first[w] for w in seen], list(seen.values()), minlength=len(d)).astype(np.int64)
-        own = d.index(d.source) if d.source else np.empty(0, np.int64)
-        source = {written.first[w] for w in seen if len(own) and w.casefold() == d.source.casefold()}
-        hits = int(sum(tally[k] for k in source))
+        word = text.document.tokens[i].text
+        hits = sum(times for w, times in seen.items() if _bare(w) == _bare(word))
+        stays = text.stays(d, word)
         if d.draws is not None:
             p, y = two_samples(tally, np.rint(d.probs * d.draws).astype(np.int64))
             fits.append(_fit(p, text, way, i, d, y, tally, "words"))
-            fits.append(_fit(_apart(hits, n, round(d.p_keep() * d.draws), d.draws), text, way, i, d,
-                             int(own[0]) if len(own) else y, tally, "stays"))  # fmt: skip
+            p = _apart(hits, n, round(stays * d.draws), d.draws)
+            log_p = math.log(stays) if stays > 0 else -math.inf
+            fits.append(_Fit(p, text, way, i, "the word itself", hits / n, log_p, "stays"))
             continue
         merged = np.full(len(d), -np.inf)
         np.logaddexp.at(merged, written.alike, d.log_probs)
         p, y = misfit(tally, merged)
         fits.append(_fit(p, text, way, i, d, y, tally, "words"))
-        kept, expected, samples = kept + hits, expected + n * d.p_keep(), samples + n
+        kept, expected, samples = kept + hits, expected + n * stays, samples + n
     if samples:
         fits += _kept_fit(text, way, kept, expected / samples, samples)
     if not once:
         for (a, b), n in both.items():
             d, other = text.stated[a], text.stated[b]
             if n and d.draws is None and d.candidates is other.candidates:
-                p_equal = float((d.probs * other.probs).sum())
+                bare = text.bare(d.candidates)[0]
+                p_equal = float((np.bincount(bare, d.probs) * np.bincount(bare, other.probs)).sum())
                 p = _tail(equal[a, b], n, p_equal)
                 fits.append(_Fit(p, text, way, b, "the same word twice", equal[a, b] / n, math.log(p_equal), "equal"))
     return fits
@@ -428,11 +449,11 @@ def _leak(text: _Text, n: int) -> float | None:
     """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%."""
     from scipy.special import bdtrc
 
-    closed = [d for d in text.stated.values() if d.draws is None]
+    closed = [(i, d) for i, d in text.stated.items() if d.draws is None]
     if not closed:
         return None
     samples = n * len(closed)
-    p = float(np.mean([d.p_keep() for d in closed]))
+    p = float(np.mean([text.stays(d, text.document.tokens[i].text) for i, d in closed]))
     level = AGAIN / 2 / 100  # over some hundred comparisons, two-sided
     at = np.arange(int(samples * p), int(samples * p + 40 + 12 * math.sqrt(samples * p)) + 1)
     at = at[at < samples]

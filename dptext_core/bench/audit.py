@@ -117,7 +117,7 @@ def main(argv: Sequence[str] = ()) -> int:
             label = ", ".join(f"{k} {'+'.join(v) if isinstance(v, tuple) else v}" for k, v in options.items())
             print(
                 f"| {name} | {label} | {number(epsilon)} | {bound(report.claimed)} | {number(report.measured)} | "
-                f"{'yes' if report.proven else 'no, at least'} | {report.draws:,} words | {at_least(report.detectable)} | "
+                f"{'yes' if report.proven else 'at least'} | {report.draws:,} words | {at_least(report.detectable)} | "
                 f"{'' if report.leak is None else share(report.leak)} | {report.verdict} |",
                 flush=True,
             )

@@ -1,0 +1,251 @@
+"""The tested part of an audit: what whole rewrites release, in every way, against what is stated of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from small_spaces import diffractor, on, random_space, shuffled_lists, words
+
+import dptext_core as dpt
+from dptext_core import WordSpace
+from dptext_core.auditing import audit
+from dptext_core.distribution import ScoreTable
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.custext import CusText
+from dptext_core.mechanisms.santext import SanText
+
+SPACE = random_space(30, 4)
+NAMES = list(words(30))
+
+
+def of(cls, epsilon=2.0, space=SPACE, **options):
+    m = cls.create(**({"epsilon": epsilon, "keep_stopwords": False} | options))
+    m.__dict__["vocabulary"] = space
+    return m
+
+
+def checked(m, inputs=NAMES, **options):
+    return audit(m, inputs, **({"draws": 150, "seed": 1} | options))
+
+
+def unchanged(result):
+    steps = tuple(dataclasses.replace(s, replacement=s.original, out=s.span) for s in result.steps)
+    return dataclasses.replace(result, text=result.original, steps=steps)
+
+
+# --- every way in which a rewrite can be had
+
+
+class OfText(SanText):
+    def rewrite(self, text, seed=None, **more):
+        result = super().rewrite(text, seed, **more)
+        return unchanged(result) if isinstance(text, str) else result
+
+
+class OfPrepared(SanText):
+    def rewrite(self, text, seed=None, **more):
+        result = super().rewrite(text, seed, **more)
+        return unchanged(result) if isinstance(text, dpt.Prepared) else result
+
+
+class OfList(SanText):
+    def _rewrite_list(self, *arguments):
+        return [unchanged(r) for r in super()._rewrite_list(*arguments)]
+
+
+class OfFresh(SanText):
+    def _rewrites(self, *arguments):
+        return [unchanged(r) for r in super()._rewrites(*arguments)]
+
+
+@pytest.mark.parametrize(
+    ("cls", "way"),
+    [(OfText, "a text"), (OfPrepared, "a prepared text"), (OfList, "a list of texts"), (OfFresh, "fresh draws")],
+)
+def test_a_way_that_changes_nothing_is_found(cls, way):
+    for recase in ("none", "sentence"):
+        report = checked(of(cls, recase=recase))
+        assert report.verdict == "refuted" and f" {way}" in report.sentence()
+
+
+def test_a_text_that_is_not_what_its_steps_say_is_found():
+    class Other(SanText):
+        def _result(self, *arguments, **more):
+            result = super()._result(*arguments, **more)
+            return dataclasses.replace(result, text=result.original)
+
+    report = checked(of(Other))
+    assert report.verdict == "refuted" and report.witness.kind == "release"
+    assert "releases something else" in report.reason
+
+
+def test_a_word_that_is_stated_to_be_drawn_and_stays_is_found():
+    class Keeps(SanText):
+        def _result(self, *arguments, **more):
+            result = unchanged(super()._result(*arguments, **more))
+            steps = tuple(dataclasses.replace(s, action="keep", epsilon=0.0) for s in result.steps)
+            return dataclasses.replace(result, steps=steps)
+
+    report = checked(of(Keeps))
+    assert report.verdict == "refuted" and "stayed without a draw" in report.witness.sentence()
+
+
+def test_capitals_that_follow_the_original_are_found():
+    class Copies(SanText):
+        def _capital(self, token, begin):
+            return token.text == token.text.lower() and token.text > "f"
+
+    assert checked(of(Copies)).witness.kind == "release"
+    assert checked(of(SanText, recase="original")).holds and checked(of(SanText, recase="none")).holds
+
+
+# --- other words, places, repetitions
+
+
+class Neighbours(SanText):
+    """States, and draws from, a distribution that depends on how many words there are."""
+
+    def _law_at(self, prepared, i):
+        law = super()._law_at(prepared, i)
+        if len(prepared.rows) == 30 or not isinstance(law, ScoreTable):
+            return law
+        return ScoreTable(law.candidates, law.scores / 2, law.source)
+
+
+def test_a_distribution_that_depends_on_other_words_is_found():
+    report = checked(of(Neighbours))
+    assert report.verdict == "refuted" and "depends on the words around" in report.reason
+
+
+@pytest.mark.parametrize("strategy", ["token", "record", "dataset"])
+def test_repeated_words_are_drawn_as_the_unit_says(strategy):
+    assert checked(of(CusText, k=10, strategy=strategy)).holds
+
+
+def test_repeated_words_drawn_apart_where_they_count_once_are_found():
+    class Apart(CusText):
+        def _path(self, prepared, i):
+            return f"word {int(prepared.rows[i])} {i}"
+
+    report = checked(of(Apart, k=10, strategy="record"))
+    assert report.verdict == "refuted" and "drawn apart" in report.reason
+
+
+def test_repeated_words_drawn_together_where_each_counts_are_found():
+    class Together(CusText):
+        def _draw(self, draws, cancel=None, progress=None):
+            drawn = super()._draw(draws, cancel, progress)
+            first = {}
+            return [first.setdefault((o, r), w) for o, r, w in zip(draws.owners, draws.rows, drawn, strict=True)]
+
+    report = checked(of(Together, k=10, mapping="conservative"))
+    assert report.verdict == "refuted" and "the same word twice" in report.witness.sentence()
+
+
+# --- what was refuted wrongly
+
+
+def test_a_dotless_i_is_no_misfit():
+    vectors = np.array(SPACE.vectors[:6])
+    space = WordSpace("small", "small", ("ı", "i", "dağ", "baq", "ſ", "s"), vectors)
+    for recase in ("sentence", "none"):
+        assert checked(of(SanText, space=space, recase=recase), ["ı", "i", "dağ", "baq"]).holds
+
+
+def test_vectors_of_a_large_norm_have_distances():
+    vectors = SPACE.vectors.astype(np.float64) + 1e6
+    space = WordSpace("small", "small", SPACE.words, vectors.astype(np.float32))
+    m = of(SanText, space=space)
+    apart = m.distances(NAMES)
+    assert np.nanmin(apart[~np.eye(30, dtype=bool)]) >= 0
+    assert checked(m, NAMES).verdict in ("holds", "inconclusive")
+
+
+# --- what is said of it
+
+
+def test_both_parts_are_said_and_the_draws_show_less_than_everything():
+    for m in (of(SanText), diffractor(shuffled_lists(30, 2), epsilon=0.7)):
+        report = checked(m)
+        assert report.holds and report.proven and report.tested and report.sampler_p > 1e-6
+        assert math.isfinite(report.detectable) and 0 < report.leak < 0.2 and report.leak_epsilon < m.config.epsilon
+        more = checked(m, draws=800)
+        assert more.detectable > report.detectable and more.leak < report.leak
+
+
+def test_the_leak_that_would_be_seen_is_seen():
+    """Power, stated and measured: a leak of the size that the report names refutes; a tenth of it does not."""
+
+    class Leaks(SanText):
+        share = 0.0
+
+        def _draw(self, draws, cancel=None, progress=None):
+            drawn = super()._draw(draws, cancel, progress)
+            stays = [draws.dice(j).at("leak").uniform() < self.share for j in range(len(drawn))]
+            names = self.vocabulary.words
+            return [names[r] if s else w for r, w, s in zip(draws.rows, drawn, stays, strict=True)]
+
+    size = checked(of(SanText)).leak
+    seen = []
+    for seed in range(6):
+        m = of(Leaks)
+        m.share = 1.5 * size
+        seen.append(checked(m, seed=seed).verdict == "refuted")
+    assert sum(seen) >= 5
+    m.share = size / 10
+    assert checked(m).holds
+
+
+def test_what_the_sampler_cannot_reach_is_found(monkeypatch):
+    space = WordSpace("small", "small", SPACE.words, SPACE.vectors * 4)
+    monkeypatch.setattr(SanText, "max_epsilon", property(lambda self: math.inf))
+    m = of(SanText, epsilon=900.0, space=space)
+    report = checked(m)
+    assert (
+        report.verdict == "refuted" and report.measured == math.inf and "never comes out" in report.witness.sentence()
+    )
+
+
+def test_distances_are_those_that_the_promise_names():
+    class Longer(SanText):
+        def distances(self, words):
+            return 3.0 * super().distances(words)
+
+    # More distance than the named one would allow more than is promised: it is not taken at its word.
+    sound, longer = checked(of(SanText)), checked(of(Longer))
+    assert longer.measured == pytest.approx(sound.measured, rel=1e-5) and longer.holds
+
+    class Unknown(SanText):
+        def _metric_name(self):
+            return "a distance of my own"
+
+    assert "not known here" in checked(of(Unknown)).proven
+
+
+def test_every_mechanism_passes(tiny_model):
+    """On little: that no sound mechanism is refuted, with each option that decides how a text is written."""
+    for spec in dpt.mechanisms():
+        fields = {f.name for f in dataclasses.fields(spec.config_cls)}
+        if "model" in fields:
+            continue
+        lists = shuffled_lists(30, 2)
+        for oov in ("random", "keep", "drop", "mask"):
+            m = (
+                diffractor(lists, epsilon=0.7, oov=oov, recase="sentence")
+                if "lists" in fields
+                else on(SPACE, spec.name, epsilon=3.0, oov=oov, recase="sentence")
+            )
+            assert checked(m, NAMES[:6], draws=100).verdict != "refuted", (spec.name, oov)
+
+
+@pytest.mark.parametrize("options", [{}, {"keep_punctuation": False}, {"order": "sequential"}, {"recase": "original"}])
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus"])
+def test_language_models_pass(name, options, tiny_model):
+    m = dpt.get_mechanism(name, model=tiny_model, epsilon=20.0, **options)
+    texts = ["My doctor changed the medicine! the red car, was sold", "the red car was sold in Paris"]
+    report = checked(m, texts, draws=100)
+    assert report.holds, report.sentence()
+    assert isinstance(m, Mechanism)
