@@ -146,7 +146,7 @@ def alike(m: dpt.Mechanism, a: dpt.RewriteResult, b: dpt.RewriteResult) -> bool:
 def parsed_once():
     """All mechanisms are given the same texts: cutting them into words is most of the work."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dpt.Document, "parse", lru_cache(maxsize=20_000)(dpt.Document.parse))
+        patch.setattr(dpt.Document, "parse", lru_cache(maxsize=max(20_000, 4 * PAIRS))(dpt.Document.parse))
         yield
 
 
