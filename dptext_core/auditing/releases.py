@@ -126,7 +126,7 @@ def check_releases(
     out = Tested()
     seeds = _Seeds(dice)
     estimated = any(p.d.draws is not None for p in probes)
-    texts = [t for t in _texts(m, probes, meter) if t.stated]
+    texts = [t for t in _texts(m, probes, seeds, meter) if t.stated]
     for text in texts:
         if (around := _alone(text, promise, probes, estimated)) is not None:
             out.breach, out.reason = around
@@ -136,16 +136,16 @@ def check_releases(
         for way in WAYS:
             meter.at(0.8 + 0.14 * (k + WAYS.index(way) / len(WAYS)) / len(texts))
             n = (FEW if text.per_draw else count) if way == "fresh draws" else (FEW if text.per_draw else OTHERS)
-            found = _look(text, way, n, promise, seeds, out)
+            found = _look(text, way, n, promise, seeds, meter, out)
             if out.breach is not None:
                 return out
             fits += found
     low = _small(m) if texts and not (estimated or texts[0].per_draw) else None
     if low is not None:
-        text = _prepare(low, texts[-1].text, meter)
+        text = _prepare(low, texts[-1].text, seeds, meter)
         if text.stated and not text.per_draw:
             meter.at(0.95)
-            fits += _look(text, "fresh draws", LOW * count, promise, seeds, out)
+            fits += _look(text, "fresh draws", LOW * count, promise, seeds, meter, out)
             if out.breach is not None:
                 return out
             out.leak, out.leak_epsilon = _leak(text, LOW * count), float(low.config.epsilon)
@@ -161,7 +161,7 @@ def check_releases(
     if SAMPLER_LEVEL <= out.p < AGAIN:
         meter.at(0.97)
         n = MORE * (LOW * count if worst.text.m is low else count) if worst.way == "fresh draws" else MORE * OTHERS
-        again = _look(worst.text, worst.way, n, promise, seeds, out)
+        again = _look(worst.text, worst.way, n, promise, seeds, meter, out)
         same = [f for f in again if (f.place, f.kind) == (worst.place, worst.kind)]
         if out.breach is None and same:
             worst, out.p = same[0], same[0].p
@@ -176,7 +176,7 @@ def check_releases(
 # --- texts
 
 
-def _texts(m: Mechanism, probes: Sequence[Probe], meter: Meter) -> list[_Text]:
+def _texts(m: Mechanism, probes: Sequence[Probe], seeds: _Seeds, meter: Meter) -> list[_Text]:
     """A plain text with a repeated word, and one with marks, quotes, emoji and line ends around its words."""
     inside = next((p for p in probes if p.at is not None), None)
     if inside is not None:
@@ -191,10 +191,10 @@ def _texts(m: Mechanism, probes: Sequence[Probe], meter: Meter) -> list[_Text]:
     if words:
         a, b, c, d, e = (words * WORDS)[:WORDS]
         texts.append(f'❤️{a} {b}! {c}, "{d}" ({e})\n{a}… 👩‍👩‍👧{b} — {c}\'s {d}.')
-    return [_prepare(m, text, meter) for text in texts]
+    return [_prepare(m, text, seeds, meter) for text in texts]
 
 
-def _prepare(m: Mechanism, text: str, meter: Meter) -> _Text:
+def _prepare(m: Mechanism, text: str, seeds: _Seeds, meter: Meter) -> _Text:
     prepared = m.prepare(text, cancel=meter.cancel)
     stated: dict[int, TokenDistribution] = {}
     for i in range(len(prepared.document.tokens)):
@@ -204,19 +204,26 @@ def _prepare(m: Mechanism, text: str, meter: Meter) -> _Text:
             continue
     out = _Text(m, text, prepared, prepared.document, stated)
     if stated:
-        out.per_draw = _differs_by_draw(m, out)
+        out.per_draw = _differs_by_draw(out, seeds, meter)
     return out
 
 
-def _differs_by_draw(m: Mechanism, text: _Text) -> bool:
+def _differs_by_draw(text: _Text, seeds: _Seeds, meter: Meter) -> bool:
     """Whether what a word was drawn from depends on the words released before it: then each draw has its own."""
-    result = m.rewrite(text.prepared)
-    drawn = [(k, s) for k, s in enumerate(result.steps) if s.action == "replace" and s.index in text.stated]
-    for k, step in drawn[-1:]:
+    result = text.m.rewrite(text.prepared, seeds(), cancel=meter.cancel)
+    for k, step in enumerate(result.steps):
+        if step.action != "replace" or step.index not in text.stated:
+            continue
         own, given = result.distribution(k), text.stated[step.index]
-        if own.draws is None and len(own) == len(given):
-            return not np.allclose(own.log_probs, given.log_probs, rtol=0, atol=1e-6)
+        if own.draws is None and (len(own) != len(given) or not _near(own.log_probs, given.log_probs, 1e-6)):
+            return True
     return False
+
+
+def _near(a: np.ndarray, b: np.ndarray, error: float) -> bool:
+    """Whether two vectors of log-probabilities are the same but for rounding."""
+    finite = np.isfinite(a)
+    return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
 
 
 def _small(m: Mechanism) -> Mechanism | None:
@@ -247,29 +254,31 @@ class _Seeds:
 # --- rewrites, one way after the other
 
 
-def _rewritten(text: _Text, way: str, n: int, seeds: _Seeds) -> Iterator[RewriteResult]:
+def _rewritten(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter) -> Iterator[RewriteResult]:
     """Rewrites whose noise is independent: of those that share it, the first."""
-    m = text.m
+    m, cancel = text.m, meter.cancel
     seen: set[str] = set()
     if way == "fresh draws":
         for start in range(0, n, 500):
-            yield from m.rewrites(text.prepared, min(500, n - start), seeds())
+            yield from m.rewrites(text.prepared, min(500, n - start), seeds(), cancel=cancel)
         return
     calls: Callable[[], Sequence[RewriteResult]]
     if way == "a list of texts":
-        calls = lambda: m.rewrite([text.text] * min(n, OTHERS), seeds())  # noqa: E731
+        calls = lambda: m.rewrite([text.text] * min(n, OTHERS), seeds(), cancel=cancel)  # noqa: E731
     elif way == "a text":
-        calls = lambda: [m.rewrite(text.text, seeds())]  # noqa: E731
+        calls = lambda: [m.rewrite(text.text, seeds(), cancel=cancel)]  # noqa: E731
     else:
-        calls = lambda: [m.rewrite(text.prepared, seeds())]  # noqa: E731
-    while len(seen) < n:
+        calls = lambda: [m.rewrite(text.prepared, seeds(), cancel=cancel)]  # noqa: E731
+    for _ in range(n):
         for result in calls():
             if result.family not in seen:
                 seen.add(result.family)
                 yield result
+        if len(seen) >= n:
+            return
 
 
-def _look(text: _Text, way: str, n: int, promise: Guarantee, seeds: _Seeds, out: Tested) -> list[_Fit]:
+def _look(text: _Text, way: str, n: int, promise: Guarantee, seeds: _Seeds, meter: Meter, out: Tested) -> list[_Fit]:
     """n rewrites of one text in one way; a breach is written into ``out``."""
     once = "distinct" in promise.unit
     tokens = text.document.tokens
@@ -280,7 +289,7 @@ def _look(text: _Text, way: str, n: int, promise: Guarantee, seeds: _Seeds, out:
     equal = dict.fromkeys(twins, 0)
     both = dict.fromkeys(twins, 0)
     kept, expected, samples = 0, 0.0, 0
-    for result in _rewritten(text, way, n, seeds):
+    for result in _rewritten(text, way, n, seeds, meter):
         steps = {s.index: s for s in result.steps if s.action != "insert"}
         if (told := _broken(text, result, steps)) is not None:
             out.breach = Witness(text.text, text.text, (), 0.0, 0.0, 0.0, kind="release", told=told)
@@ -505,7 +514,4 @@ def _alone(text: _Text, promise: Guarantee, probes: Sequence[Probe], estimated: 
 def _same(a: TokenDistribution, b: TokenDistribution) -> bool:
     if a.candidates is not b.candidates and list(a.candidates) != list(b.candidates):
         return False
-    finite = np.isfinite(a.log_probs)
-    if not np.array_equal(finite, np.isfinite(b.log_probs)):
-        return False
-    return bool(np.allclose(a.log_probs[finite], b.log_probs[finite], rtol=1e-9, atol=1e-9))
+    return _near(a.log_probs, b.log_probs, 1e-9)
