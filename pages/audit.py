@@ -182,6 +182,7 @@ def table() -> None:
                 for r in rows
             ],
             "ε": [number(float(r["epsilon"])) for r in rows],
+            "verdict": [r["verdict"] for r in rows],
             "claimed": [bound(float(r["claimed"])) for r in rows],
             "measured": [
                 number(float(r["measured"])) if r["exact"] else "≥ " + at_least(float(r["measured"])) for r in rows
@@ -190,7 +191,6 @@ def table() -> None:
             "tested": [f"{r['draws']:,} words" for r in rows],
             "draws show": [at_least(float(r["detectable"])) for r in rows],
             "leak seen from": ["" if r["leak"] is None else bench.share(r["leak"]) for r in rows],
-            "verdict": [r["verdict"] for r in rows],
         },
         hide_index=True,
     )

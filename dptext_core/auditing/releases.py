@@ -358,8 +358,16 @@ def _broken(text: _Text, result: RewriteResult, steps: dict[int, Step]) -> str |
     skeleton = text.document.skeleton(drawn)
     wanted = skeleton.render(edits).text
     if result.text != wanted:
-        return f"“{result.text}” was released of “{text.text}”, where its released words give “{wanted}”."
+        own, rule = _apart_at(result.text, wanted)
+        return f"“{own}” was released of “{text.text}”, where its released words and what is kept give “{rule}”."
     return None
+
+
+def _apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
+    """Two texts where they first differ, with what stands around."""
+    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, at - around)
+    return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

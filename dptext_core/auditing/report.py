@@ -170,10 +170,11 @@ def figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Fig
         picture.add_vline(
             x=report.detectable, line={"color": colours["soft"], "width": 1.5, "dash": "dot"},
             annotation_text="draws could have shown", annotation_font_color=colours["soft"],
+            annotation_position="top", annotation_yshift=4,
         )  # fmt: skip
     picture.update_xaxes(range=[0, top], title="ε of one draw" + (", per unit of distance" if report.unit else ""))
     _layout(picture, colours, height)
-    return picture.update_layout(bargap=0.35)
+    return picture.update_layout(bargap=0.35, margin_t=26)
 
 
 def named(text: str, at: str | None) -> str:
