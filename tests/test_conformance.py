@@ -76,17 +76,34 @@ def own_mechanism():
 NAMES = [s.name for s in dpt.mechanisms()] + ["keep-all"]
 
 
+@pytest.fixture(scope="session")
+def small_space(tmp_path_factory) -> str:
+    """A file of vectors for the words of the texts above, among others."""
+    known = ["doctor", "told", "friend", "pain", "bad", "went", "home", "days", "wrote", "letter", "one", "two", "three"]
+    space = random_space(60, 6, scale=0.4)
+    path = tmp_path_factory.mktemp("space") / "small.npz"
+    np.savez(path, words=np.array([*known, *space.words[len(known) :]]), vectors=space.vectors)
+    return str(path)
+
+
 @pytest.fixture(params=NAMES)
-def make(request, tiny_model):
-    """Builds the mechanism on small models, with given options."""
-    spec = dpt.mechanism_class(request.param).spec()
+def make(request, tiny_model, small_space):
+    """Builds the mechanism on a small model and a small space, with given options."""
+    fields = {f.name for f in dataclasses.fields(dpt.mechanism_class(request.param).spec().config_cls)}
+    small = {"model": tiny_model, "space": small_space, "lists": (f"{small_space}@1", f"{small_space}@2")}
 
     def build(**options):
-        if "model" in {f.name for f in dataclasses.fields(spec.config_cls)}:
-            options = {"model": tiny_model} | options
-        return dpt.get_mechanism(request.param, **options)
+        return dpt.get_mechanism(request.param, **({k: v for k, v in small.items() if k in fields} | options))
 
     return build
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "keep-all"])
+def test_with_what_is_bundled_it_works_too(name):
+    r = dpt.get_mechanism(name).rewrite(TEXT, seed=1)
+    assert r.text != TEXT and r.guarantee.total > 0
+    drawn = [k for k, s in enumerate(r.steps) if s.action == "replace" and s.epsilon > 0]
+    assert drawn and len(r.distribution(drawn[0])) > 20 - (name == "custext")
 
 
 def test_the_registry_refuses_a_second_of_the_same_name():

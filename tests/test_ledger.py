@@ -258,3 +258,15 @@ def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
     assert rows["released"] == [False, False, True, False]
     assert rows["total ε"] == ["8", "8", "8", "4 to 1,235"]
     assert rows["mechanism"][3] == "1-Diffractor, CusText"
+
+
+def test_noise_that_serves_two_places_has_one_name():
+    """Under dataset a word's noise is the same wherever its text stands: two ε of it never add up to a number."""
+    dice = Dice()
+    first = custext(epsilon=1.0, strategy="dataset").rewrite([TEXT, OTHER], dice=dice)
+    second = custext(epsilon=30.0, strategy="dataset").rewrite([OTHER, TEXT], dice=dice)
+    assert {r.family for r in (*first, *second)} == {first[0].family}
+    ledger = released(first[0], second[1])
+    assert ledger.account(1).void and "no guarantee" in ledger.account(1).sentence()
+    apart = custext(strategy="token").rewrite([TEXT, OTHER], dice=dice)
+    assert len({r.family for r in apart}) == 2
