@@ -28,7 +28,7 @@ from .coverage import coverage_note
 from .document import Document
 from .errors import DPTextError, InputError
 from .guarantee import NOTIONS
-from .mechanisms.base import Mechanism, MechanismSpec
+from .mechanisms.base import Mechanism, MechanismSpec, Progress
 from .mechanisms.registry import mechanism_class
 
 PROG = "python -m dptext_core"
@@ -78,7 +78,7 @@ def _parse(kind: str, nothing: bool, text: str) -> Any:
 def _real(text: str) -> float:
     """A number as people write it: Python's float would take 1_0 too."""
     try:
-        if "_" not in text:
+        if text.isascii() and "_" not in text:
             return float(text)
     except ValueError:
         pass
@@ -87,7 +87,7 @@ def _real(text: str) -> float:
 
 def _whole(text: str) -> int:
     try:
-        if "_" not in text:
+        if text.isascii() and "_" not in text:
             return int(text)
     except ValueError:
         pass
@@ -269,9 +269,10 @@ def _read_text(args: argparse.Namespace) -> str:
         if args.text is not None:
             raise InputError("Give the text or --file, not both.")
         try:
-            return _decode(Path(args.file).read_bytes(), args.file)
+            data = Path(args.file).read_bytes()
         except (OSError, ValueError) as error:  # ValueError: a path that no file can have
             raise InputError(f"Cannot read {_short(args.file)}: {_why(error)}. Name another file.") from error
+        return _decode(data, _short(args.file))
     if args.text is not None and args.text != "-":
         return _typed(args.text)
     if sys.stdin is None:
@@ -410,10 +411,23 @@ def _distribution(args: argparse.Namespace) -> None:
         _note(OWNER_ONLY)
 
 
+def _progress(what: str) -> Progress | None:
+    """A line that counts, where someone watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, of: int) -> None:
+        end = "\r" if done < of else "\n"
+        print(f"{what} … {100 * done // max(of, 1)}%", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
 def _audit(args: argparse.Namespace) -> None:
     from .auditing import audit
 
-    report = audit(_mechanism(args), [_typed(i) for i in args.inputs] or None, args.claim, draws=args.draws)
+    inputs = [_typed(i) for i in args.inputs] or None
+    report = audit(_mechanism(args), inputs, args.claim, draws=args.draws, progress=_progress("auditing"))
     if args.json:
         _emit_json(report.to_dict())
     else:

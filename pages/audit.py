@@ -114,6 +114,8 @@ def start(wanted: Request) -> None:
             inputs = [w for line in inputs for w in line.replace(",", " ").split()]
         return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)
 
+    # An old verdict beside new work would be read as its answer.
+    state.audit_report = state.audit_error = None
     state.audit_job = Job(work, "Auditing")
     state.audit_asked = wanted
 
@@ -131,10 +133,12 @@ def shown(asked: Request, report: core.AuditReport) -> None:
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
     banner(literal(report.sentence()))
+    released = report.verdict == "refuted" and report.witness is not None and report.witness.kind != "loss"
+    released = released and report.measured <= report.claimed
     claimed, measured, shown_by, leak = st.columns(4)
     claimed.metric("Claimed", bound(report.claimed))
-    loss = (number if report.exact else at_least)(report.measured)
-    measured.metric("Measured" if report.exact else "Measured, at least", loss)
+    loss = at_least(report.measured)
+    measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", loss)
     shown_by.metric(
         "Draws could show", at_least(report.detectable),
         help="The largest loss that the draws of this audit could have shown by themselves, without any formula.",
@@ -144,8 +148,14 @@ def shown(asked: Request, report: core.AuditReport) -> None:
             "Leak seen from", bench.share(report.leak),
             help="Words that stay in so many draws too many would have been seen, with a chance of 95%.",
         )  # fmt: skip
-    dark = st.context.theme.type == "dark"
-    st.plotly_chart(core.figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
+    if released:
+        st.caption(
+            "The distributions that the mechanism states keep the promise: this is their loss. What it releases does not "
+            "follow them."
+        )
+    else:
+        dark = st.context.theme.type == "dark"
+        st.plotly_chart(core.figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
     if report.witness is not None and report.verdict != "refuted":
         st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
     if report.unit:

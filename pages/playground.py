@@ -158,10 +158,15 @@ def nothing_to_rewrite() -> None:
         on_click=lambda: use_text(first_words(text)),
     )  # fmt: skip
     if state.get("play_run") is not None:
-        st.caption("Below is the rewrite of the text before.")
-        st.html("<style>.st-key-play_before { opacity: 0.45; }</style>")
-        with st.container(key="play_before"):
-            rewritten()
+        of_the_text_before()
+
+
+def of_the_text_before() -> None:
+    """The last result, dimmed, where it is not that of the text beside it."""
+    st.caption("Below is the rewrite of the text before.")
+    st.html("<style>.st-key-play_before { opacity: 0.45; pointer-events: none; }</style>")
+    with st.container(key="play_before"):
+        rewritten()
 
 
 def first_words(text: str) -> str:
@@ -349,7 +354,7 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     again, save, code = st.columns(3)
     if again.button(
         "Draw again", icon=":material/casino:", width="stretch", key="play_again",
-        help="Fresh noise. Each further rewrite of this text that you release spends its budget again.",
+        help="Fresh noise. Each rewrite that you release spends its budget; if you choose among several, count them all.",
     ):  # fmt: skip
         redraw()
         st.rerun(scope="app")
@@ -548,7 +553,10 @@ def main() -> None:
                 waiting(job, "play_stop", partial(under_way, job))
             if state.get("play_error"):
                 st.error(literal(state.play_error))
-        if state.get("play_run") is not None:
+        shown: runs.Run | None = state.get("play_run")
+        if shown is not None and job is not None and shown.inputs.text != state.play_job_inputs.text:
+            of_the_text_before()
+        elif shown is not None:
             rewritten()
     engine = model.warm()
     with left:

@@ -79,7 +79,21 @@ NAMES = [s.name for s in dpt.mechanisms()] + ["keep-all"]
 @pytest.fixture(scope="session")
 def small_space(tmp_path_factory) -> str:
     """A file of vectors for the words of the texts above, among others."""
-    known = ["doctor", "told", "friend", "pain", "bad", "went", "home", "days", "wrote", "letter", "one", "two", "three"]
+    known = [
+        "doctor",
+        "told",
+        "friend",
+        "pain",
+        "bad",
+        "went",
+        "home",
+        "days",
+        "wrote",
+        "letter",
+        "one",
+        "two",
+        "three",
+    ]
     space = random_space(60, 6, scale=0.4)
     path = tmp_path_factory.mktemp("space") / "small.npz"
     np.savez(path, words=np.array([*known, *space.words[len(known) :]]), vectors=space.vectors)

@@ -308,10 +308,17 @@ def _look(text: _Text, way: str, n: int, promise: Guarantee, seeds: _Seeds, mete
                 shown = _written(text, text.stated[i], text.capital(i, deleted)).first
             at = shown.get(step.replacement)
             if at is None:
+                own = text.stated[i] if not text.per_draw else d
+                rule = next((w for w in shown if _bare(w) == _bare(step.replacement)), None)
+                why = (
+                    f"there it is written “{rule}”, since capital letters follow places and not the original text."
+                    if rule is not None
+                    else f"it is none of the {len(own):,} words that are stated to be possible there."
+                )
                 out.breach = Witness(
                     text.text, text.text, (step.replacement,), 0.0, -math.inf, 0.0, tokens[i].text, kind="release",
-                    told=f"“{step.replacement}” was released for “{tokens[i].text}” in “{text.text}”, rewritten as "
-                    f"{way}: no output of the stated distribution, as it is written at this place, is that.",
+                    told=f"“{step.replacement}” was released for “{tokens[i].text}” in “{_flat(text.text)}”, rewritten "
+                    f"as {way}: {why}",
                 )  # fmt: skip
                 out.reason = "what is released is impossible under the distribution that the mechanism states."
                 return []
@@ -348,18 +355,16 @@ def _broken(text: _Text, result: RewriteResult, steps: dict[int, Step]) -> str |
     for i, token in enumerate(tokens):
         step = steps[i]
         if i in text.stated and step.action == "keep":
-            return f"“{token.text}” in “{text.text}” is stated to be drawn, and stayed without a draw."
+            return f"“{token.text}” in “{_flat(text.text)}” is stated to be drawn, and stayed without a draw."
         if i not in text.stated and step.action == "replace":
-            return (
-                f"“{token.text}” in “{text.text}” is stated to be kept, and “{step.replacement}” was released for it."
-            )
+            return f"“{token.text}” in “{_flat(text.text)}” is stated to be kept, and “{step.replacement}” was released for it."
         word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
         edits.append(Edit(word, after.get(i)))
     skeleton = text.document.skeleton(drawn)
     wanted = skeleton.render(edits).text
     if result.text != wanted:
         own, rule = _apart_at(result.text, wanted)
-        return f"“{own}” was released of “{text.text}”, where its released words and what is kept give “{rule}”."
+        return f"“{own}” was released of “{_flat(text.text)}”, where its released words and what is kept give “{rule}”."
     return None
 
 
@@ -483,6 +488,15 @@ def _leak(text: _Text, n: int) -> float | None:
     return float(enough[0]) if len(enough) else None
 
 
+def _flat(text: str) -> str:
+    """A text of our own on one line."""
+    return text.replace("\n", " ")
+
+
+def _percent(log_p: float) -> str:
+    return chance(log_p) if log_p < math.log(1e-4) else f"{math.exp(log_p):.1%}"
+
+
 def _told(fit: _Fit, m: Mechanism) -> Witness:
     token = fit.text.document.tokens[fit.place].text if fit.place >= 0 else None
     log_share = math.log(fit.share) if fit.share else -math.inf
@@ -490,8 +504,8 @@ def _told(fit: _Fit, m: Mechanism) -> Witness:
     where = f" at ε = {fit.text.m.config.epsilon:.3g}" if small else ""
     what = "the words" if token is None else f"“{token}”"
     told = (
-        f"Of {what} in “{fit.text.text}”, rewritten as {fit.way}{where}, {fit.output} came out in {chance(log_share)} "
-        f"of the draws; the stated distribution gives it {chance(fit.log_p)}."
+        f"Of {what} in “{_flat(fit.text.text)}”, rewritten as {fit.way}{where}, {fit.output} came out in "
+        f"{_percent(log_share)} of the draws; the stated distribution gives it {_percent(fit.log_p)}."
     )
     return Witness(
         fit.text.text, fit.text.text, (fit.output,), log_share, fit.log_p, 0.0, token, token, "sampler", told

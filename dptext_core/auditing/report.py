@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..guarantee import number, odds_text
+from ..guarantee import at_least, bound, number, odds_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -111,7 +111,7 @@ class AuditReport:
         """The verdict in plain words."""
         per = f" per unit of distance ({self.unit})" if self.unit else ""
         # As many digits as tell the two apart.
-        loss, limit = number(self.measured), number(self.claimed)
+        loss, limit = at_least(self.measured), bound(self.claimed)
         if loss == limit and self.verdict == "refuted":
             loss, limit = f"{self.measured:.10g}", f"{self.claimed:.10g}"
         found = (
@@ -121,7 +121,8 @@ class AuditReport:
         )
         if not self.exact and self.measured < math.inf:
             found = f"the loss is at least {loss}{per} (with {self.confidence:.0%} confidence)"
-        scope = f"over {self.inputs:,} inputs ({self.pairs:,} pairs)"
+        pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
+        scope = f"over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'} ({pairs})"
         if self.verdict == "inconclusive":
             return f"Inconclusive: {self.reason}" + (f" Measured {scope}: {found}." if self.pairs else "")
         claim = f"the promise allows {limit}"

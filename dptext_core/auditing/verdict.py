@@ -25,6 +25,7 @@ from .sampled import TESTED, could_show, estimate
 
 #: Rewrites behind an estimate of the loss.
 NOISE_DRAWS = 20_000
+MOST_DRAWS = 10_000_000
 
 
 def audit(
@@ -56,6 +57,8 @@ def audit(
         raise ConfigError(f"claim is an ε of 0 or more, not {claim:g}.")
     if draws is not None:
         draws = whole("draws", draws, 100)
+        if draws > MOST_DRAWS:
+            raise ConfigError(f"draws is at most {MOST_DRAWS:,}. Give a smaller number.")
     if not 0.5 <= real("confidence", confidence) < 1:
         raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
     dice = Dice(seed)
@@ -105,7 +108,7 @@ def audit(
     tested = check_releases(m, promise, probes, count, dice, meter)
     report = replace(
         report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
-        leak_epsilon=tested.leak_epsilon, tested=_tested(tested),
+        leak_epsilon=tested.leak_epsilon, tested=_tested(tested, float(epsilon)),
     )  # fmt: skip
     if tested.breach is not None:
         return replace(report, verdict="refuted", witness=tested.breach, reason=tested.reason)
@@ -153,7 +156,7 @@ def _proven(report: AuditReport, promise: Guarantee, known: bool) -> str:
     return f"Proven from the stated distributions, for these inputs and all outputs{where}."
 
 
-def _tested(tested: Tested) -> str:
+def _tested(tested: Tested, own: float) -> str:
     if not tested.draws:
         return ""
     said = (
@@ -162,7 +165,9 @@ def _tested(tested: Tested) -> str:
     )
     if tested.leak is not None and tested.leak_epsilon is not None:
         share, epsilon = math.ceil(tested.leak * 1e4) / 1e4, number(tested.leak_epsilon)
-        said += f"; words that stay in {share:.2%} of the draws too many would have been seen (at ε = {epsilon})"
+        said += f"; a word that stays in {share:.2%} of the draws too many would have been seen"
+        if tested.leak_epsilon < own:
+            said += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
     return said + "."
 
 

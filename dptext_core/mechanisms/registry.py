@@ -50,6 +50,8 @@ def unregister(name: str) -> None:
 
 def mechanism_class(name: str) -> type[Mechanism]:
     """The class of a mechanism by its name."""
+    if not isinstance(name, str):
+        raise ConfigError(f"The name of a mechanism is a str, not {type(name).__name__}.")
     if name in _registered:
         return _registered[name]
     if name in _BUILT_IN:

@@ -126,6 +126,8 @@ class WordSpace:
 
     def index(self, word: str) -> int | None:
         """The place of a word, case ignored; None where the space does not have it."""
+        if not isinstance(word, str):
+            raise InputError(f"A word is a str, not {type(word).__name__}.")
         return self._indices.get(word.lower())
 
     def rows(self, words: Sequence[str]) -> NDArray[np.int64]:

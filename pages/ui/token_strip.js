@@ -925,7 +925,7 @@ class Strip {
       if (this.memo) this.memo.originals = ui.originals.checked;
     });
     on(ui.copy, "click", () => this.copy());
-    on(document, "copy", () => this.copiedByHand());
+    on(document, "copy", (event) => this.copiedByHand(event));
   }
 
   indexOf(target) {
@@ -1056,9 +1056,10 @@ class Strip {
 
   // ---------------------------------------------------------------- copying
 
-  plainText() {
+  plainText(tokens = this.tokens) {
     const word = (t) => (t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o);
-    return this.tokens.map((t) => t.pre + word(t)).join("") + (this.data.tail ?? "");
+    const text = tokens.map((t) => t.pre + word(t)).join("");
+    return tokens === this.tokens ? text + (this.data.tail ?? "") : text.slice(tokens[0]?.pre.length ?? 0);
   }
 
   async copy() {
@@ -1101,10 +1102,11 @@ class Strip {
   }
 
   // Words that were selected by hand leave like those of the button.
-  copiedByHand() {
+  copiedByHand(event) {
     if (this.copying || !this.tokens.length || !this.memo) return;
     const root = this.ui.text.getRootNode();
     const ranges = [root.getSelection?.(), document.getSelection()].flatMap((s) => selected(s, root));
+    let taken = this.tokens;
     // A selection from outside into the strip has ends in two trees: which words it holds cannot be asked.
     const holds = (r) => {
       const [a, b] = [r.startContainer, r.endContainer].map((node) => node.getRootNode());
@@ -1113,10 +1115,21 @@ class Strip {
       range.setStart(r.startContainer, r.startOffset);
       range.setEnd(r.endContainer, r.endOffset);
       if (range.collapsed) return false;
-      if (a === root) return this.tokens.some((t) => t.drawn && range.intersectsNode(t.node));
+      if (a === root) {
+        const buttons = this.tokens.filter((t) => t.node);
+        const words = buttons.filter((t) => range.intersectsNode(t.node));
+        // Marks between words are no buttons.
+        const [from, to] = [words[0], words.at(-1)].map((t) => this.tokens.indexOf(t));
+        if (words.length < buttons.length) taken = this.tokens.slice(from, to + 1);
+        return words.some((t) => t.drawn);
+      }
       return Boolean(root.host) && range.intersectsNode(root.host);
     };
-    if (ranges.some(holds)) this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
+    if (!ranges.some(holds)) return;
+    // Each word is a button of two rows, which the browser would copy on lines of their own.
+    event.clipboardData?.setData("text/plain", this.plainText(taken));
+    event.preventDefault();
+    this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
   }
 
   copyOldWay(text) {

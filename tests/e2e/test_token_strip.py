@@ -539,6 +539,9 @@ def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open, 
     page.locator(".copied", has_text="Copied at ε 50").wait_for(state="attached")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert word in copied and "doctor" not in copied.split(), "the original words stay behind"
+    page.locator(".copy").click()
+    page.locator(".copy", has_text="Copied").wait_for()
+    assert copied == page.evaluate("navigator.clipboard.readText()"), "as the button copies it"
     opened.assert_clean()
 
 
