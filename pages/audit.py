@@ -145,13 +145,14 @@ def shown(asked: Request, report: core.AuditReport) -> None:
     )  # fmt: skip
     if report.leak is not None:
         leak.metric(
-            "Leak seen from", bench.share(report.leak),
-            help="Words that stay in so many draws too many would have been seen, with a chance of 95%.",
+            "Leak seen from", bench.share(report.leak_fresh or report.leak),
+            help="Words that stay in so many of the fresh draws too many would have been seen, with a chance of 95%; "
+            f"in each of the other ways to rewrite, {bench.share(report.leak)}.",
         )  # fmt: skip
     if released:
         st.caption(
-            "The distributions that the mechanism states keep the promise: this is their loss. What it releases does not "
-            "follow them."
+            "The distributions that the mechanism states keep the promise: this is their loss. What it releases does "
+            "not follow them."
         )
     else:
         dark = st.context.theme.type == "dark"
@@ -200,7 +201,7 @@ def table() -> None:
             "proven": [f"{r['pairs']:,} pairs" if r["proven"] else "" for r in rows],
             "tested": [f"{r['draws']:,} words" for r in rows],
             "draws show": [at_least(float(r["detectable"])) for r in rows],
-            "leak seen from": ["" if r["leak"] is None else bench.share(r["leak"]) for r in rows],
+            "leak seen from": ["" if r["leak"] is None else bench.share(r["leak_fresh"]) for r in rows],
         },
         hide_index=True,
     )

@@ -354,7 +354,7 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     again, save, code = st.columns(3)
     if again.button(
         "Draw again", icon=":material/casino:", width="stretch", key="play_again",
-        help="Fresh noise. Each rewrite that you release spends its budget; if you choose among several, count them all.",
+        help="Fresh noise. Each rewrite that you release spends its budget. If you choose among them, count all.",
     ):  # fmt: skip
         redraw()
         st.rerun(scope="app")

@@ -15,6 +15,7 @@ from dptext_core.auditing import audit
 from dptext_core.distribution import ScoreTable
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.custext import CusText
+from dptext_core.mechanisms.dp_mlm import DPMLM, DPMLMPlus
 from dptext_core.mechanisms.santext import SanText
 
 SPACE = random_space(30, 4)
@@ -145,6 +146,148 @@ def test_repeated_words_drawn_together_where_each_counts_are_found():
     assert report.verdict == "refuted" and "the same word twice" in report.witness.sentence()
 
 
+class Shared(SanText):
+    """Two neighbouring words share their noise."""
+
+    def _path(self, prepared, i):
+        return i // 2
+
+
+class SharedLater(SanText):
+    """Two different words share their noise."""
+
+    def _path(self, prepared, i):
+        return 1 if i in (1, 4) and len(prepared.rows) > 15 else i
+
+
+def test_noise_that_two_places_share_is_found():
+    for cls in (Shared, SharedLater):
+        assert checked(of(cls)).verdict == "refuted"
+    assert "independently" in checked(of(SharedLater), draws=600).witness.sentence()
+
+
+class Fixed(SanText):
+    def _rewrite(self, prepared, dice, progress, cancel):
+        return super()._rewrite(prepared, dpt.Dice(7), progress, cancel)
+
+
+class Named(SanText):
+    def _result(self, prepared, *arguments, **more):
+        result = super()._result(prepared, *arguments, **more)
+        return dataclasses.replace(result, family=result.family + prepared.text[:4])
+
+
+def test_noise_that_is_the_same_in_every_call_and_names_that_tell_the_text_are_found():
+    for cls, told in ((Fixed, "noise of the same name"), (Named, "noise of two names")):
+        report = checked(of(cls))
+        assert report.verdict == "refuted" and told in report.sentence(), report.sentence()
+
+
+def swapped(result, change):
+    """The result with another word for some of the drawn ones; its text follows its steps."""
+    text, at, steps = "", 0, []
+    for s in result.steps:
+        word = change(s) if s.action in ("replace", "insert") else s.replacement
+        text += result.text[at : s.out[0]]
+        at = s.out[1]
+        steps.append(dataclasses.replace(s, replacement=word, out=(len(text), len(text) + len(word))))
+        text += word
+    return dataclasses.replace(result, text=text + result.text[at:], steps=tuple(steps))
+
+
+class KeepsUnknown(SanText):
+    def _result(self, prepared, *arguments, **more):
+        result = super()._result(prepared, *arguments, **more)
+        return swapped(result, lambda s: s.original if s.reason else s.replacement)
+
+
+class KeepsSome(SanText):
+    """One word of the vocabulary stays whatever is drawn."""
+
+    def _draw(self, draws, cancel=None, progress=None):
+        drawn = super()._draw(draws, cancel, progress)
+        return [self.vocabulary.words[r] if r == 17 else w for r, w in zip(draws.rows, drawn, strict=True)]
+
+
+class KeepsFar(SanText):
+    def _draw(self, draws, cancel=None, progress=None):
+        drawn = super()._draw(draws, cancel, progress)
+        return [self.vocabulary.words[r] if p >= 20 else w
+                for r, p, w in zip(draws.rows, draws.paths, drawn, strict=True)]  # fmt: skip
+
+
+class Capitals(SanText):
+    def _capital(self, token, begin):
+        return begin or token.text[:1].isupper()
+
+
+class Promises(SanText):
+    def _result(self, *arguments, **more):
+        result = super()._result(*arguments, **more)
+        return dataclasses.replace(result, guarantee=dataclasses.replace(result.guarantee, epsilon=0.1, total=0.1))
+
+
+class Total(SanText):
+    def guarantee(self, text):
+        return dataclasses.replace(super().guarantee(text), total=self.config.epsilon, draws=1, spent=())
+
+
+class OneWay(SanText):
+    """A fifth of the rewrites of a text return its words; fresh draws are honest."""
+
+    def _rewrite(self, *arguments):
+        result = super()._rewrite(*arguments)
+        leaks = int(result.family, 16) % 5 == 0
+        return swapped(result, lambda s: s.original.lower() if leaks else s.replacement)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [(KeepsUnknown, {}), (KeepsSome, {}), (KeepsFar, {}), (Capitals, {"recase": "sentence"}), (Promises, {}),
+     (Total, {}), (OneWay, {"recase": "none"})],
+)  # fmt: skip
+def test_what_an_audit_of_single_words_would_not_see(cls, options):
+    report = checked(of(cls, **options))
+    assert report.verdict == "refuted", report.sentence()
+
+
+def test_every_text_of_the_callers_is_rewritten(tiny_model):
+    class Second(DPMLM):
+        def _result(self, prepared, *arguments, **more):
+            result = super()._result(prepared, *arguments, **more)
+            return swapped(result, lambda s: s.original.lower() if "?" in prepared.text else s.replacement)
+
+    texts = ["my doctor in paris changed the medicine", "was my friend in london sick?"]
+    options = {"model": tiny_model, "epsilon": 20.0, "recase": "none"}
+    assert checked(Second.create(**options), texts, draws=100).verdict == "refuted"
+    assert checked(DPMLM.create(**options), texts, draws=100).holds
+
+
+class Inserts(DPMLMPlus):
+    """The inserted word is the one before it."""
+
+    def _result(self, prepared, *arguments, **more):
+        tokens = prepared.document.tokens
+        result = super()._result(prepared, *arguments, **more)
+        return swapped(result, lambda s: tokens[s.index].text.lower() if s.action == "insert" else s.replacement)
+
+
+class Deletes(DPMLMPlus):
+    """Short words are left out more often."""
+
+    def _draw_parallel(self, prepared, *arguments):
+        acts = super()._draw_parallel(prepared, *arguments)
+        return {i: (None if len(prepared.document.tokens[i].text) < 5 else a[0], a[1]) for i, a in acts.items()}
+
+
+@pytest.mark.parametrize("cls", [Inserts, Deletes])
+def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
+    texts = ["my doctor changed the medicine and the red car was sold in paris"]
+    options = {"model": tiny_model, "epsilon": 20.0, "add_prob": 0.3, "del_prob": 0.2}
+    assert checked(cls.create(**options), texts, draws=200).verdict == "refuted"
+    assert checked(DPMLMPlus.create(**options), texts, draws=200).holds
+
+
 # --- what was refuted wrongly
 
 
@@ -173,7 +316,7 @@ def test_both_parts_are_said_and_the_draws_show_less_than_everything():
         assert report.holds and report.proven and report.tested and report.sampler_p > 1e-6
         assert math.isfinite(report.detectable) and 0 < report.leak < 0.2 and report.leak_epsilon < m.config.epsilon
         more = checked(m, draws=800)
-        assert more.detectable > report.detectable and more.leak < report.leak
+        assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
 
 
 def test_the_leak_that_would_be_seen_is_seen():
@@ -188,7 +331,7 @@ def test_the_leak_that_would_be_seen_is_seen():
             names = self.vocabulary.words
             return [names[r] if s else w for r, w, s in zip(draws.rows, drawn, stays, strict=True)]
 
-    size = checked(of(SanText)).leak
+    size = checked(of(SanText)).leak_fresh
     seen = []
     for seed in range(6):
         m = of(Leaks)

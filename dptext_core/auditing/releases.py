@@ -4,16 +4,17 @@ Formulas say what should come out. Here rewrites are made, of texts with several
 around them, by :meth:`rewrite` of a text, of a prepared text and of a list, and by :meth:`rewrites`, and are held
 against the stated distributions:
 
-* a word that is stated to be drawn is drawn, a word that is stated to be kept stays;
+* a word that is stated to be drawn is drawn, a word that is stated to be kept stays, and the guarantee of a result
+  promises no more than that of its text;
 * the released text is what the kept tokens, the gaps and the released words give (``skeleton``), and nothing else;
-* the words of each place have the stated distribution (chi-square and exact binomial tails), as often as they stay
-  what they were does not differ from the stated chance, and equal words of a text are drawn together or apart as the
-  unit of the promise says;
+* the words of each place, inserted ones too, have the stated distribution (chi-square and exact binomial tails); they
+  stay what they were, are left out or are followed by another as often as stated; equal words of a text are drawn
+  together or apart as the unit of the promise says; and different places have noise of their own, and so has each call;
 * where the promise counts words one by one, the stated distribution of a word does not depend on what stands around it.
 
-A fit that is worse than one in a hundred (corrected for the number of comparisons) is looked at again with fresh draws,
-six times as many; it refutes where those have a chance below SAMPLER_LEVEL. Leaks show best where a word hardly ever
-stays: the same mechanism is looked at with a small ε too.
+The worst fit, where its chance is below one in a hundred (corrected for the number of comparisons), is looked at again
+with fresh draws, six times as many, and refutes where those have a chance below SAMPLER_LEVEL. Leaks show best where a
+word hardly ever stays: the same mechanism is looked at with a small ε too.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
+from scipy.special import ndtr
 
 from ..distribution import TokenDistribution
 from ..document import Document
 from ..errors import NoDistribution
-from ..guarantee import Guarantee
-from ..mechanisms.base import Mechanism, Prepared, RewriteResult, Step
+from ..guarantee import Guarantee, number
+from ..mechanisms.base import Mechanism, Prepared, RewriteResult, Step, check_cancel
 from ..mechanisms.config import MIN_EPSILON
 from ..sampling import Dice
 from ..skeleton import Edit, Skeleton, sentence_case
@@ -41,6 +44,8 @@ from .sampled import misfit, two_samples
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
 FRESH, OTHERS = 500, 24
+#: Texts and words of the caller's that are rewritten at most; rewrites that tell whether places are independent.
+MOST_TEXTS, MOST_WORDS, ENOUGH = 20, 200, 300
 #: Rewrites at a small ε are so many times as many as at that of the mechanism.
 LOW = 3
 #: Rewrites of a mechanism whose every draw needs a pass of a model.
@@ -55,30 +60,58 @@ WAYS = ("a text", "a prepared text", "a list of texts", "fresh draws")
 
 @dataclass
 class Tested:
-    """What the releases showed. p: the smallest chance of what was drawn, corrected. breach: a rule that was broken."""
+    """What the releases showed. p: the smallest chance of what was drawn, corrected. breach: a rule that was broken.
+
+    leak, leak_fresh: the smallest share of words staying too often that would have been seen, in each of the ways and
+    in fresh draws, at leak_epsilon. each: rewrites of every probed input.
+    """
 
     draws: int = 0
     texts: int = 0
-    comparisons: int = 0
+    each: int = 0
     p: float | None = None
     breach: Witness | None = None
     reason: str = ""
     leak: float | None = None
+    leak_fresh: float | None = None
     leak_epsilon: float | None = None
+
+
+class Breach(Exception):
+    """A rule that a release breaks."""
+
+    def __init__(self, text: str, told: str, reason: str, at: str | None = None):
+        super().__init__(reason)
+        self.witness = Witness(text, text, (), 0.0, 0.0, 0.0, at, None, "release", told)
+        self.reason = reason
 
 
 @dataclass
 class _Text:
-    """A text with what is stated of it. stated: the distribution of each drawn token, None where it differs by draw."""
+    """A text with what is stated of it. stated: the distribution of each drawn token. per_draw: it differs by draw.
+    ways: in which it is rewritten, and how often."""
 
     m: Mechanism
     text: str
     prepared: Prepared
     document: Document
     stated: dict[int, TokenDistribution]
+    promise: Guarantee
+    ways: dict[str, int]
     per_draw: bool = False
     written: dict[tuple, _Written] = field(default_factory=dict)
     _bare: dict[int, tuple[np.ndarray, dict[str, int]]] = field(default_factory=dict)
+
+    @property
+    def once(self) -> bool:
+        """Whether equal words are drawn once."""
+        return "distinct" in self.promise.unit
+
+    @cached_property
+    def first(self) -> dict[int, int]:
+        """For each drawn token the first one with the same word."""
+        at: dict[str, int] = {}
+        return {i: at.setdefault(self.document.tokens[i].text.casefold(), i) for i in sorted(self.stated)}
 
     @cached_property
     def skeleton(self) -> Skeleton:
@@ -107,12 +140,13 @@ class _Text:
 
 @dataclass
 class _Fit:
-    """One comparison: its chance, and how to look again with fresh draws."""
+    """One comparison: its chance, and what it is about. key: which one it is among those of its text and way."""
 
     p: float
     text: _Text
     way: str
-    place: int
+    key: tuple
+    place: int | None
     output: str
     share: float
     log_p: float
@@ -122,79 +156,91 @@ class _Fit:
 def check_releases(
     m: Mechanism, promise: Guarantee, probes: Sequence[Probe], count: int, dice: Dice, meter: Meter
 ) -> Tested:
-    """Rewrites of texts made of the probed words (or of the first probed text), against what is stated of them."""
+    """Rewrites of texts made of the probed words and of the probed texts, against what is stated of them."""
     out = Tested()
-    seeds = _Seeds(dice)
+    try:
+        _check(out, m, probes, count, _Seeds(dice), meter)
+    except Breach as breach:
+        out.breach, out.reason = breach.witness, breach.reason
+    return out
+
+
+def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, meter: Meter) -> None:
     estimated = any(p.d.draws is not None for p in probes)
-    texts = [t for t in _texts(m, probes, seeds, meter) if t.stated]
+    texts = [t for t in _texts(m, probes, count, seeds, meter) if t.stated]
+    if not texts:
+        return
     for text in texts:
-        if (around := _alone(text, promise, probes, estimated)) is not None:
-            out.breach, out.reason = around
-            return out
-    fits: list[_Fit] = []
-    for k, text in enumerate(texts):
-        for way in WAYS:
-            meter.at(0.8 + 0.14 * (k + WAYS.index(way) / len(WAYS)) / len(texts))
-            n = (FEW if text.per_draw else count) if way == "fresh draws" else (FEW if text.per_draw else OTHERS)
-            found = _look(text, way, n, promise, seeds, meter, out)
-            if out.breach is not None:
-                return out
-            fits += found
-    low = _small(m) if texts and not (estimated or texts[0].per_draw) else None
+        _alone(text, probes, estimated)
+    _same_name(texts[0], seeds)
+    low = None if estimated or texts[0].per_draw else _small(m)
     if low is not None:
-        text = _prepare(low, texts[-1].text, seeds, meter)
-        if text.stated and not text.per_draw:
-            meter.at(0.95)
-            fits += _look(text, "fresh draws", LOW * count, promise, seeds, meter, out)
-            if out.breach is not None:
-                return out
-            out.leak, out.leak_epsilon = _leak(text, LOW * count), float(low.config.epsilon)
-    if texts and not (estimated or texts[0].per_draw):
-        here = _leak(texts[-1], count)
-        if out.leak is None or (here is not None and here < out.leak):
-            out.leak, out.leak_epsilon = here, float(m.config.epsilon)
-    out.texts, out.comparisons = len(texts), len(fits)
+        ways = dict.fromkeys(WAYS, 2 * OTHERS) | {"fresh draws": LOW * count, "a list of texts": count}
+        small = _prepare(low, texts[0].text, ways, seeds, meter)
+        texts += [small] if small.stated else []
+    fits: list[_Fit] = []
+    work = [(text, way, n) for text in texts for way, n in text.ways.items()]
+    for k, (text, way, n) in enumerate(work):
+        meter.at(0.8 + 0.15 * k / len(work))
+        fits += _look(text, way, n, seeds, meter, out)
+    out.texts, out.each = len(texts), min((t.ways["fresh draws"] for t in texts), default=0)
+    if not (estimated or texts[0].per_draw):
+        leaks = {way: _leak(texts[-1], texts[-1].ways.get(way, 0), len(fits)) for way in WAYS}
+        known = [leak for leak in leaks.values() if leak is not None]
+        if len(known) == len(WAYS):
+            out.leak, out.leak_fresh = max(known), leaks["fresh draws"]
+            out.leak_epsilon = float(texts[-1].m.config.epsilon)
     if not fits:
-        return out
+        return
     worst = min(fits, key=lambda f: f.p)
     out.p = min(1.0, worst.p * len(fits))
-    if SAMPLER_LEVEL <= out.p < AGAIN:
+    if out.p < AGAIN:
         meter.at(0.97)
-        n = MORE * (LOW * count if worst.text.m is low else count) if worst.way == "fresh draws" else MORE * OTHERS
-        again = _look(worst.text, worst.way, n, promise, seeds, meter, out)
-        same = [f for f in again if (f.place, f.kind) == (worst.place, worst.kind)]
-        if out.breach is None and same:
-            worst, out.p = same[0], same[0].p
-    if out.breach is None and out.p < SAMPLER_LEVEL:
+        again = _look(worst.text, worst.way, MORE * worst.text.ways[worst.way], seeds, meter, out)
+        out.p = min((f.p for f in again if f.key == worst.key), default=1.0)
+        worst = next((f for f in again if f.key == worst.key), worst)
+    if out.p < SAMPLER_LEVEL:
         out.breach, out.reason = _told(worst, m), (
             "what is released does not follow the distribution that the mechanism states, so that no promise computed "
             "from that distribution is kept."
         )  # fmt: skip
-    return out
 
 
 # --- texts
 
 
-def _texts(m: Mechanism, probes: Sequence[Probe], seeds: _Seeds, meter: Meter) -> list[_Text]:
-    """A plain text with a repeated word, and one with marks, quotes, emoji and line ends around its words."""
-    inside = next((p for p in probes if p.at is not None), None)
-    if inside is not None:
-        document = inside.prepared.document
-        words = list(dict.fromkeys(p.word for p in probes if p.prepared is inside.prepared and p.word.isalpha()))
-        plain = document.text
-    else:
-        words = list(dict.fromkeys(p.word for p in probes if p.word.isalpha()))
-        words = [words[i] for i in np.unique(np.linspace(0, len(words) - 1, WORDS).astype(int))] if words else []
-        plain = " ".join([*words, *words[:1]]) if words else probes[0].text
-    texts = [plain]
+def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, meter: Meter) -> list[_Text]:
+    """Some of the words between marks, quotes, emoji, line ends, unknown and kept words, in each case of letters; a few
+    words, repeated; and all of the probed words, or texts."""
+    given = list(dict.fromkeys(p.prepared.text for p in probes if p.at is not None))[:MOST_TEXTS]
+    words = [p.word for p in probes if p.word.isalpha() and p.at is None] or [
+        p.word for p in probes if p.word.isalpha()
+    ]
+    words = list(dict.fromkeys(words))
+    every = {"fresh draws": every_input(count)}
+    ways = dict.fromkeys(WAYS, OTHERS) | {"fresh draws": count}
+    out = []
     if words:
-        a, b, c, d, e = (words * WORDS)[:WORDS]
-        texts.append(f'❤️{a} {b}! {c}, "{d}" ({e})\n{a}… 👩‍👩‍👧{b} — {c}\'s {d}.')
-    return [_prepare(m, text, seeds, meter) for text in texts]
+        some = [words[i] for i in np.unique(np.linspace(0, len(words) - 1, WORDS).astype(int))]
+        a, b, c, d, e = (some * WORDS)[:WORDS]
+        hostile = f'❤️{a} {b.title()}! {c}, "{d}" ({e})\n{a.upper()}… 👩‍👩‍👧{b} — {c}\'s Grzybowski, 1987: the {d}.'
+        out.append(_prepare(m, hostile, ways, seeds, meter))
+        if not given:
+            out.append(_prepare(m, f"{a} {a} {b} {a} {b} {c} {d} {e}", ways, seeds, meter))
+            if len(words) > WORDS:
+                out.append(_prepare(m, " ".join(words[:MOST_WORDS]), every, seeds, meter))
+    out += [
+        _prepare(m, text, every if words else ways, seeds, meter) for text in given or [probes[0].text] * (not words)
+    ]
+    return out
 
 
-def _prepare(m: Mechanism, text: str, seeds: _Seeds, meter: Meter) -> _Text:
+def every_input(count: int) -> int:
+    """How often each input is rewritten, where some texts are rewritten ``count`` times."""
+    return max(50, count // 8)
+
+
+def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: _Seeds, meter: Meter) -> _Text:
     prepared = m.prepare(text, cancel=meter.cancel)
     stated: dict[int, TokenDistribution] = {}
     for i in range(len(prepared.document.tokens)):
@@ -202,9 +248,9 @@ def _prepare(m: Mechanism, text: str, seeds: _Seeds, meter: Meter) -> _Text:
             stated[i] = m.distribution(prepared, i)
         except NoDistribution:
             continue
-    out = _Text(m, text, prepared, prepared.document, stated)
-    if stated:
-        out.per_draw = _differs_by_draw(out, seeds, meter)
+    out = _Text(m, text, prepared, prepared.document, stated, m.guarantee(prepared), ways)
+    if stated and _differs_by_draw(out, seeds, meter):
+        out.per_draw, out.ways = True, dict.fromkeys(ways, FEW)
     return out
 
 
@@ -224,6 +270,15 @@ def _near(a: np.ndarray, b: np.ndarray, error: float) -> bool:
     """Whether two vectors of log-probabilities are the same but for rounding."""
     finite = np.isfinite(a)
     return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
+
+
+def _same_name(text: _Text, seeds: _Seeds) -> None:
+    """The name of the noise tells nothing of the text: with one seed it is the same for any other."""
+    seed = seeds() or 1
+    other = text.m.rewrite("the " + text.text, seed)
+    if text.m.rewrite(text.text, seed).family != other.family:
+        told = "With the same seed two texts have noise of two names, so that the name tells something of the text."
+        raise Breach(text.text, told, "the name of the noise, which leaves with a release, depends on the text.")
 
 
 def _small(m: Mechanism) -> Mechanism | None:
@@ -255,117 +310,178 @@ class _Seeds:
 
 
 def _rewritten(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter) -> Iterator[RewriteResult]:
-    """Rewrites whose noise is independent: of those that share it, the first."""
+    """Rewrites whose noise is independent: of those of one call that share it, the first."""
     m, cancel = text.m, meter.cancel
     seen: set[str] = set()
-    if way == "fresh draws":
-        for start in range(0, n, 500):
-            yield from m.rewrites(text.prepared, min(500, n - start), seeds(), cancel=cancel)
-        return
-    calls: Callable[[], Sequence[RewriteResult]]
-    if way == "a list of texts":
-        calls = lambda: m.rewrite([text.text] * min(n, OTHERS), seeds(), cancel=cancel)  # noqa: E731
-    elif way == "a text":
-        calls = lambda: [m.rewrite(text.text, seeds(), cancel=cancel)]  # noqa: E731
-    else:
-        calls = lambda: [m.rewrite(text.prepared, seeds(), cancel=cancel)]  # noqa: E731
-    for _ in range(n):
-        for result in calls():
-            if result.family not in seen:
-                seen.add(result.family)
-                yield result
-        if len(seen) >= n:
-            return
+    most = 500
+    while len(seen) < n:
+        size = min(most, n - len(seen))
+        if way == "fresh draws":
+            results = m.rewrites(text.prepared, size, seeds(), cancel=cancel)
+        elif way == "a list of texts":
+            results = m.rewrite([text.text] * size, seeds(), cancel=cancel)
+        else:
+            results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), cancel=cancel)]
+        fresh = {r.family: r for r in reversed(results) if r.family not in seen}
+        if not fresh:
+            told = f"Two calls of {way} have noise of the same name: it is not drawn anew."
+            raise Breach(text.text, told, "the noise is the same in every call, so that it hides nothing.")
+        if len(fresh) < size and most > 2:  # a word is drawn once for a whole list: one rewrite a call
+            most, n = 2, min(n, 2 * OTHERS)
+        seen |= fresh.keys()
+        for result in fresh.values():
+            check_cancel(cancel)
+            yield result
 
 
-def _look(text: _Text, way: str, n: int, promise: Guarantee, seeds: _Seeds, meter: Meter, out: Tested) -> list[_Fit]:
-    """n rewrites of one text in one way; a breach is written into ``out``."""
-    once = "distinct" in promise.unit
-    tokens = text.document.tokens
-    first = {i: min(j for j in text.stated if tokens[j].text.casefold() == tokens[i].text.casefold())
-             for i in text.stated}  # fmt: skip
-    counts: dict[tuple[int, bool | None], dict[str, int]] = {}
-    twins = [(first[i], i) for i in text.stated if first[i] != i]
-    equal = dict.fromkeys(twins, 0)
-    both = dict.fromkeys(twins, 0)
-    kept, expected, samples = 0, 0.0, 0
+@dataclass
+class _Counts:
+    """What n rewrites of a text in one way released. words: for each place (and capital, and whether inserted) how
+    often what. deleted, added: of each place. equal, both: of pairs of equal words. places: where each draw lay in its
+    distribution, one row a rewrite."""
+
+    n: int = 0
+    words: dict[tuple[int, bool | None, bool], dict[str, int]] = field(default_factory=dict)
+    deleted: dict[int, int] = field(default_factory=dict)
+    added: dict[int, int] = field(default_factory=dict)
+    equal: dict[tuple[int, int], int] = field(default_factory=dict)
+    both: dict[tuple[int, int], int] = field(default_factory=dict)
+    places: list[np.ndarray] = field(default_factory=list)
+    kept: int = 0
+    expected: float = 0.0
+    samples: int = 0
+
+
+def _look(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter, out: Tested) -> list[_Fit]:
+    """n rewrites of one text in one way, and how they fit what is stated. Raises Breach."""
+    tokens, first = text.document.tokens, text.first
+    counts = _Counts()
+    inserted: dict[int, TokenDistribution] = {}
+    shapes: dict[int, str] = {}
+    middles = {} if text.per_draw else _middles(text)
     for result in _rewritten(text, way, n, seeds, meter):
         steps = {s.index: s for s in result.steps if s.action != "insert"}
-        if (told := _broken(text, result, steps)) is not None:
-            out.breach = Witness(text.text, text.text, (), 0.0, 0.0, 0.0, kind="release", told=told)
-            out.reason = f"a rewrite of {way} releases something else than its drawn words, kept tokens and gaps."
-            return []
+        _follows(text, way, result, steps, shapes)
+        counts.n += 1
         deleted = frozenset(i for i, s in steps.items() if s.action == "delete")
-        for i, step in steps.items():
-            if i not in text.stated or step.action != "replace":
+        place = np.full(len(text.stated), np.nan)
+        for k, step in enumerate(result.steps):
+            i = step.index
+            if step.action == "delete" and i in text.stated:
+                counts.deleted[i] = counts.deleted.get(i, 0) + 1
+            if step.action not in ("replace", "insert") or i not in text.stated:
                 continue
+            insert = step.action == "insert"
+            if insert:
+                counts.added[i] = counts.added.get(i, 0) + 1
+            capital = text.capital(i, deleted) if not insert else None if text.capital(i, deleted) is None else False
             if text.per_draw:
-                d = result.distribution(result.steps.index(step))
-                shown = _written(text, d, text.capital(i, deleted)).first
-                samples += 1
-                expected += text.stays(d, step.original)
+                d = result.distribution(k)
+            elif insert:
+                d = inserted[i] if i in inserted else inserted.setdefault(i, result.distribution(k))
             else:
-                shown = _written(text, text.stated[i], text.capital(i, deleted)).first
-            at = shown.get(step.replacement)
+                d = text.stated[i]
+            at = _written(text, d, capital).first.get(step.replacement)
             if at is None:
-                own = text.stated[i] if not text.per_draw else d
-                rule = next((w for w in shown if _bare(w) == _bare(step.replacement)), None)
-                why = (
-                    f"there it is written “{rule}”, since capital letters follow places and not the original text."
-                    if rule is not None
-                    else f"it is none of the {len(own):,} words that are stated to be possible there."
-                )
-                out.breach = Witness(
-                    text.text, text.text, (step.replacement,), 0.0, -math.inf, 0.0, tokens[i].text, kind="release",
-                    told=f"“{step.replacement}” was released for “{tokens[i].text}” in “{_flat(text.text)}”, rewritten "
-                    f"as {way}: {why}",
-                )  # fmt: skip
-                out.reason = "what is released is impossible under the distribution that the mechanism states."
-                return []
+                raise _impossible(text, way, i, d, step.replacement, capital)
             if text.per_draw:
-                kept += _bare(step.replacement) == _bare(step.original)
+                counts.kept += _bare(step.replacement) == _bare(tokens[i].text)
+                counts.expected += text.stays(d, tokens[i].text)
+                counts.samples += 1
             else:
-                seen = counts.setdefault((i, text.capital(i, deleted)), {})
+                seen = counts.words.setdefault((i, capital, insert), {})
                 seen[step.replacement] = seen.get(step.replacement, 0) + 1
+                if not insert and i in middles:
+                    place[middles[i][0]] = middles[i][1][at]
             out.draws += 1
-        for a, b in twins:
-            if steps[a].action == steps[b].action == "replace":
-                alike = _bare(steps[a].replacement) == _bare(steps[b].replacement)
-                both[a, b] += 1
-                equal[a, b] += alike
-                if once and not alike:
-                    out.breach = Witness(text.text, text.text, (), 0.0, 0.0, 0.0, kind="release", told=(
-                        f"“{tokens[a].text}” stands twice in “{text.text}” and became “{steps[a].replacement}” and "
-                        f"“{steps[b].replacement}”."))  # fmt: skip
-                    out.reason = "equal words are drawn apart, where the promise counts them once."
-                    return []
-    if text.per_draw:
-        return _kept_fit(text, way, kept, expected / samples, samples) if samples else []
-    return _fits(text, way, counts, first, equal, both, once)
+        counts.places.append(place)
+        for i, a in first.items():
+            if a == i or not steps[a].action == steps[i].action == "replace":
+                continue
+            alike = _bare(steps[a].replacement) == _bare(steps[i].replacement)
+            counts.both[a, i] = counts.both.get((a, i), 0) + 1
+            counts.equal[a, i] = counts.equal.get((a, i), 0) + alike
+            if text.once and not alike:
+                told = (
+                    f"“{tokens[a].text}” stands twice in “{_flat(text.text)}” and became “{steps[a].replacement}” and "
+                    f"“{steps[i].replacement}”."
+                )
+                raise Breach(text.text, told, "equal words are drawn apart, where the promise counts them once.")
+    return _fits(text, way, counts, inserted, middles)
 
 
-def _broken(text: _Text, result: RewriteResult, steps: dict[int, Step]) -> str | None:
-    """What of a released text does not follow from its released words, kept tokens and gaps; None where all does."""
+def _middles(text: _Text) -> dict[int, tuple[int, np.ndarray]]:
+    """For each closed form: its column, and the middle of each output's part of [0, 1], float64 (V,)."""
+    found = {}
+    for column, (i, d) in enumerate(text.stated.items()):
+        if d.draws is None and len(d) > 1:
+            found[i] = column, np.cumsum(d.probs) - d.probs / 2
+    return found
+
+
+def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
+    rule = next((w for w in _written(text, d, capital).first if _bare(w) == _bare(word)), None)
+    why = (
+        f"there it is written “{rule}”, since capital letters follow places and not the original text."
+        if rule is not None
+        else f"it is none of the {len(d):,} words that are stated to be possible there."
+    )
+    token = text.document.tokens[i].text
+    told = f"“{word}” was released for “{token}” in “{_flat(text.text)}”, rewritten as {way}: {why}"
+    return Breach(
+        text.text, told, "what is released is impossible under the distribution that the mechanism states.", token
+    )
+
+
+def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step], shapes: dict[int, str]) -> None:
+    """Raises Breach for what of a release does not follow from its released words, kept tokens and gaps.
+
+    shapes: what became of the tokens that are stated to stay, the same in every rewrite.
+    """
     tokens = text.document.tokens
+    reason = f"a rewrite of {way} releases something else than its drawn words, kept tokens and gaps."
+    where = f"in “{_flat(text.text)}”, rewritten as {way},"
     if result.original != text.text or sorted(steps) != list(range(len(tokens))):
-        return f"The steps of a rewrite of “{text.text}” are not those of its {len(tokens)} tokens."
+        told = f"The steps of a rewrite of “{_flat(text.text)}” are not those of its {len(tokens)} tokens."
+        raise Breach(text.text, told, reason)
     after = {s.index: s.replacement for s in result.steps if s.action == "insert"}
-    drawn = [steps[i].action != "keep" for i in range(len(tokens))]
+    may_add, may_delete = (getattr(text.m.config, name, 0) > 0 for name in ("add_prob", "del_prob"))
     edits = []
     for i, token in enumerate(tokens):
-        step = steps[i]
-        if i in text.stated and step.action == "keep":
-            return f"“{token.text}” in “{_flat(text.text)}” is stated to be drawn, and stayed without a draw."
-        if i not in text.stated and step.action == "replace":
-            return f"“{token.text}” in “{_flat(text.text)}” is stated to be kept, and “{step.replacement}” was released for it."
+        step, name = steps[i], f"“{token.text}” {where}"
+        if i in text.stated:
+            if step.action == "keep":
+                raise Breach(text.text, f"{name} is stated to be drawn, and stayed without a draw.", reason)
+            if step.action == "delete" and not may_delete:
+                raise Breach(text.text, f"{name} is stated to be drawn, and was left out.", reason)
+        elif step.action == "replace" or step.action != shapes.setdefault(i, step.action):
+            raise Breach(text.text, f"{name} is stated to stay, and “{step.replacement}” was released for it.", reason)
+        if i in after and not (may_add and i in text.stated):
+            raise Breach(text.text, f"After {name} a word was added that nothing is stated of.", reason)
         word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
         edits.append(Edit(word, after.get(i)))
-    skeleton = text.document.skeleton(drawn)
-    wanted = skeleton.render(edits).text
+    wanted = text.document.skeleton([s.text is not None for s in edits]).render(edits).text
     if result.text != wanted:
         own, rule = _apart_at(result.text, wanted)
-        return f"“{own}” was released of “{_flat(text.text)}”, where its released words and what is kept give “{rule}”."
-    return None
+        told = f"“{own}” was released of “{_flat(text.text)}”, where its released words and what is kept give “{rule}”."
+        raise Breach(text.text, told, reason)
+    told_of = result.guarantee
+    spent = sum(s.epsilon for s in result.steps)
+    if spent > told_of.total * (1 + 1e-9) or _promises_more(told_of, text.promise):
+        told = (
+            f"A rewrite of “{_flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
+            f"{number(spent)}, and the guarantee of the text says {number(text.promise.total)}."
+        )
+        raise Breach(text.text, told, "the guarantee of a result promises more than that of its text.")
+
+
+def _promises_more(result: Guarantee, text: Guarantee) -> bool:
+    """Whether the guarantee of a result says less is spent, of another notion, or leaves something out."""
+    less = result.total < text.total * (1 - 1e-9) or result.epsilon < text.epsilon * (1 - 1e-9)
+    other = (result.notion, result.unit, result.adjacency, result.metric, result.group) != (
+        text.notion, text.unit, text.adjacency, text.metric, text.group
+    )  # fmt: skip
+    return less or other or result.delta < text.delta or not set(text.exposed) <= set(result.exposed)
 
 
 def _apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
@@ -401,54 +517,97 @@ def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _Writte
 # --- draws against distributions
 
 
-def _fits(text, way, counts, first, equal, both, once) -> list[_Fit]:
+def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistribution], middles: dict) -> list[_Fit]:
+    tokens = text.document.tokens
+    if text.per_draw:
+        # The chances depend on earlier draws, so that this tail is near the truth and no bound.
+        mean = counts.expected / max(1, counts.samples)
+        return [_chance_of(text, way, ("stays",), None, "the word itself", counts.kept, counts.samples, mean)]
     fits: list[_Fit] = []
     kept, expected, samples = 0, 0.0, 0
-    for (i, capital), seen in counts.items():
-        if once and first[i] != i:
+    for (i, capital, insert), seen in counts.words.items():
+        if text.once and text.first[i] != i:
             continue
-        d = text.stated[i]
+        d = inserted[i] if insert else text.stated[i]
         written = _written(text, d, capital)
         n = sum(seen.values())
         tally = np.bincount([written.first[w] for w in seen], list(seen.values()), minlength=len(d)).astype(np.int64)
-        word = text.document.tokens[i].text
-        hits = sum(times for w, times in seen.items() if _bare(w) == _bare(word))
-        stays = text.stays(d, word)
+        hits = sum(times for w, times in seen.items() if _bare(w) == _bare(tokens[i].text))
+        stays = text.stays(d, tokens[i].text)
+        key = (i, capital, insert)
         if d.draws is not None:
             p, y = two_samples(tally, np.rint(d.probs * d.draws).astype(np.int64))
-            fits.append(_fit(p, text, way, i, d, y, tally, "words"))
+            fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
             p = _apart(hits, n, round(stays * d.draws), d.draws)
-            log_p = math.log(stays) if stays > 0 else -math.inf
-            fits.append(_Fit(p, text, way, i, "the word itself", hits / n, log_p, "stays"))
+            fits.append(_Fit(p, text, way, ("stays", *key), i, "the word itself", hits / n, _log(stays), "stays"))
             continue
         merged = np.full(len(d), -np.inf)
         np.logaddexp.at(merged, written.alike, d.log_probs)
         p, y = misfit(tally, merged)
-        fits.append(_fit(p, text, way, i, d, y, tally, "words"))
-        kept, expected, samples = kept + hits, expected + n * stays, samples + n
+        fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
+        if insert:
+            fits.append(_chance_of(text, way, ("stays", *key), i, "the word before it", hits, n, stays))
+        else:
+            kept, expected, samples = kept + hits, expected + n * stays, samples + n
     if samples:
-        fits += _kept_fit(text, way, kept, expected / samples, samples)
-    if not once:
-        for (a, b), n in both.items():
+        fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
+    for name, times in (("del_prob", counts.deleted), ("add_prob", counts.added)):
+        if (chance_ := getattr(text.m.config, name, 0)) > 0:
+            what = "left out" if name == "del_prob" else "followed by an added word"
+            fits += [
+                _chance_of(text, way, (name, i), i, f"“{what}”", times.get(i, 0), counts.n, chance_)
+                for i in text.stated
+            ]
+    if not text.once:
+        for (a, b), n in counts.both.items():
             d, other = text.stated[a], text.stated[b]
-            if n and d.draws is None and d.candidates is other.candidates:
+            if d.draws is None and d.candidates is other.candidates:
                 bare = text.bare(d.candidates)[0]
                 p_equal = float((np.bincount(bare, d.probs) * np.bincount(bare, other.probs)).sum())
-                p = _tail(equal[a, b], n, p_equal)
-                fits.append(_Fit(p, text, way, b, "the same word twice", equal[a, b] / n, math.log(p_equal), "equal"))
+                fits.append(
+                    _chance_of(text, way, ("equal", a, b), b, "the same word twice", counts.equal[a, b], n, p_equal)
+                )
+    return fits + _together(text, way, counts, middles)
+
+
+def _together(text: _Text, way: str, counts: _Counts, middles: dict) -> list[_Fit]:
+    """Whether two places of a text are drawn with noise of their own: the correlation of where their draws lay.
+
+    Only where draws spread over their outputs, so that the correlation of so many is nearly normal.
+    """
+    if len(counts.places) < ENOUGH:
+        return []
+    x = np.stack(counts.places)
+    columns = {i: x[:, column] for i, (column, _) in middles.items()}
+    spread = {i: c for i, c in columns.items() if np.isfinite(c).sum() >= ENOUGH and np.nanvar(c) > 0.02}
+    fits = []
+    for i, j in combinations(spread, 2):
+        if text.once and text.first[i] == text.first[j]:
+            continue
+        both = np.isfinite(spread[i]) & np.isfinite(spread[j])
+        if both.sum() < ENOUGH:
+            continue
+        r = float(np.corrcoef(spread[i][both], spread[j][both])[0, 1])
+        # Fisher's z.
+        p = float(2 * ndtr(-abs(math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r)))) * math.sqrt(both.sum() - 3)))
+        names = " and ".join(f"“{text.document.tokens[k].text}”" for k in (i, j))
+        fits.append(_Fit(p, text, way, ("together", i, j), None, f"{names} together", abs(r), -math.inf, "together"))
     return fits
 
 
-def _fit(p: float, text: _Text, way: str, i: int, d: TokenDistribution, y: int, tally: np.ndarray, kind: str) -> _Fit:
-    return _Fit(p, text, way, i, d.candidates[y], float(tally[y] / tally.sum()), float(d.log_probs[y]), kind)
+def _fit(p: float, text: _Text, way: str, key: tuple, i: int, d: TokenDistribution, y: int, tally: np.ndarray) -> _Fit:
+    share = float(tally[y] / tally.sum())
+    return _Fit(p, text, way, key, i, f"“{d.candidates[y]}”", share, float(d.log_probs[y]), "words")
 
 
-def _kept_fit(text: _Text, way: str, kept: int, p_keep: float, n: int) -> list[_Fit]:
-    """How often words stayed what they were, over all places: the tail of a binomial with the mean chance bounds that
-    of draws with different ones (Hoeffding 1956)."""
-    p = _tail(kept, n, p_keep)
-    log_p = math.log(p_keep) if p_keep > 0 else -math.inf
-    return [_Fit(p, text, way, -1, "the word itself", kept / n, log_p, "stays")]
+def _chance_of(text: _Text, way: str, key: tuple, place: int | None, what: str, hits: int, n: int, p: float) -> _Fit:
+    """hits of n draws against their mean chance: the tail of a binomial with it bounds that of draws with different
+    ones (Hoeffding 1956)."""
+    return _Fit(_tail(hits, n, p), text, way, key, place, what, hits / max(1, n), _log(p), "stays")
+
+
+def _log(p: float) -> float:
+    return math.log(p) if p > 0 else -math.inf
 
 
 def _tail(hits: int, n: int, p: float) -> float:
@@ -467,16 +626,17 @@ def _apart(a: int, n: int, b: int, m: int) -> float:
     return float(fisher_exact([[a, n - a], [b, m - b]]).pvalue)
 
 
-def _leak(text: _Text, n: int) -> float | None:
-    """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%."""
+def _leak(text: _Text, n: int, comparisons: int) -> float | None:
+    """The smallest share of draws that stay although they should not, and that n rewrites show with a chance of 95%
+    among so many comparisons."""
     from scipy.special import bdtrc
 
-    closed = [(i, d) for i, d in text.stated.items() if d.draws is None]
-    if not closed:
+    closed = [(i, d) for i, d in text.stated.items() if d.draws is None and not (text.once and text.first[i] != i)]
+    if not closed or not n:
         return None
     samples = n * len(closed)
     p = float(np.mean([text.stays(d, text.document.tokens[i].text) for i, d in closed]))
-    level = AGAIN / 2 / 100  # over some hundred comparisons, two-sided
+    level = AGAIN / 2 / max(1, comparisons)
     at = np.arange(int(samples * p), int(samples * p + 40 + 12 * math.sqrt(samples * p)) + 1)
     at = at[at < samples]
     seen = at[bdtrc(at, samples, p) <= level]
@@ -498,27 +658,34 @@ def _percent(log_p: float) -> str:
 
 
 def _told(fit: _Fit, m: Mechanism) -> Witness:
-    token = fit.text.document.tokens[fit.place].text if fit.place >= 0 else None
-    log_share = math.log(fit.share) if fit.share else -math.inf
-    small = fit.text.m is not m
-    where = f" at ε = {fit.text.m.config.epsilon:.3g}" if small else ""
+    token = None if fit.place is None else fit.text.document.tokens[fit.place].text
+    own = fit.text.m.config.epsilon
+    where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
     what = "the words" if token is None else f"“{token}”"
-    told = (
-        f"Of {what} in “{_flat(fit.text.text)}”, rewritten as {fit.way}{where}, {fit.output} came out in "
-        f"{_percent(log_share)} of the draws; the stated distribution gives it {_percent(fit.log_p)}."
-    )
+    log_share = _log(fit.share)
+    text = f"“{_flat(fit.text.text)}”"
+    if fit.kind == "together":
+        told = (
+            f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not drawn independently: where their draws "
+            f"lay in their distributions correlates by {fit.share:.2f}."
+        )
+    else:
+        told = (
+            f"Of {what} in {text}, rewritten as {fit.way}{where}, {fit.output} came out in {_percent(log_share)} of "
+            f"the draws; the stated distribution gives it {_percent(fit.log_p)}."
+        )
     return Witness(
         fit.text.text, fit.text.text, (fit.output,), log_share, fit.log_p, 0.0, token, token, "sampler", told
-    )  # fmt: skip
+    )
 
 
 # --- what stands around a word
 
 
-def _alone(text: _Text, promise: Guarantee, probes: Sequence[Probe], estimated: bool) -> tuple[Witness, str] | None:
-    """Where the promise counts words one by one: a word whose stated distribution depends on what stands around it."""
-    if promise.notion not in ("metric", "group") or estimated:
-        return None
+def _alone(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
+    """Raises Breach where the promise counts words one by one, and a word's stated distribution depends on others."""
+    if text.promise.notion not in ("metric", "group") or estimated:
+        return
     known: dict[str, tuple[TokenDistribution, str]] = {}
     for p in probes:
         known.setdefault(p.word.casefold(), (p.d, p.text))
@@ -527,10 +694,9 @@ def _alone(text: _Text, promise: Guarantee, probes: Sequence[Probe], estimated: 
         other, where = known.setdefault(word.casefold(), (d, text.text))
         if other is d or _same(other, d):
             continue
-        told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{text.text}”."
-        witness = Witness(where, text.text, (), 0.0, 0.0, 0.0, None, word, "release", told)
-        return witness, "what a word becomes depends on the words around it, of which the promise says nothing."
-    return None
+        told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{_flat(text.text)}”."
+        reason = "what a word becomes depends on the words around it, of which the promise says nothing."
+        raise Breach(text.text, told, reason, word)
 
 
 def _same(a: TokenDistribution, b: TokenDistribution) -> bool:

@@ -75,7 +75,8 @@ class AuditReport:
     the largest loss that the draws of this audit could have shown by themselves: never inf. verdict: "holds" (on these
     inputs), "refuted" or "inconclusive", with ``reason``: the weaker of the two parts, what is ``proven`` from formulas
     and what is ``tested`` by draws, each said in words and empty where there is none. leak: the smallest share of draws
-    in which a word stays that should not, and which the test would have seen with a chance of 95%, at ``leak_epsilon``.
+    in which a word stays that should not, and which the test would have seen with a chance of 95% in each way to
+    rewrite (leak_fresh: in fresh draws, of which there are more), at ``leak_epsilon``.
     inputs, pairs: how many were compared; skipped: inputs left out, with why. draws: words drawn, altogether.
     sampler_p: the chance of draws like these from the stated distributions, corrected for the number of comparisons;
     None where nothing was compared.
@@ -101,6 +102,7 @@ class AuditReport:
     proven: str = ""
     tested: str = ""
     leak: float | None = None
+    leak_fresh: float | None = None
     leak_epsilon: float | None = None
 
     @property

@@ -19,7 +19,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, too_deep
 from .inputs import MAX_INPUTS, Meter, Probe, default_inputs, probes_of
-from .releases import FRESH, Tested, check_releases
+from .releases import FRESH, Tested, check_releases, every_input
 from .report import AuditReport
 from .sampled import TESTED, could_show, estimate
 
@@ -96,8 +96,8 @@ def audit(
         count = draws or (FRESH if probes[0].d.depth <= DEPTH else 4 * FRESH)
         measured, witness = largest_loss(probes, distances, meter)
         report = replace(
-            report, measured=measured, witness=witness, detectable=_shown_by(count, distances, confidence),
-            proven=_proven(report, promise, known),
+            report, measured=measured, witness=witness, proven=_proven(report, promise, known),
+            detectable=_shown_by(every_input(count), distances, confidence),
         )  # fmt: skip
         if (deep := too_deep(probes)) is not None:
             reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."
@@ -108,7 +108,7 @@ def audit(
     tested = check_releases(m, promise, probes, count, dice, meter)
     report = replace(
         report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
-        leak_epsilon=tested.leak_epsilon, tested=_tested(tested, float(epsilon)),
+        leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon, tested=_tested(tested, float(epsilon)),
     )  # fmt: skip
     if tested.breach is not None:
         return replace(report, verdict="refuted", witness=tested.breach, reason=tested.reason)
@@ -160,12 +160,14 @@ def _tested(tested: Tested, own: float) -> str:
     if not tested.draws:
         return ""
     said = (
-        f"Tested: in {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, in four ways) nothing "
-        "departed from what is stated"
+        f"Tested: in {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, each of the inputs at least "
+        f"{tested.each} times) nothing departed from what is stated"
     )
-    if tested.leak is not None and tested.leak_epsilon is not None:
-        share, epsilon = math.ceil(tested.leak * 1e4) / 1e4, number(tested.leak_epsilon)
-        said += f"; a word that stays in {share:.2%} of the draws too many would have been seen"
+    if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
+        share, fresh = (f"{math.ceil(x * 1e4) / 1e4:.2%}" for x in (tested.leak, tested.leak_fresh))
+        epsilon = number(tested.leak_epsilon)
+        said += f"; words that stay in {fresh} of fresh draws too many, or in {share} of those of each way to rewrite, "
+        said += "would have been seen"
         if tested.leak_epsilon < own:
             said += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
     return said + "."

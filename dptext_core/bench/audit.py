@@ -68,7 +68,7 @@ def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, An
     """One line of the table."""
     own = report.to_dict()
     kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
-            "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_epsilon")  # fmt: skip
+            "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_fresh", "leak_epsilon")  # fmt: skip
     out: dict[str, Any] = {"mechanism": name}
     out["options"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
@@ -118,7 +118,7 @@ def main(argv: Sequence[str] = ()) -> int:
             print(
                 f"| {name} | {label} | {number(epsilon)} | {bound(report.claimed)} | {number(report.measured)} | "
                 f"{'yes' if report.proven else 'at least'} | {report.draws:,} words | {at_least(report.detectable)} | "
-                f"{'' if report.leak is None else share(report.leak)} | {report.verdict} |",
+                f"{'' if report.leak_fresh is None else share(report.leak_fresh)} | {report.verdict} |",
                 flush=True,
             )
     if args.out:
