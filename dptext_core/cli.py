@@ -28,7 +28,7 @@ import dptext_core as dpt
 from . import plugins
 from .coverage import coverage_note
 from .document import Document
-from .errors import DPTextError, InputError
+from .errors import DPTextError, InputError, ModelUnavailable
 from .guarantee import NOTIONS
 from .mechanisms.base import Mechanism, MechanismSpec
 from .mechanisms.registry import mechanism_class
@@ -488,7 +488,7 @@ def _mechanisms(args: argparse.Namespace) -> None:
 
 
 def _models(args: argparse.Namespace) -> None:
-    from .models import list_models
+    from .models import list_models, load_masked_lm
 
     rows = [("model", "licence", "where", "size", "clipping range")]
     for model in list_models():
@@ -496,6 +496,10 @@ def _models(args: argparse.Namespace) -> None:
         clip = f"{model.clip_min:.3f} to {model.clip_max:.3f}" if known else "unknown: give --clip-min and --clip-max"
         rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
     _emit(_table(rows))
+    try:
+        _note(f"The bundled model runs {load_masked_lm().description}.")
+    except ModelUnavailable as error:
+        _note(f"warning: {error}")
     _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
 
 
