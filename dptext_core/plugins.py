@@ -10,6 +10,7 @@ leaves nothing behind but its sentence in :func:`problems`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.metadata
@@ -117,12 +118,11 @@ def _run(path: Path) -> None:
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(path)))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    try:
+    with contextlib.ExitStack() as undo:
+        sys.modules[name] = module  # dataclasses look their module up
+        undo.callback(sys.modules.pop, name, None)
         spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+        undo.pop_all()
 
 
 def _load_point(point: importlib.metadata.EntryPoint) -> None:
