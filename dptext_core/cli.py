@@ -28,7 +28,7 @@ import dptext_core as dpt
 from . import plugins
 from .coverage import coverage_note
 from .document import Document
-from .errors import DPTextError, InputError, ModelUnavailable
+from .errors import DPTextError, InputError
 from .guarantee import NOTIONS
 from .mechanisms.base import Mechanism, MechanismSpec
 from .mechanisms.registry import mechanism_class
@@ -498,7 +498,7 @@ def _models(args: argparse.Namespace) -> None:
     _emit(_table(rows))
     try:
         _note(f"The bundled model runs {load_masked_lm().description}.")
-    except ModelUnavailable as error:
+    except DPTextError as error:
         _note(f"warning: {error}")
     _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
 

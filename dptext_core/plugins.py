@@ -20,6 +20,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from .checks import usable_path
@@ -52,9 +53,9 @@ def load() -> None:
         _state.begun = True
         for name in os.environ.get(VARIABLE, "").split(os.pathsep):
             if name.strip():
-                _noted(lambda name=name: load_file(name, f"take it out of {VARIABLE}"))
+                _noted(partial(load_file, name, f"take it out of {VARIABLE}"))
         for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda p: p.name):
-            _noted(lambda point=point: _load_point(point))
+            _noted(partial(_load_point, point))
 
 
 def problems() -> tuple[str, ...]:
@@ -73,7 +74,7 @@ def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
         if path in _state.files:
             return
         if not path.is_file():
-            raise ConfigError(f"There is no plugin file {name}. Correct its path, or {otherwise}.")
+            raise ConfigError(f"There is no plugin file {str(name)!r}. Correct its path, or {otherwise}.")
         _attempt(f"The plugin {name}", otherwise, lambda: _run(path), path)
         _state.files.add(path)
 
@@ -85,15 +86,18 @@ def _noted(work: Callable[[], None]) -> None:
         _state.problems.append(str(error))
 
 
-def _attempt(what: str, otherwise: str, work: Callable[[], None], file: Path | None = None) -> None:
-    """Do ``work``, which registers mechanisms; all of it or nothing. Raises ConfigError."""
+def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | None = None) -> None:
+    """Do ``work``, which registers mechanisms, or says that its own is registered; all of it or nothing.
+
+    Raises ConfigError.
+    """
     before = registry.registered()
     try:
-        work()
+        done = work()
     except (Exception, SystemExit) as error:  # a plugin may raise anything, and must end nothing else
         registry.restore(before)
         raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
-    if registry.registered() == before:
+    if not done and registry.registered() == before:
         raise ConfigError(
             f"{what} was not loaded: it registers no mechanism. Put @dptext_core.register before its class, or "
             f"{otherwise}."
@@ -113,7 +117,7 @@ def _reason(error: BaseException, file: Path | None) -> str:
     return f"{place} stopped with {type(error).__name__}{f' ({said})' if said else ''}."
 
 
-def _run(path: Path) -> None:
+def _run(path: Path) -> bool:
     name = f"dptext_plugin_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(path)))
     assert spec is not None and spec.loader is not None
@@ -123,19 +127,22 @@ def _run(path: Path) -> None:
         undo.callback(sys.modules.pop, name, None)
         spec.loader.exec_module(module)
         undo.pop_all()
+    return False
 
 
 def _load_point(point: importlib.metadata.EntryPoint) -> None:
     package = point.dist.name if point.dist is not None else point.module
 
-    def work() -> None:
+    def work() -> bool:
         found = point.load()
         if isinstance(found, type) and issubclass(found, Mechanism):
-            if found not in registry.registered().values():  # its module may have registered it already
+            # Its module, which several entry points may name, can have registered it already.
+            if found not in registry.registered().values():
                 registry.register(found)
-        elif callable(found) and not isinstance(found, type):
-            found()
-        else:
+            return True
+        if not callable(found) or isinstance(found, type):
             raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
+        found()
+        return False
 
     _attempt(f"The plugin {point.name!r} of the package {package}", "uninstall that package", work)

@@ -14,6 +14,7 @@ from tiny import tiny_masked_lm, tiny_roberta
 from dptext_core import cli, models
 from dptext_core.bench import speed
 from dptext_core.document import Document
+from dptext_core.errors import ModelUnavailable
 from dptext_core.models import MaskRequest, fast_bert, internals, masked_lm_spec
 from dptext_core.models.masked_lm import MaskedLM, best_dtype
 
@@ -142,6 +143,19 @@ def test_the_bundled_model_has_a_public_path_too(monkeypatch):
     lm, said = announced(lambda: loaded("bundled"))
     assert kind(lm) == "AnyModel" and len(said) == 1 and "the bundled model" in said[0]
     np.testing.assert_allclose(scores(lm), want, atol=1e-4, rtol=0)
+
+
+def test_damaged_weights_are_not_taken_for_another_version(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny_masked_lm(tmp_path / "damaged")
+    weights = load_file(folder / "model.safetensors")
+    weights["cls.predictions.bias"][:] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    lm, said = announced(lambda: loaded(str(folder)))
+    assert kind(lm) == "FastBert" and not said
+    with pytest.raises(ModelUnavailable, match="damaged"):
+        scores(lm)
 
 
 # --- oneDNN's products -----------------------------------------------------------------------------------------------

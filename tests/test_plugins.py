@@ -287,6 +287,13 @@ def test_a_package_brings_a_function_that_registers(monkeypatch, tmp_path):
     assert names()[-2:] == ["mine", "other"] and not plugins.problems()
 
 
+def test_two_entry_points_of_one_module_that_registers_both_by_itself(monkeypatch, tmp_path):
+    code = MINE.format(cls="Mine", name="mine") + MINE.format(cls="Other", name="other")
+    code += "dpt.register(Mine)\ndpt.register(Other)\n"
+    Package(monkeypatch, tmp_path, code, "own_mechanisms:Mine", "own_mechanisms:Other")
+    assert names()[-2:] == ["mine", "other"] and not plugins.problems()
+
+
 def test_a_package_that_fails_is_named(monkeypatch, tmp_path):
     code = MINE.format(cls="Mine", name="mine") + "number = 3\n"
     Package(monkeypatch, tmp_path, code, "own_mechanisms:number", "own_mechanisms:Mine", "own_mechanisms:missing")

@@ -29,9 +29,9 @@ _registered: dict[str, type[Mechanism]] = {}
 
 
 def register(cls: type[Mechanism]) -> type[Mechanism]:
-    """Add a mechanism of one's own: it then appears in pages, command line and conformance checks.
+    """Add a mechanism of one's own to this process. ``dptext_core.plugins`` says how every process gets it.
 
-    Usable as a decorator. Raises ConfigError when the name is taken or something is missing.
+    Usable as a decorator. Raises ConfigError when the name is taken, or something is missing or of the wrong kind.
     """
     if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
         raise ConfigError("Register a class that derives from dptext_core.Mechanism.")

@@ -95,7 +95,9 @@ def agree(found: np.ndarray, public: np.ndarray, dtype: str) -> bool:
     if found.shape != public.shape or not np.array_equal(np.isnan(found), np.isnan(public)):
         return False
     spread = 1.0 + float(np.nanmax(public, initial=0.0) - np.nanmin(public, initial=0.0))
-    return not np.nanmax(np.abs(found - public), initial=0.0) > (1e-3 if dtype == "float32" else 0.1) * spread
+    with np.errstate(invalid="ignore"):
+        apart = np.nanmax(np.abs(found - public), initial=0.0)
+    return bool(apart <= (1e-3 if dtype == "float32" else 0.1) * spread)
 
 
 def attempt(work: Callable[[], bool], what: str) -> str:
