@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import sessions
+from pages.ui import sessions, shell
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
@@ -19,4 +19,5 @@ st.session_state.app = True
 sessions.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])
+shell.plugin_problems()
 page.run()

@@ -8,14 +8,16 @@ from .errors import ModelUnavailable
 
 
 def assets_folder() -> Path:
-    """The folder ``assets``: beside the package in a checkout, inside the package where it was installed with it.
+    """The folder ``assets``: inside the package where it was installed, beside it in a checkout.
 
     Raises ModelUnavailable if neither is there.
     """
     package = Path(__file__).resolve().parent
-    for folder in (package.parent / "assets", package / "assets"):
-        if folder.is_dir():
+    for folder in (package / "assets", package.parent / "assets"):
+        # Among installed packages a neighbour named assets may be somebody else's.
+        if (folder / "MANIFEST.json").is_file():
             return folder
     raise ModelUnavailable(
-        "The folder 'assets' is missing. It belongs beside the folder dptext_core: take it from the repository again."
+        "The folder 'assets' with its MANIFEST.json is missing. Install dptext-studio again, or in a checkout take the "
+        "folder from the repository again."
     )

@@ -1,6 +1,7 @@
 """The command line: ``python -m dptext_core rewrite|distribution|mechanisms|models|bench``.
 
-The options of a mechanism are made from the fields of its config, so a new field is a new flag. What may be released
+The options of a mechanism are made from the fields of its config, so a new field is a new flag; ``--plugin FILE``
+brings mechanisms of one's own. What may be released
 (the rewritten text) goes to standard output; what is for the author alone (the guarantee, notes, errors) goes to
 standard error. Exit status: 0 done, 2 an error the message explains, 130 stopped by Ctrl-C, 141 the reader of the
 output went away. An output that cannot be written to is an error; what a closed standard error would have said is lost,
@@ -24,6 +25,7 @@ from typing import Any, NoReturn
 
 import dptext_core as dpt
 
+from . import plugins
 from .coverage import coverage_note
 from .document import Document
 from .errors import DPTextError, InputError
@@ -152,6 +154,41 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any]) ->
 # --- the parser -----------------------------------------------------------------------------------------------------
 
 
+def _take_plugins(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The files of every ``--plugin``, and the other arguments. Flags depend on mechanisms, so these come first."""
+    files: list[str] = []
+    rest: list[str] = []
+    given = iter(argv)
+    for argument in given:
+        if argument == "--":
+            rest += [argument, *given]
+        elif argument.startswith("--plugin="):
+            files.append(argument.partition("=")[2])
+        elif argument == "--plugin" and (file := next(given, None)) is not None:
+            files.append(file)
+        else:
+            rest.append(argument)
+    return files, rest
+
+
+def _load_plugins(files: Sequence[str]) -> None:
+    """Raises ConfigError for a file of the command line; what the environment or a package brought is only noted."""
+    # Standard output is for what may be released: a plugin that prints does not print there.
+    with contextlib.redirect_stdout(sys.stderr):
+        for file in files:
+            plugins.load_file(file)
+        for problem in plugins.problems():
+            _note(f"warning: {problem}")
+
+
+def _add_plugin_option(parser: argparse.ArgumentParser) -> None:
+    # Only for --help, and for a --plugin without its file: `_take_plugins` has taken the others.
+    parser.add_argument(
+        "--plugin", metavar="FILE", action="append", default=argparse.SUPPRESS,
+        help="a Python file that registers mechanisms of your own; it runs with all your rights. May be repeated",
+    )  # fmt: skip
+
+
 def _asked_mechanism(argv: Sequence[str]) -> str:
     """The mechanism named in ``argv``, looked up before the parser is built: its fields are the flags."""
     finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
@@ -185,6 +222,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     """
     parser = _Parser(prog=PROG, description="Rewrite text under differential privacy.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
+    _add_plugin_option(parser)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     rewrite = commands.add_parser("rewrite", help="rewrite one text", allow_abbrev=False)
@@ -228,6 +266,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     listing = commands.add_parser("mechanisms", help="list the mechanisms and their options", allow_abbrev=False)
     listing.set_defaults(run=_mechanisms)
+    for command in (*named.values(), listing):
+        _add_plugin_option(command)
     models = commands.add_parser(
         "models", help="list the models, and how to get those that are not here", allow_abbrev=False
     )
@@ -462,7 +502,7 @@ def _mechanisms(args: argparse.Namespace) -> None:
 
 
 def _models(args: argparse.Namespace) -> None:
-    from .models import list_models
+    from .models import list_models, load_masked_lm
 
     rows = [("model", "licence", "where", "size", "clipping range")]
     for model in list_models():
@@ -470,6 +510,10 @@ def _models(args: argparse.Namespace) -> None:
         clip = f"{model.clip_min:.3f} to {model.clip_max:.3f}" if known else "unknown: give --clip-min and --clip-max"
         rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
     _emit(_table(rows))
+    try:
+        _note(f"The bundled model runs {load_masked_lm().description}.")
+    except DPTextError as error:
+        _note(f"warning: {error}")
     _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
 
 
@@ -536,6 +580,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
+    files, argv = _take_plugins(argv)
+    _load_plugins(files)
     if argv[:1] == ["bench"] and len(argv) > 1 and argv[1] in BENCHES:
         bench = importlib.import_module(f".bench.{argv[1]}", __package__)
         return bench.main(argv[2:]) or 0

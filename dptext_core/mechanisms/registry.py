@@ -1,11 +1,14 @@
-"""Which mechanisms there are."""
+"""Which mechanisms there are: the built-in ones, those registered here, and those of plugins."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ConfigError
+from ..guarantee import NOTIONS
 from .base import Mechanism, MechanismSpec
 
 # One paper a file; imported on first use.
@@ -26,32 +29,80 @@ _registered: dict[str, type[Mechanism]] = {}
 
 
 def register(cls: type[Mechanism]) -> type[Mechanism]:
-    """Add a mechanism of one's own: it then appears in pages, command line and conformance checks.
+    """Add a mechanism of one's own to this process. ``dptext_core.plugins`` says how every process gets it.
 
-    Usable as a decorator. Raises ConfigError when the name is taken or something is missing.
+    Usable as a decorator. Raises ConfigError when the name is taken, or something is missing or of the wrong kind.
     """
     if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
         raise ConfigError("Register a class that derives from dptext_core.Mechanism.")
     missing = [a for a in ("name", "title", "family", "notion", "config_cls") if not hasattr(cls, a)]
+    missing += sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise ConfigError(f"{cls.__name__} lacks {', '.join(missing)}.")
+    _check_class(cls)
     if cls.name in _BUILT_IN or cls.name in _registered:
         raise ConfigError(f"There is a mechanism named {cls.name!r} already. Choose another name.")
     _registered[cls.name] = cls
     return cls
 
 
+def _check_class(cls: type[Mechanism]) -> None:
+    """Every form and every list of mechanisms reads these: one broken class would break them for all mechanisms."""
+    for attribute in ("name", "title", "family", "summary"):
+        if not isinstance(getattr(cls, attribute), str):
+            raise ConfigError(f"{cls.__name__}.{attribute} is a text. Write it as one.")
+    if not cls.name.strip():
+        raise ConfigError(f"{cls.__name__}.name is empty. Give the mechanism a name.")
+    if cls.notion not in NOTIONS:
+        raise ConfigError(f"{cls.__name__}.notion is one of {', '.join(NOTIONS)}, not {cls.notion!r}.")
+    if not (isinstance(cls.config_cls, type) and dataclasses.is_dataclass(cls.config_cls)):
+        raise ConfigError(f"{cls.__name__}.config_cls is a class made with @dataclasses.dataclass(frozen=True).")
+    fields = {f.name: f for f in dataclasses.fields(cls.config_cls)}
+    for name, field in fields.items():
+        if not {"label", "help", "kind", "choices", "live"} <= set(field.metadata):
+            raise ConfigError(
+                f"The field {name!r} of {cls.config_cls.__name__} says nothing of itself. Make it with "
+                "dptext_core.option(…), or dptext_core.epsilon_option(…)."
+            )
+    if "epsilon" not in fields or "low" not in fields["epsilon"].metadata:
+        raise ConfigError(
+            f"{cls.config_cls.__name__} has no field 'epsilon'. Add one with dptext_core.epsilon_option(…)."
+        )
+
+
+def registered() -> dict[str, type[Mechanism]]:
+    """The mechanisms that are registered now, without loading plugins: name → class."""
+    return dict(_registered)
+
+
+def restore(before: Mapping[str, type[Mechanism]]) -> None:
+    """Take back what was registered since :func:`registered` gave ``before``."""
+    for name in set(_registered) - set(before):
+        del _registered[name]
+
+
+def _load_plugins() -> None:
+    # At call time: plugins import this module.
+    from .. import plugins
+
+    plugins.load()
+
+
 def unregister(name: str) -> None:
     """Remove a registered mechanism; built-in ones stay."""
+    if name not in _registered:
+        _load_plugins()
     if name not in _registered:
         raise ConfigError(f"No registered mechanism is named {name!r}.")
     del _registered[name]
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
-    """The class of a mechanism by its name."""
+    """The class of a mechanism by its name. Plugins are loaded where it is neither built in nor registered."""
     if not isinstance(name, str):
         raise ConfigError(f"The name of a mechanism is a str, not {type(name).__name__}.")
+    if name not in _registered and name not in _BUILT_IN:
+        _load_plugins()
     if name in _registered:
         return _registered[name]
     if name in _BUILT_IN:
@@ -61,7 +112,8 @@ def mechanism_class(name: str) -> type[Mechanism]:
 
 
 def mechanisms() -> list[MechanismSpec]:
-    """All mechanisms, the built-in ones first."""
+    """All mechanisms, the built-in ones first, then those registered and those of plugins."""
+    _load_plugins()
     return [mechanism_class(name).spec() for name in [*_BUILT_IN, *_registered]]
 
 

@@ -12,14 +12,16 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from .internals import products
+
 
 def fits(model: Any) -> bool:
     """Whether `model` is of a build that `FastBert` computes: checked by exact class and by its configuration."""
-    from transformers import BertForMaskedLM, CamembertForMaskedLM, RobertaForMaskedLM, XLMRobertaForMaskedLM
-
     c = model.config
     return (
-        type(model) in (BertForMaskedLM, CamembertForMaskedLM, RobertaForMaskedLM, XLMRobertaForMaskedLM)
+        type(model).__module__.startswith("transformers.")
+        and type(model).__name__
+        in ("BertForMaskedLM", "CamembertForMaskedLM", "RobertaForMaskedLM", "XLMRobertaForMaskedLM")
         and getattr(c, "position_embedding_type", "absolute") in ("absolute", None)
         and not getattr(c, "is_decoder", False)
         and c.hidden_act == "gelu"
@@ -27,33 +29,36 @@ def fits(model: Any) -> bool:
     )
 
 
+def packed_weight(weight: torch.Tensor) -> torch.Tensor:
+    """The weight of a layer in bfloat16, laid out once for oneDNN."""
+    return torch.ops.mkldnn._reorder_linear_weight(weight, 192)
+
+
+def packed_product(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> torch.Tensor:
+    """A linear layer with a weight from `packed_weight`, with GELU after it if asked."""
+    after, how = ("gelu", "none") if gelu else ("none", "")
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, after, [], how)
+
+
 class _Affine:
     """One or more linear layers stacked along the output, with GELU after them if asked.
 
     In bfloat16 on a CPU the weights are laid out once for oneDNN, and GELU is part of the product, by the operators
-    that torch.compile uses for it (no public name); otherwise every call would lay them out anew. Where the processor
-    has no such products it is computed the plain way, which is slower and needs nothing.
+    that torch.compile uses for it (no public name, see `internals`); otherwise every call would lay them out anew.
+    Where there are no such products it is computed the plain way, which is slower and needs nothing.
     """
 
     def __init__(self, *layers: tuple[torch.Tensor, torch.Tensor], device: str, dtype: torch.dtype, gelu: bool = False):
         self.weight = torch.cat([w.detach() for w, _ in layers]).to(device, dtype).contiguous()
         self.bias = torch.cat([b.detach() for _, b in layers]).to(device, dtype).contiguous()
         self.gelu = gelu
-        ops = torch.ops.mkldnn
-        self.packed = (
-            device == "cpu"
-            and dtype == torch.bfloat16
-            and hasattr(ops, "_linear_pointwise")
-            and hasattr(ops, "_reorder_linear_weight")
-            and ops._is_mkldnn_bf16_supported()
-        )
+        self.packed = device == "cpu" and dtype == torch.bfloat16 and products()[0]
         if self.packed:
-            self.weight = ops._reorder_linear_weight(self.weight, 192)
+            self.weight = packed_weight(self.weight)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         if self.packed:
-            after, how = ("gelu", "none") if self.gelu else ("none", "")
-            return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, after, [], how)
+            return packed_product(x, self.weight, self.bias, self.gelu)
         x = F.linear(x, self.weight, self.bias)
         return F.gelu(x) if self.gelu else x
 
@@ -159,17 +164,27 @@ class FastBert:
 class AnyModel:
     """The same for every other AutoModelForMaskedLM: the whole encoder, then the model's own head at the mask only.
 
-    The head is run by the model itself: a hook cuts the encoder's output down to the masked positions.
+    The head is run by the model itself: a hook cuts the encoder's output down to the masked positions. With `cuts`
+    False the head runs everywhere, and nothing is assumed of the model's parts.
     """
 
-    def __init__(self, model: Any, candidate_ids: torch.Tensor, device: str, dtype: torch.dtype):
+    def __init__(self, model: Any, candidate_ids: torch.Tensor, device: str, dtype: torch.dtype, cuts: bool = True):
         self.model = model.to(device, dtype).eval()
         self.candidates = candidate_ids.to(device)
         base = self.model.base_model
         self._positions: torch.Tensor | None = None
-        self._cuts = base is not self.model
-        if self._cuts:
-            base.register_forward_hook(self._cut)
+        self._hook = base.register_forward_hook(self._cut) if cuts and base is not self.model else None
+
+    @property
+    def cuts(self) -> bool:
+        """Whether the head runs at the masks only."""
+        return self._hook is not None
+
+    def run_whole(self) -> None:
+        """As `cuts` False, from now on: the model is as it was given."""
+        if self._hook is not None:
+            self._hook.remove()
+            self._hook = None
 
     def _cut(self, module: Any, args: Any, output: Any) -> Any:
         hidden = output[0]
@@ -187,5 +202,5 @@ class AnyModel:
         given = {"input_ids": ids, "attention_mask": attend} | ({} if types is None else {"token_type_ids": types})
         self._positions = positions
         logits = self.model(**given).logits
-        at_mask = logits[:, 0] if self._cuts else logits[torch.arange(len(ids), device=ids.device), positions]
+        at_mask = logits[:, 0] if self.cuts else logits[torch.arange(len(ids), device=ids.device), positions]
         return at_mask[:, self.candidates].float()

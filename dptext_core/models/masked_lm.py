@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError, DPTextError, ModelUnavailable
+from . import internals
 from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
 from .windows import MaskRequest, ModelInput, Template, bucket, model_input
 
@@ -62,15 +63,74 @@ class MaskedLM:
         self.template = _probe_template(tokenizer, uses_types, spec)
         if self.template.room(spec.max_length, True) < 8:
             raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
-        from .fast_bert import AnyModel, FastBert, fits
-
-        ids = torch.as_tensor(self.candidate_ids)
-        kind = FastBert if spec.on_trunk or fits(model) else AnyModel
-        with torch.inference_mode():
-            self._logits = kind(model, ids, device, getattr(torch, self.dtype))
         # Fixed here, so that a later change of torch's setting does not change the shape of a pass.
         self._threads = torch.get_num_threads()
         self._lock = threading.Lock()
+        self._logits: Any = None
+        #: Why slower public paths are taken where the program knows faster ones: see `internals`. Mostly empty.
+        self.slower: tuple[str, ...] = tuple(self._choose_path(model))
+        for why in self.slower:
+            internals.announce(why)
+
+    def _choose_path(self, model: Any) -> Iterator[str]:
+        """Set what computes the scores: the fastest way that agrees with the public one. Yields why others do not."""
+        import torch
+
+        from .fast_bert import AnyModel, FastBert, fits
+
+        dtype, ids = getattr(torch, self.dtype), torch.as_tensor(self.candidate_ids)
+        pieces = [[n] for n in self.candidate_ids[[0, len(self.candidate_ids) // 2, -1]].tolist()]
+        probe = self.model_input(MaskRequest(pieces, pieces, 1))
+
+        def take(kind: Any, public: np.ndarray | None) -> bool:
+            with torch.inference_mode():
+                self._logits = kind(model, ids, self.device, dtype)
+            found = self._pass([probe], 2, len(probe.ids) + 3)[0]
+            return public is None or internals.agree(found, public, self.dtype)
+
+        if self.device == "cpu" and (self.dtype == "bfloat16" or internals.has_bf16()) and internals.products()[1]:
+            yield internals.products()[1]
+        public = None
+        if self.spec.on_trunk:
+            # Its weights are read by names of our own, so that only running it can fail; comparing would cost more
+            # than all the rest, since it needs transformers.
+            if not (why := internals.attempt(lambda: take(FastBert, None), "the fast path of the bundled model")):
+                return
+            yield why
+            model, _ = plain_model(self.spec)
+            public = self._public(model, probe)
+        else:
+            public = self._public(model, probe)
+            if fits(model):
+                what = f"reading the parts of {type(model).__name__}"
+                if not (why := internals.attempt(lambda: take(FastBert, public), what)):
+                    return
+                yield why
+        what = f"cutting the output of {type(model).__name__}'s encoder"
+        if why := internals.attempt(lambda: take(AnyModel, public), what):
+            yield why
+            if isinstance(self._logits, AnyModel):
+                self._logits.run_whole()
+            with torch.inference_mode():
+                self._logits = AnyModel(model, ids, self.device, dtype, cuts=False)
+
+    def _public(self, model: Any, x: ModelInput) -> np.ndarray:
+        """Scores of the candidates at the mask, float32 (V,), by a call of the unchanged model."""
+        import torch
+
+        given = {"input_ids": torch.tensor([x.ids]), "attention_mask": torch.ones(1, len(x.ids), dtype=torch.long)}
+        if x.types is not None:
+            given["token_type_ids"] = torch.tensor([x.types])
+        with torch.inference_mode():
+            return model(**given).logits[0, x.position].float().numpy()[self.candidate_ids]
+
+    @property
+    def description(self) -> str:
+        """What it runs on, in a few words: the page, `models` and `bench speed` print it."""
+        device = {"cpu": "the processor", "cuda": "the GPU", "mps": "the GPU"}[self.device.split(":")[0]]
+        return f"on {device} in {self.dtype}" + "".join(
+            f"; slower than it could be, because {why}" for why in self.slower
+        )
 
     def __repr__(self) -> str:
         return f"MaskedLM({self.spec.id!r}, device={self.device!r}, dtype={self.dtype!r})"
@@ -114,6 +174,14 @@ class MaskedLM:
 
         At most `rows` inputs, each at most `length` positions long; see `shape_for`.
         """
+        scores = self._pass(inputs, rows, length)
+        if np.isnan(scores).any():
+            raise ModelUnavailable(
+                f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
+            )
+        return scores
+
+    def _pass(self, inputs: Sequence[ModelInput], rows: int, length: int) -> np.ndarray:
         import torch
 
         if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
@@ -133,12 +201,7 @@ class MaskedLM:
         typed = put(types) if self.template.single_types is not None else None
         with self._lock, torch.inference_mode():
             logits = self._logits(put(ids), typed, put(lengths), put(positions))
-            scores = logits[: len(inputs)].cpu().numpy()
-        if np.isnan(scores).any():
-            raise ModelUnavailable(
-                f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
-            )
-        return scores
+            return logits[: len(inputs)].cpu().numpy()
 
 
 def clean(text: str) -> str:
@@ -182,9 +245,7 @@ def best_dtype(device: str) -> str:
     if device.startswith("cuda"):
         return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
     if device == "cpu" and platform.machine().lower() in ("x86_64", "amd64"):
-        probes = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-        native = any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)
-        return "bfloat16" if native and torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
+        return "bfloat16" if internals.has_bf16() and internals.products()[0] else "float32"
     return "float32"
 
 

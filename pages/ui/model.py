@@ -42,6 +42,4 @@ def where(engine: Engine) -> str:
         return f"not available: {engine.error}"
     if not engine.ready:
         return "loads in the background"
-    lm = models.load_masked_lm("bundled")
-    device = {"cpu": "the processor", "cuda": "the GPU", "mps": "the GPU"}[lm.device.split(":")[0]]
-    return f"ready, on {device} in {lm.dtype}"
+    return f"ready, {models.load_masked_lm('bundled').description}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dptext_core import plugins
+from pages.ui.text import literal
+
 state = st.session_state
 
 
@@ -15,3 +18,9 @@ def within_app(page: str) -> None:
     if not state.get("app"):
         state.app_wanted = page
         st.switch_page("app.py")
+
+
+def plugin_problems() -> None:
+    """Say at the top of every page which plugins of the machine's owner could not be loaded."""
+    for problem in plugins.problems():
+        st.warning(literal(problem))

@@ -1,0 +1,148 @@
+"""Mechanisms of one's own in every process: from installed packages, from DPTEXT_PLUGINS, from ``--plugin FILE``.
+
+A plugin is Python that runs with all rights of whoever started the program. So only that person names one: by
+installing a package with entry points of the group ``dptext.mechanisms``, in the environment variable, or on the
+command line. No page, link or upload of the app does.
+
+The registry loads them when it is first asked for more than a built-in mechanism, once a process. A plugin that fails
+leaves nothing behind but its sentence in :func:`problems`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from .checks import usable_path
+from .errors import ConfigError, DPTextError
+from .mechanisms import registry
+from .mechanisms.base import Mechanism
+
+GROUP = "dptext.mechanisms"
+VARIABLE = "DPTEXT_PLUGINS"
+
+
+class _State:
+    """What this process has loaded. The lock is re-entrant: a plugin may ask the registry while it is loaded."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.begun = False
+        self.files: set[Path] = set()
+        self.problems: list[str] = []
+
+
+_state = _State()
+
+
+def load() -> None:
+    """Load what is installed and what DPTEXT_PLUGINS names, once a process. Raises nothing: see :func:`problems`."""
+    with _state.lock:
+        if _state.begun:
+            return
+        _state.begun = True
+        for name in os.environ.get(VARIABLE, "").split(os.pathsep):
+            if name.strip():
+                _noted(partial(load_file, name, f"take it out of {VARIABLE}"))
+        for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda p: p.name):
+            _noted(partial(_load_point, point))
+
+
+def problems() -> tuple[str, ...]:
+    """A sentence for each plugin that could not be loaded, with what to do. Loads them where that was not done yet."""
+    load()
+    return tuple(_state.problems)
+
+
+def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
+    """Run a file that registers mechanisms; one that was loaded already is not run again.
+
+    otherwise: what else one can do where it fails, for the message. Raises ConfigError.
+    """
+    with _state.lock:
+        path = usable_path(name, ConfigError).resolve()
+        if path in _state.files:
+            return
+        if not path.is_file():
+            raise ConfigError(f"There is no plugin file {str(name)!r}. Correct its path, or {otherwise}.")
+        _attempt(f"The plugin {name}", otherwise, lambda: _run(path), path)
+        _state.files.add(path)
+
+
+def _noted(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except ConfigError as error:
+        _state.problems.append(str(error))
+
+
+def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | None = None) -> None:
+    """Do ``work``, which registers mechanisms, or says that its own is registered; all of it or nothing.
+
+    Raises ConfigError.
+    """
+    before = registry.registered()
+    try:
+        done = work()
+    except (Exception, SystemExit) as error:  # a plugin may raise anything, and must end nothing else
+        registry.restore(before)
+        raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
+    if not done and registry.registered() == before:
+        raise ConfigError(
+            f"{what} was not loaded: it registers no mechanism. Put @dptext_core.register before its class, or "
+            f"{otherwise}."
+        )
+
+
+def _reason(error: BaseException, file: Path | None) -> str:
+    """What went wrong in which line, as a sentence."""
+    said = " ".join(str(error).split())[:300].rstrip(".")
+    if isinstance(error, DPTextError):
+        return f"{said}."
+    if isinstance(error, SyntaxError) and file is not None and error.filename == str(file):
+        return f"line {error.lineno} is no valid Python ({error.msg})."
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if file is not None and f.filename == str(file)] or frames[-1:]
+    place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else "it"
+    return f"{place} stopped with {type(error).__name__}{f' ({said})' if said else ''}."
+
+
+def _run(path: Path) -> bool:
+    name = f"dptext_plugin_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(path)))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with contextlib.ExitStack() as undo:
+        sys.modules[name] = module  # dataclasses look their module up
+        undo.callback(sys.modules.pop, name, None)
+        spec.loader.exec_module(module)
+        undo.pop_all()
+    return False
+
+
+def _load_point(point: importlib.metadata.EntryPoint) -> None:
+    package = point.dist.name if point.dist is not None else point.module
+
+    def work() -> bool:
+        found = point.load()
+        if isinstance(found, type) and issubclass(found, Mechanism):
+            # Its module, which several entry points may name, can have registered it already.
+            if found not in registry.registered().values():
+                registry.register(found)
+            return True
+        if not callable(found) or isinstance(found, type):
+            raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
+        found()
+        return False
+
+    _attempt(f"The plugin {point.name!r} of the package {package}", "uninstall that package", work)
