@@ -30,6 +30,7 @@ from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..mechanisms.word_level import WordMechanism
 from ..words.lists import CONFIGURATIONS
 from .files import write_rows
+from .grid import NOISES
 
 WORDS = 100
 POINTS = 21
@@ -136,8 +137,7 @@ def configurations(spaces: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
         if not issubclass(cls, WordMechanism):
             continue
         if spec.name == "diffractor":
-            noises: list[dict[str, Any]] = [{"noise": "geometric"}, {"noise": "tem"}, {"noise": "tem", "gamma": 5.0}]
-            out += [(spec.name, noise | {"lists": (c,)}) for noise in noises for c in ("L2", "L0", "L1")]
+            out += [(spec.name, noise | {"lists": (c,)}) for noise in NOISES for c in ("L2", "L0", "L1")]
         else:
             out += [(spec.name, {"space": s}) for s in spaces]
     return out

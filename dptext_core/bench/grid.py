@@ -189,7 +189,13 @@ OTHERS = ("snips", "atis", "reviews", "authors")
 
 #: The papers print words that the vocabulary lacks unchanged.
 KEEP = {"oov": "keep"}
-LISTS, NOISES = ("L0", "L1", "L2"), ("geometric", "tem")
+LISTS = ("L0", "L1", "L2")
+#: TEM noise with the window of the paper, which depends on ε, and with the one of the released code.
+NOISES: tuple[dict[str, Any], ...] = (
+    {"noise": "geometric"},
+    {"noise": "tem", "gamma": None},
+    {"noise": "tem", "gamma": 5.0},
+)
 #: CusText's main line: K = 50, balanced, one draw for each distinct word of a text, stop words replaced too.
 CUSTEXT = {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": False}
 
@@ -222,7 +228,7 @@ CUT = (
 
 def _entries() -> tuple[Entry, ...]:
     sst2 = ("sst2",)
-    lists = [{**KEEP, "noise": noise, "lists": (name,)} for noise in NOISES for name in LISTS]
+    lists = [{**KEEP, **noise, "lists": (name,)} for noise in NOISES for name in LISTS]
     # SanText replaces stop words too; the others of a word space keep them, as in 1-Diffractor's comparison.
     space = {name: KEEP | ({"keep_stopwords": False} if name.startswith("santext") else {}) for name in SPACE}
     strategies = [(s, stay) for s in ("record", "token", "dataset") for stay in (False, True)]
