@@ -48,8 +48,11 @@ def option(
     return dataclasses.field(default=default, metadata=meta)
 
 
-def epsilon_option(default: float, low: float, high: float, unit: str = "per word") -> Any:
-    """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed."""
+def epsilon_option(default: float | None, low: float, high: float, unit: str = "per word") -> Any:
+    """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
+
+    default None: what ``Mechanism.epsilon_range`` says for the other options.
+    """
     return option(
         default,
         label="Privacy budget ε",

@@ -41,7 +41,7 @@ _NUMBERS = 8_000_000
 class CusTextConfig(SpaceConfig):
     """Options of CusText."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(3.0, 0.1, 30.0)
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 30.0)
     k: int = option(
         20, label="Output words K", kind="integer", min=1, max=2000, help="How many words a word may become."
     )

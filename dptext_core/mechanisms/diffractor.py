@@ -62,7 +62,7 @@ WINDOW = 10
 class DiffractorConfig(WordConfig):
     """Options of 1-Diffractor. ``lists``: names of lists, or one of the paper's configurations L0, L1, L2."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(1.0, 0.1, 10.0, "per word and place on the list")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0, "per word and place on the list")
     noise: str = option(
         "geometric",
         label="Noise",

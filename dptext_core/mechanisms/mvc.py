@@ -41,7 +41,7 @@ NOISE_BLOCK = 256
 class MVCConfig(SpaceConfig):
     """Options of MVC."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(100.0, 20.0, 400.0, "per word and unit of distance")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 20.0, 400.0, "per word and unit of distance")
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from .word_space import SpaceMechanism
 class TEMConfig(SpaceConfig):
     """Options of TEM."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(16.0, 4.0, 40.0, "per word and unit of distance")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
     gamma: float | None = option(
         None,
         label="Truncation distance γ",
