@@ -201,7 +201,7 @@ CUSTEXT = {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_s
 
 DPMLM = (10.0, 25.0, 50.0, 100.0, 250.0)
 DIFFRACTOR = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0, 25.0, 50.0)
-#: On to where nine words in ten stay (N_w 0.9), which Vickrey and Gumbel never reach.
+#: On to where nine words in ten stay (N_w 0.9), which Vickrey and Gumbel do not reach at the largest ε here.
 NOISE = (1.0, 10.0, 25.0, 50.0, 75.0, 100.0, 150.0)
 EXPONENTIAL = (1.0, 10.0, 14.0, 17.0, 20.0, 25.0)
 SPACE: dict[str, tuple[float, ...]] = {
@@ -221,8 +221,8 @@ CUT = (
     "the classifier does not beat guessing there. QNLI, QQP, MNLI, STS-B, Yelp and Trustpilot are not there. "
     "1-Diffractor at ε 25 and 50: one list only, where every word stays. CusText: one factor at a time around K = 50, "
     "balanced, record; not K = 10 and 1000. MVC and the like: fewer small ε, where every word is replaced; larger ones "
-    "up to where nine words in ten stay, which Vickrey and Gumbel never reach. Classifier: logistic regression on "
-    "frozen embeddings, no fine-tuning. BERTScore: 50 texts, first seed. Pseudo-perplexity on request only."
+    "up to where nine words in ten stay, which Vickrey and Gumbel do not reach here. Classifier: logistic regression "
+    "on frozen embeddings, no fine-tuning. BERTScore: 50 texts, first seed. Pseudo-perplexity on request only."
 )
 
 

@@ -267,7 +267,7 @@ def tem_steps(near: Window, computed: bool, log_uniform: Any, log_far: Any) -> t
     while (low < high).any():
         middle = (low + high + 1) // 2
         reached = log_uniform <= np.logaddexp(near.log_tail(np.maximum(middle, 1)), extra) - total
-        low, high = np.where(reached, np.maximum(middle, low), low), np.where(reached, high, np.maximum(middle - 1, low))
+        low, high = np.where(reached, middle, low), np.where(reached, high, np.maximum(middle - 1, low))
     return np.where(leaves, near.reach + 1, low), pick
 
 

@@ -4,8 +4,9 @@ Words within γ of x score −d; one more outcome ⊥ stands for all others with
 is then drawn uniformly. That is the exponential mechanism with score −min(d, γ) for every word, and it is computed so.
 γ = (2/ε)·ln((1−β)(|V|−1)/β) makes ⊥ rarer than β. The loss is at most ε·min(d, γ).
 
-Deviation: one released version takes |V|/|L| in the place of the number of others and rounds γ, which makes ⊥ about
-fifty times too rare; here it is as the paper's proof has it. Where γ exceeds every distance TEM is SanText.
+Deviations: one released version takes |V|/|L| in the place of the number of others and rounds γ, which makes ⊥ about
+fifty times too rare; here it is as the paper's proof has it. Unknown words are drawn at random unless ``oov`` says
+otherwise. Where γ exceeds every distance TEM is SanText.
 """
 
 from __future__ import annotations
