@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, cast, overload
 
 import numpy as np
 
@@ -231,8 +231,8 @@ class Mechanism(ABC):
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
         """Lower end, upper end and default of an ε axis for these options (those not given at their defaults)."""
         field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
-        low, high = field.metadata["low"], field.metadata["high"]
-        return low, high, (low * high) ** 0.5 if field.default is None else float(field.default)
+        low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
+        return low, high, (low * high) ** 0.5 if default is None else float(default)
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
