@@ -146,7 +146,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
     if kind == "flag":
         options["action"] = argparse.BooleanOptionalAction
     else:
-        options["type"] = functools.partial(_parse, kind, field.default is None)
+        options["type"] = functools.partial(_parse, kind, field.default is None and kind != "epsilon")
         options["metavar"] = None if choices else "E[,E…]" if kind == "epsilon" else kind.upper()
         options["choices"] = choices
     group.add_argument(_flag(field), **options)
