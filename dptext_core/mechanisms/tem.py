@@ -145,7 +145,10 @@ class TEM(SpaceMechanism):
         )
 
     def _promise(self, epsilon: float) -> dict[str, Any]:
-        promise, gamma = super()._promise(epsilon), self._gamma(epsilon) if epsilon else np.inf
+        # Where tokens have an ε each, the largest γ holds for all of them.
+        given = self.config.epsilon
+        least = min(given) if isinstance(given, tuple) else epsilon
+        promise, gamma = super()._promise(epsilon), self._gamma(least) if epsilon else np.inf
         if gamma >= promise["largest"]:
             return promise
         name = f"{promise['metric']}, at most γ = {gamma:.3g}"
