@@ -110,7 +110,7 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _describe(field: dataclasses.Field[Any]) -> str:
+def _describe(field: dataclasses.Field[Any], mechanism: str) -> str:
     """One line of help: label, explanation, range, unit, default."""
     meta = field.metadata
     low, high, unit = meta["min"], meta["max"], meta["unit"]
@@ -121,7 +121,10 @@ def _describe(field: dataclasses.Field[Any]) -> str:
         facts.append(f"{low:g} or more")
     elif high is not None:
         facts.append(f"at most {high:g}")
-    if field.default not in (None, "", ()):
+    if meta["kind"] == "epsilon":
+        default = f"default {_text(dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
+        facts.append(f"{default} with the other options at theirs" if field.default is None else default)
+    elif field.default not in (None, "", ()):
         facts.append(f"default {_text(field.default)}")
     line = f"{meta['label']}. {meta['help']}"
     return f"{line} ({', '.join(facts)})" if facts else line
@@ -131,7 +134,7 @@ def _flag(field: dataclasses.Field[Any]) -> str:
     return "--" + field.name.replace("_", "-")
 
 
-def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any]) -> None:
+def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], mechanism: str) -> None:
     """A flag for one field of a config class.
 
     Only what the user gives lands in the namespace, so the config's own defaults and checks decide the rest.
@@ -140,12 +143,12 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any]) ->
     options: dict[str, Any] = {
         "dest": f"option_{field.name}",
         "default": argparse.SUPPRESS,
-        "help": _describe(field).replace("%", "%%"),
+        "help": _describe(field, mechanism).replace("%", "%%"),
     }
     if kind == "flag":
         options["action"] = argparse.BooleanOptionalAction
     else:
-        options["type"] = functools.partial(_parse, kind, field.default is None)
+        options["type"] = functools.partial(_parse, kind, field.default is None and kind != "epsilon")
         options["metavar"] = None if choices else "E[,E…]" if kind == "epsilon" else kind.upper()
         options["choices"] = choices
     group.add_argument(_flag(field), **options)
@@ -211,7 +214,7 @@ def _add_mechanism_options(parser: argparse.ArgumentParser, spec: MechanismSpec)
     group = parser.add_argument_group(f"options of {spec.name} ({spec.title})")
     fields = dataclasses.fields(spec.config_cls)
     for field in fields:
-        _add_field(group, field)
+        _add_field(group, field, spec.name)
     parser.set_defaults(fields=[field.name for field in fields])
 
 
@@ -496,7 +499,7 @@ def _mechanisms(args: argparse.Namespace) -> None:
             if field.metadata["kind"] == "flag":
                 flag += " | --no-" + flag.removeprefix("--")
             lines.append(f"  {flag}{' ' + '|'.join(allowed) if allowed else ''}")
-            lines.append(f"      {_describe(field)}")
+            lines.append(f"      {_describe(field, spec.name)}")
         blocks.append("\n".join(lines))
     _emit("\n\n".join(blocks))
 

@@ -79,8 +79,8 @@ def made_up(measured=MEASURED) -> dict:
     ]  # fmt: skip
     about = {
         "command": "python -m dptext_core bench run --grid full", "version": "0.1.0", "machine": "a machine",
-        "device": "cpu", "finished": "2025-01-01", "seeds": [1, 2, 3], "points": 100, "core_minutes": 80.0,
-        "cut": "Long texts.", "data": sets,
+        "device": "cpu", "finished": "2025-01-01", "seeds": [1, 2, 3], "points": 100, "missing": 0,
+        "core_minutes": 80.0, "cut": "Long texts.", "data": sets,
     }  # fmt: skip
     return {"about": about, "gates": gates, "rows": rows}
 

@@ -88,6 +88,16 @@ def two_lists(sign: int):
     )  # fmt: skip
 
 
+def test_each_window_of_tem_noise_is_compared_with_its_own():
+    """Rows with γ = 5, and rows with the paper's: neither hides the other, and each is named."""
+    given = {"lists": ["L2"], "noise": "tem"}
+    rows = one_metric("n_w", lambda e: 0.3, lambda e: 0.4, {**given, "gamma": 5.0}, {**given, "gamma": None})
+    rows += [row("diffractor", "sst2", "n_w", e, 0.6, noise="geometric", lists=["L2"]) for e in EPSILONS]
+    found = f.noises_differ(f.Runs(rows))
+    assert f"{2 * len(EPSILONS)} of {2 * len(EPSILONS)} comparisons" in found.numbers[0]
+    assert "/ 40.0% ± 1.0% (tem)" in found.numbers[1] and "/ 30.0% ± 1.0% (tem, γ = 5)" in found.numbers[1]
+
+
 def noises(sign: int):
     return one_metric(
         "n_w", lambda e: 0.5 + 0.1 * sign, lambda e: 0.5, {"lists": ["L2"], "noise": "geometric"},

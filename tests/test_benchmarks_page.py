@@ -259,7 +259,7 @@ def test_options_of_before_do_not_stay_under_a_link():
     at.session_state["play_query"] = {"mechanism": "diffractor", "epsilon": "3", "oov": "mask"}
     settle(at.run())
     config = at.session_state["play_run"].mechanism.config
-    assert (config.noise, config.gamma, config.oov, config.epsilon) == ("geometric", 5, "mask", 3.0)
+    assert (config.noise, config.gamma, config.oov, config.epsilon) == ("geometric", None, "mask", 3.0)
     assert at.session_state["play_run"].inputs.text == "My *own* text about a doctor."
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +146,30 @@ def test_options_come_from_the_config(run, shout):
     assert shout.seen == ShoutConfig(epsilon=3.0, floor=-1.5)
     assert run("rewrite", "--mechanism", "shout", "two words")[0] == 0
     assert shout.seen == ShoutConfig()
+
+
+def test_the_default_epsilon_is_one_number(run):
+    """Help, the list of mechanisms, the axis of the page, and a mechanism without options."""
+    listed = run("mechanisms")[1]
+    for spec in dpt.mechanisms():
+        low, high, default = dpt.mechanism_class(spec.name).epsilon_range()
+        shown = " ".join(run("rewrite", "--mechanism", spec.name, "--help")[1].split())
+        (found,) = re.findall(r"Privacy budget ε\. [^()]*\([^()]*default ([\d.]+)", shown)
+        block = listed.partition(f"{spec.name}: {spec.title}")[2].partition("\n\n")[0]
+        assert re.findall(r"Privacy budget ε\. [^()]*\([^()]*default ([\d.]+)", block) == [found]
+        assert float(found) == default == dpt.get_mechanism(spec.name).config.epsilon and low < default < high
+
+
+def test_the_default_epsilon_follows_the_other_options():
+    for name, options in (
+        ("custext", {"space": "word2vec"}), ("diffractor", {"noise": "tem"}), ("mvc", {"space": "nowhere.txt"}),
+        ("diffractor", {"noise": "tem", "gamma": 5}),
+    ):  # fmt: skip
+        expected = dpt.mechanism_class(name).epsilon_range(options)[2]
+        assert dpt.get_mechanism(name, **options).config.epsilon == expected
+        assert dpt.get_mechanism(name, **options, epsilon=3).config.epsilon == 3.0
+        with pytest.raises(dpt.ConfigError, match="epsilon"):
+            dpt.get_mechanism(name, **options, epsilon=None)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from small_spaces import LIST_NAMES, diffractor, fit, rewritten, shuffled_lists,
 
 import dptext_core as dpt
 from dptext_core import ConfigError, Dice
+from dptext_core.auditing.distance import named_distances
 from dptext_core.mechanisms import diffractor as module
 from dptext_core.mechanisms.diffractor import bundle, geometric_steps, log_pmf, noisy_place, released
 from dptext_core.sampling import LOG_DEPTH
@@ -30,8 +31,10 @@ def geometric(epsilon: float, at: int, n: int) -> np.ndarray:
     return out
 
 
-def tem(epsilon: float, at: int, n: int, gamma: int) -> np.ndarray:
-    """TEM with index distance and its outcome for all places beyond γ."""
+def tem(epsilon: float, at: int, n: int, gamma: float | None) -> np.ndarray:
+    """TEM with index distance and its outcome for all places beyond γ; None: γ(ε) of the paper, β = 0.001."""
+    if gamma is None:
+        gamma = 2 / epsilon * math.log(0.999 * (n - 1) / 0.001) if n > 1 else 1.0
     near = [j for j in range(n) if abs(j - at) <= gamma]
     others = n - len(near)
     weights = np.array([math.exp(-epsilon * abs(j - at) / 2) if j in near else 0.0 for j in range(n)])
@@ -44,12 +47,12 @@ def law_of(orders, row: int, **options):
     return diffractor(orders, **options).law(row)
 
 
-NOISES = [("geometric", 5), ("tem", 0), ("tem", 1), ("tem", 5), ("tem", 40)]
+NOISES = [("geometric", 5), ("tem", 0), ("tem", 1), ("tem", 2.5), ("tem", 5), ("tem", 40), ("tem", None)]
 
 
 @pytest.mark.parametrize(("noise", "gamma"), NOISES)
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 7.0])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 7.0, 40.0])
 def test_the_chance_of_every_place(noise, gamma, n, epsilon):
     for at in range(n):
         found = np.exp(log_pmf(noise, epsilon, at, np.arange(n), n, gamma))
@@ -78,7 +81,7 @@ def test_a_long_list_at_a_small_epsilon_does_not_underflow():
     assert d.probs.sum() == pytest.approx(1.0, abs=1e-12) and d.p_keep() == pytest.approx(math.tanh(0.02), rel=1e-9)
 
 
-@pytest.mark.parametrize(("noise", "gamma"), [("geometric", 5), ("tem", 3)])
+@pytest.mark.parametrize(("noise", "gamma"), [("geometric", 5), ("tem", 3), ("tem", None)])
 def test_several_lists_are_the_uniform_mixture(noise, gamma):
     """Lists over nearly the same words: a word that one lacks is no input, but may be an output."""
     orders = shuffled_lists(14, 4, seed=3)
@@ -113,14 +116,15 @@ def _at(m, epsilon: float):
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
 def test_the_loss_is_at_most_epsilon_times_the_largest_distance(noise, gamma, lists, epsilon):
     orders = shuffled_lists(15, lists, seed=lists)
-    m = diffractor(orders, noise=noise, gamma=gamma)
+    m = diffractor(orders, noise=noise, gamma=gamma, epsilon=epsilon)
     table = np.stack([m.law(i).at(epsilon).log_probs for i in range(15)])
     inputs = m.vocabulary.words
     claim = m.distances(inputs)
     for a in range(15):
         for b in range(15):
             far = max(abs(one.index(inputs[a]) - one.index(inputs[b])) for one in orders)
-            assert claim[a, b] == (min(far, gamma) if noise == "tem" else far)
+            most = gamma if gamma is not None else 2 / epsilon * math.log(0.999 * 14 / 0.001)
+            assert claim[a, b] == pytest.approx(min(far, most) if noise == "tem" else far)
             assert np.abs(table[a] - table[b]).max() <= epsilon * claim[a, b] + 1e-9
     if lists == 1 and noise == "geometric":
         loss = np.abs(table[:, None] - table[None]).max(axis=2)
@@ -130,18 +134,76 @@ def test_the_loss_is_at_most_epsilon_times_the_largest_distance(noise, gamma, li
     assert g.largest >= claim.max() and "places on the list" in g.metric
 
 
-@pytest.mark.parametrize("gamma", [0, 2, 30])
-def test_the_sampler_at_the_ends(gamma):
+@pytest.mark.parametrize("gamma", [0, 2, 2.5, 30, None])
+@pytest.mark.parametrize("epsilon", [0.6, 6.0, 40.0])
+def test_the_sampler_at_the_ends(gamma, epsilon):
     """Every place of a list of 7 as the original, 1,500 draws each, all in one test at level 1e-5."""
     for noise in ("geometric", "tem"):
         for at in range(7):
             dice = Dice(at)
             sign = np.where(dice.at("s").uniforms(1500) < 0.5, -1, 1)
             to = noisy_place(
-                noise, 0.6, np.full(1500, at), 7, gamma, sign, dice.log_uniforms(1500), dice.at("f").uniforms(1500)
-            )
-            expected = geometric(0.6, at, 7) if noise == "geometric" else tem(0.6, at, 7, gamma)
+                noise, epsilon, np.full(1500, at), 7, gamma, sign,
+                dice.log_uniforms(1500), dice.at("f").log_uniforms(1500),
+            )  # fmt: skip
+            expected = geometric(epsilon, at, 7) if noise == "geometric" else tem(epsilon, at, 7, gamma)
             assert to.dtype == np.int64 and fit(np.bincount(to, minlength=7), expected) > 1e-5
+
+
+def test_what_lies_beyond_the_computed_window_is_drawn_as_often_as_stated(monkeypatch):
+    """β is 0.001: with β = 0.3 enough words leave the window for a test, of every number of lists."""
+    monkeypatch.setattr(module, "BETA", 0.3)
+    for lists in (1, 3):
+        for epsilon in (1.3, 2.0, 4.5):
+            m = diffractor(shuffled_lists(24, lists, seed=1), noise="tem", epsilon=epsilon)
+            row = m.vocabulary.words.index(words(24)[11])
+            d = m.law(row).at(epsilon)
+            window = module.window(None, epsilon, 24)
+            far = [abs(one.tolist().index(w) - p[row]) > window for w in range(24)
+                   for one, p in [(m.vocabulary.order[0], m.vocabulary.places[0])]]  # fmt: skip
+            assert any(far) and (lists > 1 or d.probs[np.array(far)].sum() > 0.05)
+            out = [d.candidates.index(w) for w in rewritten(m, words(24)[11], 4000, 3)]
+            assert fit(np.bincount(out, minlength=24), d.probs) > 1e-5
+
+
+def test_the_window_of_the_paper():
+    m = dpt.get_mechanism("diffractor", noise="tem", epsilon=2.0)
+    assert m.config.gamma is None and len(m.vocabulary.words) == 21_719
+    span = 2 * math.log(0.999 * 21_718 / 0.001)
+    assert span == pytest.approx(33.8, abs=0.05)
+    g = m.guarantee("A doctor came.")
+    assert g.largest == pytest.approx(span / 2) and "at most γ = 16.9" in g.metric
+    far = [m.vocabulary.words[0], m.vocabulary.words[9000]]
+    assert m.distances(far)[0, 1] == pytest.approx(span / 2)
+    # All places beyond γ together are rarer than β, and from ε = 33.8 on ε changes nothing.
+    for epsilon in (0.1, 1.0, 9.0):
+        window = module.Window.of(epsilon, 9000, 21_719, None)
+        assert np.exp(window.beyond - np.logaddexp(window.inside, window.beyond)) <= 0.001
+    law = m.law(9000)
+    assert law.at(40.0).log_probs == pytest.approx(law.at(900.0).log_probs)
+    assert m.with_(epsilon=0.001).guarantee("A doctor came.").metric == "places on the list"
+    assert m.with_(gamma=5).guarantee("A doctor came.").largest == 5.0
+    # Where tokens have an ε each, the widest window holds for all of them.
+    several = m.with_(epsilon=(2.0, 1.0, 4.0, 2.0))
+    assert several.distances(far)[0, 1] == several.guarantee("A doctor came.").largest == pytest.approx(span)
+
+
+def test_lists_of_several_lengths_have_a_window_each():
+    orders = shuffled_lists(40, 2, seed=4)
+    orders[1] = [w for w in orders[1] if int(w in words(12))]
+    m = diffractor(orders, noise="tem", epsilon=6.0)
+    windows = [2 / 6.0 * math.log(0.999 * (n - 1) / 0.001) for n in (40, 12)]
+    inputs = m.vocabulary.words
+    assert set(inputs) == set(words(12))
+    table = np.stack([m.law(i).at(6.0).log_probs for i in range(12)])
+    claim = m.distances(inputs)
+    for a, b in itertools.product(range(12), repeat=2):
+        far = max(min(abs(o.index(inputs[a]) - o.index(inputs[b])), w) for o, w in zip(orders, windows, strict=True))
+        assert claim[a, b] == pytest.approx(far)
+        assert np.nanmax(np.abs(table[a] - table[b])) <= 6.0 * claim[a, b] + 1e-9
+    g = m.guarantee(inputs[0])
+    assert g.largest == pytest.approx(windows[0]) and "at most γ = 3.53 by the length of the list (3.11 on" in g.metric
+    assert named_distances(m, g, inputs) == pytest.approx(claim)
 
 
 # --- tails
@@ -169,12 +231,12 @@ def test_the_farthest_tail_is_finite_and_right(epsilon, depth):
     steps = float(geometric_steps(epsilon, -depth))
     assert steps == math.floor((math.log(2) - math.log1p(math.exp(-epsilon)) + depth) / epsilon)
     at = noisy_place(
-        "geometric", epsilon, np.array([3, 3]), 1000, 5, np.array([1, -1]), np.array([-depth] * 2), np.array([0.5] * 2)
+        "geometric", epsilon, np.array([3, 3]), 1000, 5, np.array([1, -1]), np.array([-depth] * 2), np.array([-0.7] * 2)
     )
     assert at.tolist() == [min(999, 3 + int(steps)), max(0, 3 - int(steps))]
-    for gamma in (0, 5, 1000):
+    for gamma in (0, 5, 1000, None):
         at = noisy_place(
-            "tem", epsilon, np.array([3]), 20, gamma, np.array([1]), np.array([-depth]), np.array([1 - 2**-53])
+            "tem", epsilon, np.array([3]), 20, gamma, np.array([1]), np.array([-depth]), np.array([-(2**-53)])
         )
         assert 0 <= at[0] < 20
 
@@ -191,7 +253,7 @@ def test_the_ends_of_a_long_list_are_reached_from_everywhere(noise):
             if noise == "geometric":
                 # The least uniform that still moves so far.
                 place = noisy_place(noise, epsilon, np.array([at]), length, 1000, np.array([sign]),
-                                    np.array([-epsilon * abs(end - at) - 1.0]), np.array([0.5]))  # fmt: skip
+                                    np.array([-epsilon * abs(end - at) - 1.0]), np.array([-0.7]))  # fmt: skip
                 assert place[0] == end
     deep = bundle(("minilm-full",))
     m = diffractor([list(words(40))], epsilon=1400.0)
@@ -200,9 +262,14 @@ def test_the_ends_of_a_long_list_are_reached_from_everywhere(noise):
 
 
 def test_beyond_the_window_every_place_is_reached():
-    far = (np.arange(14) + 0.5) / 14  # a list of 20, the window holds 6 of them: place 3 with γ = 2 has 5
-    at = noisy_place("tem", 0.01, np.full(15, 3), 20, 2, np.ones(15), np.full(15, -20.0), (np.arange(15) + 0.5) / 15)
-    assert sorted(at.tolist()) == [0, *range(6, 20)] and len(far) == 14
+    """A list of 20: the window of place 3 with γ = 2 holds 5 of them."""
+    each = np.log((np.arange(15) + 0.5) / 15)
+    at = noisy_place("tem", 0.01, np.full(15, 3), 20, 2, np.ones(15), np.full(15, -20.0), each)
+    assert sorted(at.tolist()) == [0, *range(6, 20)]
+    # γ(ε) = 2.8: the other uniform decides on leaving, and this one on the place.
+    epsilon = 2 * math.log(0.999 * 19 / 0.001) / 2.8
+    at = noisy_place("tem", epsilon, np.full(15, 3), 20, None, np.ones(15), each, np.full(15, -20.0))
+    assert sorted(at.tolist()) == [0, *range(6, 20)]
 
 
 # --- locked dice
@@ -221,18 +288,49 @@ def test_under_locked_dice_the_word_only_comes_nearer(seed, noise, n, lists):
     for epsilon in np.geomspace(0.02, 30, 60):
         word = law.candidates[law.draw(float(epsilon), dice)]
         far.append(abs(orders[chosen].index(word) - orders[chosen].index(law.source)))
-    inside = [f for f in far if f <= noise[1]] if noise[0] == "tem" else far
+    inside = [f for f in far if f <= noise[1]] if noise == ("tem", noise[1]) and noise[1] is not None else far
     assert inside == sorted(inside, reverse=True)
-    if noise[0] == "tem":
+    if noise[0] == "tem" and noise[1] is not None:
         # Beyond γ all places count alike: one of them, until the word comes inside for good.
         outside = [f for f in far if f > noise[1]]
         assert far == outside + inside and len(set(outside)) <= 1
-    flips = law.flips(dice, 0.02, 30.0)
-    assert [law.candidates[i] for _, i in flips][-1] == law.candidates[law.draw(30.0, dice)]
+    check_flips(law, dice, 0.02, 30.0)
+
+
+def check_flips(law, dice, low, high):
+    """Flips are what the sampler does at every ε: at their points, just before, and on a grid between them."""
+    flips = law.flips(dice, low, high)
+    assert [law.candidates[i] for _, i in flips][-1] == law.candidates[law.draw(high, dice)]
     for (a, before), (b, after) in itertools.pairwise(flips):
         middle = b * (1 - 1e-9)
         assert a < b and law.draw(b * (1 + 1e-9), dice) == after
         assert law.draw(middle, dice) == before or middle <= a
+    for epsilon in np.geomspace(low, high, 60):
+        word = law.draw(float(epsilon), dice)
+        assert word in {i for e, i in flips if e <= epsilon * (1 + 1e-9)}
+        assert word == [i for e, i in flips if e <= epsilon][-1] or any(abs(e / epsilon - 1) < 1e-9 for e, _ in flips)
+    return flips
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from([2, 12, 90]), st.sampled_from([0.001, 0.3]))
+def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
+    before, module.BETA = module.BETA, beta
+    try:
+        law = law_of(shuffled_lists(n, 2, seed), seed % n, noise="tem")
+        dice, b = Dice(seed), None
+        b = law.bundle
+        chosen = int(released(b, np.array([law.row]), np.ones(1), "tem", None, dice, 1)[1][0])
+        gone, inside = [], []
+        for epsilon in np.geomspace(0.05, 60, 80):
+            far = abs(b.where[chosen, law.draw(float(epsilon), dice)] - b.places[chosen, law.row])
+            gone.append(bool(far > module.window(None, epsilon, n)))
+            if not gone[-1]:
+                inside.append(far)
+        assert gone == sorted(gone) and inside == sorted(inside, reverse=True)
+        check_flips(law, dice, 0.05, 60.0)
+    finally:
+        module.BETA = before
 
 
 def test_the_noise_of_a_token_does_not_hang_on_the_other_words():

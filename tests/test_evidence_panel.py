@@ -121,7 +121,8 @@ def test_the_bundled_results_are_those_of_the_declared_grid():
     whole = results.bundled()
     assert whole is not None
     points = {p.id: p for p in GRIDS["full"].points()}
-    assert whole.about["points"] == len(points)
+    assert whole.about["points"] + whole.about["missing"] == len(points)
+    assert bool(whole.about["missing"]) == ("not measured yet" in whole.about["cut"])
     for row in whole.rows:
         point = points[row["point"]].setting
         assert {k: row[k] for k in ("mechanism", "options", "epsilon", "data")} == {

@@ -98,3 +98,12 @@ def test_on_the_bundled_space_it_is_santext_below_epsilon_21():
     assert np.abs(at_40.log_probs - san.law(row).at(40.0).log_probs).max() > 1
     far = space.distances("doctor") > 2 / 40 * math.log(0.999 * (len(space) - 1) / 0.001)
     assert 0 < at_40.probs[far].sum() <= 0.001
+
+
+def test_with_an_epsilon_a_token_the_largest_window_is_promised():
+    space = random_space(30, 4, seed=1)
+    m = on(space, "tem", epsilon=(40.0, 10.0))
+    a, b = space.words[:2]
+    g = m.guarantee(f"{a} {b}")
+    assert g.epsilon == 40.0 and m.distances(space.words).max() <= g.largest
+    assert g.largest == pytest.approx(on(space, "tem", epsilon=10.0).guarantee(a).largest)

@@ -23,7 +23,7 @@ from ..errors import InputError, NoDistribution
 from ..guarantee import number
 from ..mechanisms.base import Mechanism, Progress, RewriteResult, check_cancel
 from ..mechanisms.custext import CusText, Groups
-from ..mechanisms.diffractor import Diffractor, _log_tails, log_pmf
+from ..mechanisms.diffractor import Diffractor, log_pmf
 from ..mechanisms.santext import SanText, SanTextPlus
 from ..mechanisms.tem import TEM
 from ..mechanisms.word_level import MASK, WordMechanism
@@ -325,7 +325,7 @@ def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
 
 
 def _diffractor(m: Diffractor, released: str, epsilon: float, progress, cancel) -> tuple[np.ndarray, float]:
-    """All places of all lists; the normaliser of TEM noise differs near the ends only."""
+    """All places of all lists."""
     b, noise, gamma = m.vocabulary, m.config.noise, m.config.gamma
     found = _find(b.outputs, released)
     out = np.full(len(b.words), -np.inf)
@@ -335,15 +335,7 @@ def _diffractor(m: Diffractor, released: str, epsilon: float, progress, cancel) 
         check_cancel(cancel)
         if where < 0:
             continue
-        if noise == "geometric":
-            log_p = log_pmf(noise, epsilon, places, where, n, gamma)
-        else:
-            # From γ places within the list on, the normaliser is the same everywhere.
-            middle = (places > gamma) & (places < n - 1 - gamma)
-            kinds, which = np.unique(np.where(middle, gamma, places), return_inverse=True)
-            normaliser = _log_tails(epsilon, kinds, n, gamma)[1][which]
-            log_p = -epsilon / 2 * np.minimum(np.abs(places - where), gamma) - normaliser
-        out = np.logaddexp(out, log_p)
+        out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))
     return out - np.log(len(b.order)), 0.0
 
 

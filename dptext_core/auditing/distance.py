@@ -13,6 +13,8 @@ from ..guarantee import Guarantee
 EUCLIDEAN = "Euclidean, in the word space "
 MAHALANOBIS = "regularised Mahalanobis with λ = "
 PLACES = "places on the list"
+#: Where each list has a γ of its own.
+BY_LENGTH = "by the length of the list"
 #: Vectors are held in float32, distances are computed in float64.
 TOLERANCE = 1e-5
 
@@ -24,7 +26,7 @@ def named_distances(m: Any, promise: Guarantee, words: Sequence[str]) -> np.ndar
     """
     name = promise.metric
     if name.startswith(PLACES):
-        found = _places(m.vocabulary.lists, words)
+        found = _places(m.vocabulary.lists, words, promise.largest if BY_LENGTH in name else None)
     elif name.startswith(EUCLIDEAN):
         found = _euclidean(_space(m, name.removeprefix(EUCLIDEAN)), words)
     elif name.startswith(MAHALANOBIS):
@@ -67,10 +69,15 @@ def _euclidean(space: Any, words: Sequence[str], lam: float | None = None) -> np
     return found
 
 
-def _places(lists: Sequence[Any], words: Sequence[str]) -> np.ndarray:
+def _places(lists: Sequence[Any], words: Sequence[str], gamma: float | None = None) -> np.ndarray:
+    """gamma: that of the longest list; on each γ is proportional to ln(999·(its length − 1)), as in TEM's proof."""
     out = np.zeros((len(words), len(words)))
+    longest = max(len(one.words) for one in lists)
     for one in lists:
         at = {w.lower(): float(i) for i, w in enumerate(one.words)}
         places = np.array([at.get(w.lower(), np.nan) for w in words])
-        out = np.maximum(out, np.abs(places[:, None] - places[None]))
+        apart = np.abs(places[:, None] - places[None])
+        if gamma is not None and len(one.words) > 1:
+            apart = np.minimum(apart, gamma * np.log(999 * (len(one.words) - 1)) / np.log(999 * (longest - 1)))
+        out = np.maximum(out, apart)
     return out

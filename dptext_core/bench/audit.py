@@ -26,6 +26,7 @@ from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..mechanisms.word_level import WordMechanism
 from ..words.space import SPACES
 from .files import write_rows
+from .grid import NOISES
 
 #: Draws at each word of a mechanism that has no closed form.
 DRAWS = 4000
@@ -39,7 +40,7 @@ def configurations() -> list[tuple[str, dict[str, Any]]]:
     for spec in mechanisms():
         cls = mechanism_class(spec.name)
         if spec.name == "diffractor":
-            out += [(spec.name, {"noise": n, "lists": (c,)}) for n in ("geometric", "tem") for c in ("L2", "L0", "L1")]
+            out += [(spec.name, noise | {"lists": (c,)}) for noise in NOISES for c in ("L2", "L0", "L1")]
         elif spec.name == "custext":
             out += [(spec.name, {"mapping": x, "space": s}) for s in SPACES for x in ("balanced", "conservative")]
             out += [(spec.name, {"mapping": "aggressive"})] + [

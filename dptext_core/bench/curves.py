@@ -195,6 +195,8 @@ def _part(name: str, value: Any) -> str:
         return f"{'best' if name == 'best_of' else 'mean'} of {several}"
     if name == "keep_stopwords":
         return "stop words kept" if value else "stop words drawn"
+    if name == "gamma":
+        return "γ from ε" if value is None else f"γ = {value:g}"
     names = {"k": "K =", "add_prob": "add", "del_prob": "delete", "oov": "unknown words:"}
     return f"{names.get(name, name)} {several or (f'{value:g}' if isinstance(value, float) else value)}"
 

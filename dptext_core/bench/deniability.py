@@ -30,6 +30,7 @@ from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..mechanisms.word_level import WordMechanism
 from ..words.lists import CONFIGURATIONS
 from .files import write_rows
+from .grid import NOISES
 
 WORDS = 100
 POINTS = 21
@@ -136,7 +137,7 @@ def configurations(spaces: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
         if not issubclass(cls, WordMechanism):
             continue
         if spec.name == "diffractor":
-            out += [(spec.name, {"noise": n, "lists": (c,)}) for n in ("geometric", "tem") for c in ("L2", "L0", "L1")]
+            out += [(spec.name, noise | {"lists": (c,)}) for noise in NOISES for c in ("L2", "L0", "L1")]
         else:
             out += [(spec.name, {"space": s}) for s in spaces]
     return out
@@ -170,7 +171,7 @@ def main(argv: Sequence[str] = ()) -> int:
         ranged = time.perf_counter()
         c = curve(mechanism, sample_rows(mechanism, args.words), np.geomspace(low, high, POINTS))
         took = time.perf_counter() - ranged
-        label = options.get("space") or f"{options['noise']}, {options['lists'][0]}"
+        label = options.get("space") or f"{mechanism.range_key(options)}, {options['lists'][0]}"
         print(
             f"{name:13s} {label:15s} ε {low:g} to {high:g}, N_w ½ at {default:g}; "
             f"{'closed form' if c.draws is None else 'from draws'}; range {ranged - began:.1f} s, curve {took:.2f} s",

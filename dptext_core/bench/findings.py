@@ -17,6 +17,7 @@ import numpy as np
 
 from . import mappings, memory
 from .curves import BASELINE, key, options_of, title
+from .grid import NOISES
 from .papers import paper_rows
 from .tasks import TASKS
 
@@ -351,10 +352,10 @@ def dp_mlm_plus(runs: Runs) -> Finding:
 
 def one_list_is_best(runs: Runs) -> Finding:
     utility, cosines, privacy, rows = Tally(), Tally(), Tally(), []
-    for noise in ("geometric", "tem"):
-        for row in runs.find("sst2", "accuracy", "diffractor", noise=noise, lists=("L2",)):
+    for noise in NOISES:
+        for row in runs.find("sst2", "accuracy", "diffractor", **noise, lists=("L2",)):
             for lists in ("L0", "L1"):
-                other = runs.one("sst2", "accuracy", "diffractor", row["epsilon"], noise=noise, lists=(lists,))
+                other = runs.one("sst2", "accuracy", "diffractor", row["epsilon"], **noise, lists=(lists,))
                 if other is None:
                     continue
                 utility.add(row, other)
@@ -384,9 +385,9 @@ def one_list_is_best(runs: Runs) -> Finding:
 def more_lists(runs: Runs) -> Finding:
     same, numbers, rows = Tally(), [], []
     gaps = []
-    for noise in ("geometric", "tem"):
-        for row in runs.find("sst2", "n_w", "diffractor", noise=noise, lists=("L0",)):
-            other = runs.one("sst2", "n_w", "diffractor", row["epsilon"], noise=noise, lists=("L1",))
+    for noise in NOISES:
+        for row in runs.find("sst2", "n_w", "diffractor", **noise, lists=("L0",)):
+            other = runs.one("sst2", "n_w", "diffractor", row["epsilon"], **noise, lists=("L1",))
             if other is not None:
                 same.add(row, other)
                 gaps.append(row["value"] - other["value"])
@@ -410,14 +411,15 @@ def more_lists(runs: Runs) -> Finding:
 def noises_differ(runs: Runs) -> Finding:
     privacy, rows, crossing = Tally(), [], []
     for row in runs.find("sst2", "n_w", "diffractor", noise="geometric"):
-        other = runs.one(
-            "sst2", "n_w", "diffractor", row["epsilon"], noise="tem", lists=full_options(row)["lists"]
-        )  # fmt: skip
-        if other is not None:
-            privacy.add(row, other)
-            rows += [row, other]
-            if full_options(row)["lists"] == ("L2",):
-                crossing.append(f"ε {row['epsilon']:g}: {value(row)} / {value(other)}")
+        lists = full_options(row)["lists"]
+        for noise in NOISES[1:]:
+            other = runs.one("sst2", "n_w", "diffractor", row["epsilon"], **noise, lists=lists)
+            if other is not None:
+                privacy.add(row, other)
+                rows += [row, other]
+                if lists == ("L2",):
+                    name = _with_noise(other).removeprefix(f"{title('diffractor')}, ")
+                    crossing.append(f"ε {row['epsilon']:g}: {value(row)} / {value(other)} ({name})")
     return Finding(
         "Geometric noise gives less plausible deniability than TEM at the same ε: more words stay themselves.",
         "1-Diffractor, Section 7 and Figure 4",
@@ -543,8 +545,8 @@ def one_dimension_wins(runs: Runs) -> Finding:
         tuple(numbers) if rows else (),
         "At the same ε the comparison says little: at an ε where 1-Diffractor keeps nearly every word, those that work "
         "in hundreds of dimensions still exchange all of them. At the same N_w the question is what the changed words "
-        "become: a neighbour in a list, or any word of the space. Vickrey exchanges words for the second nearest, "
-        "however large ε is, which costs little meaning.",
+        "become: a neighbour in a list, or any word of the space. Vickrey exchanges words for the second nearest even "
+        "at a large ε, though ever fewer of them as ε grows, which costs little meaning.",
         tuple(rows),
     )
 
@@ -555,12 +557,10 @@ def speed(runs: Runs) -> Finding:
     rates: dict[str, float] = {}
     rows: list[Row] = []
     for mechanism in ("diffractor", *METRIC_DP):
-        for noise in ("geometric", "tem") if mechanism == "diffractor" else (None,):
-            line = runs.find("sst2", "tokens_per_second", mechanism, **({"noise": noise} if noise else {}))
+        for noise in NOISES if mechanism == "diffractor" else ({},):
+            line = runs.find("sst2", "tokens_per_second", mechanism, **noise)
             if line:
-                rates[f"{title(mechanism)}{f', {noise}' if noise else ''}"] = float(
-                    np.median([r["value"] for r in line])
-                )
+                rates[_with_noise(line[0])] = float(np.median([r["value"] for r in line]))
                 rows += line
     first = f"{title('diffractor')}, geometric"
     others = [name for name in rates if name != first]
@@ -615,8 +615,11 @@ def little_memory(runs: Runs) -> Finding:
 
 
 def _with_noise(row: Row) -> str:
-    noise = row["options"].get("noise") if row["mechanism"] == "diffractor" else None
-    return title(row["mechanism"]) + (f", {noise}" if noise else "")
+    """TEM's window too where it is not the paper's."""
+    if row["mechanism"] != "diffractor":
+        return title(row["mechanism"])
+    noise, gamma = row["options"].get("noise"), row["options"].get("gamma")
+    return ", ".join([title("diffractor"), *([noise] if noise else []), *([] if gamma is None else [f"γ = {gamma:g}"])])
 
 
 # --- CusText ------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def main(argv: Sequence[str] = ()) -> int:
     rows: list[dict[str, Any]] = []
     for name, options in configurations([args.space]):
         epsilon, taken = measure(name, options)
-        label = options.get("space") or f"{options['noise']}, {options['lists'][0]}"
+        label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in options.values() if v is not None)
         print(f"{name:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
         rows.append(_row(name, options, epsilon, taken))
     if args.out:

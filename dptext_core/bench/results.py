@@ -33,7 +33,8 @@ GATE = tuple(f.name for f in fields(Gate))
 LINE = ("id", "mechanism", "options", "epsilon", "data", "seed", "n_train", "n_test", "max_words", "scores", "errors",
         "counts", "seconds", "tokens", "provenance")  # fmt: skip
 SETTING = LINE[1:9]
-ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "core_minutes", "cut", "data")
+ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
+         "data")  # fmt: skip
 #: Where a score cannot go beyond.
 BOUNDS = {"bleu": (0.0, 100.0), "s_w": (1.0, 100.0), "cosine": (-1.0, 1.0), "bertscore": (-1.0, 1.0),
           "matthews": (-1.0, 1.0), "perplexity": (1.0, math.inf)}  # fmt: skip
@@ -157,8 +158,10 @@ def merge(
         newest[line["id"]] = max(newest.get(line["id"], line), line, key=lambda x: x["provenance"]["finished"])
     if not newest:
         raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
-    if missing := len(declared) - len(newest):
-        notes.append(f"{missing} of the {len(declared)} points of the grid are missing.")
+    missing = [p for p in points if p.id not in newest]
+    if missing:
+        notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
+        cut += f" Declared and not measured yet: {_named(missing)}."
     if extra:
         notes.append(f"{len(extra)} points are not in the grid and are left out.")
     if twice:
@@ -168,9 +171,19 @@ def merge(
     if lost := sorted({line["data"] for line in ordered} - set(bases)):
         raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
     _check_alike(ordered)
-    about = _about(ordered, bases, command, cut)
+    about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
     gates = [g for base in bases.values() for g in base["gates"]]
     return Results(about, gates, [r for r in _rows(ordered) if _enters(r, gates)]), notes
+
+
+def _named(points: Sequence[Point]) -> str:
+    """Points by mechanism and options, with how many there are of each."""
+    count: dict[str, int] = {}
+    for p in points:
+        options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.setting["options"].items())
+        name = f"{p.mechanism} ({options})" if options else p.mechanism
+        count[name] = count.get(name, 0) + 1
+    return "; ".join(f"{name}: {n} points" for name, n in count.items())
 
 
 def _enters(row: dict[str, Any], gates: Sequence[dict[str, Any]]) -> bool:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, cast, overload
 
 import numpy as np
 
@@ -201,7 +201,10 @@ class Mechanism(ABC):
     @classmethod
     def create(cls, **options: Any) -> Mechanism:
         """The mechanism with checked options. Raises ConfigError before any model is loaded."""
-        return cls(cls.resolve(build(cls.config_cls, options)))
+        config = build(cls.config_cls, options)
+        if config.epsilon is None:
+            config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
+        return cls(cls.resolve(config))
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -227,9 +230,9 @@ class Mechanism(ABC):
     @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
         """Lower end, upper end and default of an ε axis for these options (those not given at their defaults)."""
-        meta = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
-        default = meta.default if isinstance(meta.default, float) else 1.0
-        return meta.metadata["low"], meta.metadata["high"], default
+        field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
+        low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
+        return low, high, (low * high) ** 0.5 if default is None else float(default)
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.

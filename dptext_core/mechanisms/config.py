@@ -48,8 +48,11 @@ def option(
     return dataclasses.field(default=default, metadata=meta)
 
 
-def epsilon_option(default: float, low: float, high: float, unit: str = "per word") -> Any:
-    """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed."""
+def epsilon_option(default: float | None, low: float, high: float, unit: str = "per word") -> Any:
+    """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
+
+    default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is made has a number.
+    """
     return option(
         default,
         label="Privacy budget ε",
@@ -113,7 +116,7 @@ def check(field: dataclasses.Field, value: Any) -> Any:
     """``value`` as the field wants it, or ConfigError."""
     meta, name = field.metadata, field.name
     kind = meta["kind"]
-    if value is None and field.default is None:
+    if value is None and field.default is None and kind != "epsilon":
         return None
     if kind == "epsilon" and _is_list(value):
         if not value:

@@ -1,4 +1,4 @@
-"""CusText (Chen, Mo, Wang, Chen, Nie, Wang, Cui: 2022; Algorithm 1, Equations 3 to 9).
+"""CusText (Chen, Mo, Chen, Cui, Nie: 2022; Algorithm 1, Equations 3 to 9).
 
 Each word gets a set of K output words and is released as one of them with probability ∝ exp(ε·u/2), where u is the
 similarity normalised to [0, 1] within the set (cosine as it is; Euclidean: 1 − normalised distance). The promise holds
@@ -8,8 +8,14 @@ between words that share a set, and only there.
 * balanced: in order of frequency, a word without a set gets its K nearest, and those of them without a set share it;
 * conservative: as balanced, and the K words are taken out: groups of exactly K (the last may be smaller).
 
-Deviations from the released code: numbers get no random integer added (that is not DP): they are unknown words; the
-order of frequency is that of a public corpus, not of the private data; where all similarities of a set are equal u = 1.
+Deviations from the paper and its released code:
+
+* Algorithm 1 as printed empties its set of words that have an output set (X_tmp) for each word anew, so that a later
+  word would overwrite the sets of earlier ones; here the set is kept, as the text describes the mappings;
+* numbers get no random integer added (that is not DP): they are unknown words;
+* unknown words are drawn at random unless ``oov`` says otherwise (released code prints them unchanged);
+* the order of frequency is that of a public corpus, not of the private data;
+* where all similarities of a set are equal u = 1.
 """
 
 from __future__ import annotations
@@ -41,7 +47,7 @@ _NUMBERS = 8_000_000
 class CusTextConfig(SpaceConfig):
     """Options of CusText."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(3.0, 0.1, 30.0)
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 30.0)
     k: int = option(
         20, label="Output words K", kind="integer", min=1, max=2000, help="How many words a word may become."
     )

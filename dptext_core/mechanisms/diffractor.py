@@ -5,20 +5,32 @@ gets whole-numbered noise and the word at the noisy place is released: metric DP
 lists each draws a candidate and one of them, chosen uniformly, is released: ε times the largest of the distances.
 
 * geometric (1-D_G): P(k) = (e^ε−1)/(e^ε+1)·e^(−ε|k|), places beyond an end become the end;
-* tem (1-D_T): the exponential mechanism with score −min(|i−j|, γ): places beyond γ count alike.
+* tem (1-D_T): the exponential mechanism with score −min(|i−j|, γ): places beyond γ count alike. The paper lets γ depend
+  on ε (4.1.3): as in TEM it is γ(ε) = (2/ε)·ln((1−β)(|V|−1)/β) with β = 0.001 and |V| the length of the list, so that
+  all places beyond γ together are rarer than β. ε·γ is 33.8 for 21,719 places, whatever ε is: no word tells more than
+  that, and beyond ε = 33.8, where γ is below 1, ε changes nothing.
 
-Deviations: places end at |V|−1 (the paper writes |V|); a word that one of the lists lacks is an unknown word, since
-with supports that differ no finite ε holds.
+Deviations from the paper and its released code:
+
+* places end at |V|−1 (the paper writes |V|);
+* released code takes γ = 5 at every ε: an option here;
+* the word spaces are the bundled ones (the paper has ConceptNet Numberbatch, GloVe and word2vec), so that lists are as
+  long as these (21,719 or 18,060 words), and L0, L1 and L2 are lists of them;
+* a list is a greedy chain through exactly nearest words; released code searches approximately;
+* a word that one of the lists lacks is an unknown word, since with supports that differ no finite ε holds; unknown
+  words are drawn at random unless ``oov`` says otherwise (the paper prints them unchanged).
 
 Noise is drawn as a whole number, by the inverse of its distribution function in the log domain, from ln U of a uniform
 that is extended as far as the list is long: a table of probabilities underflows on a long list at ε = 0.04 already, and
 a float64 uniform ends 745/ε places away, so that words beyond would be impossible under some words only. With the
-uniform locked, the released place comes nearer to the original as ε grows, and never leaves again.
+noise locked, the released place comes nearer to the original as ε grows. With γ(ε) it may leave once, to the places
+beyond γ, which become more (a second uniform decides that, since their chance grows with ε); with any other noise it
+does not leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -27,6 +39,7 @@ import numpy as np
 
 from ..distribution import Law, TokenDistribution, seen_at_least_once
 from ..errors import ConfigError
+from ..guarantee import bound
 from ..sampling import LOG_DEPTH, Dice
 from ..words.lists import CONFIGURATIONS, WordList, check_list, word_list
 from .base import RewriteResult, check_cancel
@@ -35,6 +48,12 @@ from .word_level import Draws, WordConfig, WordMechanism, WordPrepared
 
 #: Lists that one mechanism takes at most.
 MAX_LISTS = 20
+#: Places beyond γ(ε) are drawn with this probability or less.
+BETA = 0.001
+#: TEM noise with γ given, among the measured ranges of ε: measured with the released code's 5.
+FIXED = "tem, γ = 5"
+#: In the name of a distance: the γ named is that of the longest list, shorter ones have less.
+BY_LENGTH = "by the length of the list"
 #: Places shown on either side of the word.
 WINDOW = 10
 
@@ -43,7 +62,7 @@ WINDOW = 10
 class DiffractorConfig(WordConfig):
     """Options of 1-Diffractor. ``lists``: names of lists, or one of the paper's configurations L0, L1, L2."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(1.0, 0.1, 10.0, "per word and place on the list")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0, "per word and place on the list")
     noise: str = option(
         "geometric",
         label="Noise",
@@ -58,14 +77,14 @@ class DiffractorConfig(WordConfig):
         lists=True,
         help="L2: one list. L0: one list of each of five word spaces. L1: two of each. Or names of lists.",
     )
-    gamma: int = option(
-        5,
+    gamma: float | None = option(
+        None,
         label="Window γ",
-        kind="integer",
-        min=0,
-        max=1000,
+        min=0.0,
+        max=1000.0,
         advanced=True,
-        help="Used by the TEM noise: places farther away all count alike.",
+        help="The TEM noise uses it: places farther away than γ all count alike. Empty: γ is computed from ε and the "
+        "length of the list, as in the paper. The authors' released code takes 5 at every ε.",
     )
 
 
@@ -128,7 +147,18 @@ def _bundled(lists: tuple[WordList, ...]) -> Bundle:
 # --- noise: all functions broadcast over their arguments
 
 
-def log_pmf(noise: str, epsilon: Any, at: Any, to: Any, length: Any, gamma: int) -> np.ndarray:
+def span(length: Any) -> np.ndarray:
+    """ε·γ(ε)/2 on a list of ``length``: ln((1−β)(|V|−1)/β)."""
+    return np.log(np.maximum(2.0, (1 - BETA) * (np.asarray(length, np.float64) - 1) / BETA))
+
+
+def window(gamma: float | None, epsilon: Any, length: Any) -> np.ndarray:
+    """γ on a list of ``length``: as given, else computed from ε."""
+    computed = 2 * span(length) / np.asarray(epsilon, np.float64)
+    return computed if gamma is None else np.full(computed.shape, gamma, np.float64)
+
+
+def log_pmf(noise: str, epsilon: Any, at: Any, to: Any, length: Any, gamma: float | None) -> np.ndarray:
     """ln of the chance that place ``at`` becomes place ``to`` on a list of ``length``, float64."""
     epsilon, at, to = np.asarray(epsilon, np.float64), np.asarray(at), np.asarray(to)
     distance = np.abs(at - to)
@@ -138,21 +168,59 @@ def log_pmf(noise: str, epsilon: Any, at: Any, to: Any, length: Any, gamma: int)
         end = (to == 0) | (to == length - 1)
         out = -epsilon * distance + np.where(end, -np.log1p(np.exp(-epsilon)), inside)
         return np.where(np.asarray(length) == 1, 0.0, out)
-    return -epsilon / 2 * np.minimum(distance, gamma) - _log_tails(epsilon, at, length, gamma)[1]
+    near = Window.of(epsilon, at, length, gamma)
+    return -epsilon / 2 * np.minimum(distance, near.gamma) - np.logaddexp(near.inside, near.beyond)
 
 
-def _log_tails(epsilon: Any, at: Any, length: Any, gamma: int) -> tuple[np.ndarray, np.ndarray]:
-    """TEM noise: ln of the weight at distance j or more for j = 0 … γ + 1 (beyond), last axis; and their normaliser."""
-    epsilon, at, length = np.broadcast_arrays(np.asarray(epsilon, np.float64), at, length)
-    j = np.arange(gamma + 1)
-    places = (j <= at[..., None]).astype(np.int64) + (j < (length - at)[..., None])
-    places[..., 0] = 1
-    beyond = np.maximum(length - places.sum(axis=-1), 0)
+@dataclass(frozen=True)
+class Window:
+    """TEM noise around places: the places at distance ``reach`` or less, and those beyond; all arrays broadcast.
+
+    gamma: γ. reach: the whole places within it. before, after: how many of them lie on either side of the word.
+    inside, beyond: ln of the weights of both parts; the word's own is 1.
+    """
+
+    epsilon: np.ndarray
+    gamma: np.ndarray
+    reach: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    outside: np.ndarray
+    inside: np.ndarray
+    beyond: np.ndarray
+
+    @classmethod
+    def of(cls, epsilon: Any, at: Any, length: Any, gamma: float | None) -> Window:
+        epsilon, at, length = np.asarray(epsilon, np.float64), np.asarray(at), np.asarray(length)
+        far = window(gamma, epsilon, length)
+        reach = np.minimum(np.floor(far), length).astype(np.int64)
+        before, after = np.minimum(at, reach), np.minimum(length - 1 - at, reach)
+        outside = length - 1 - before - after
+        with np.errstate(divide="ignore"):
+            beyond = np.log(outside.astype(np.float64)) - epsilon / 2 * far
+        inside = np.logaddexp(0.0, _log_steps(epsilon, before, after, 1))
+        return cls(epsilon, far, reach, before, after, outside, inside, beyond)
+
+    def log_tail(self, j: Any) -> np.ndarray:
+        """ln of the weight of the places at distance j or more (j ≥ 1) that lie within γ."""
+        return _log_steps(self.epsilon, self.before, self.after, j)
+
+
+def _log_steps(epsilon: np.ndarray, before: np.ndarray, after: np.ndarray, j: Any) -> np.ndarray:
+    """ln Σ e^(−εi/2) over i = j … before, and over i = j … after: two geometric series."""
     with np.errstate(divide="ignore"):
-        weights = np.log(np.concatenate([places, beyond[..., None]], axis=-1).astype(np.float64))
-    weights -= epsilon[..., None] / 2 * np.append(j, gamma)
-    tails = np.logaddexp.accumulate(weights[..., ::-1], axis=-1)[..., ::-1]
-    return tails, tails[..., 0]
+        sides = [np.log(-np.expm1(-epsilon / 2 * np.maximum(side + 1 - j, 0))) for side in (before, after)]
+    return np.logaddexp(*sides) - epsilon / 2 * j - np.log(-np.expm1(-epsilon / 2))
+
+
+def _crossing(holds: Callable[[np.ndarray], np.ndarray], n: int, low: float, high: float) -> np.ndarray:
+    """From which ε on each of n conditions holds that, once true, stay so; those that hold before ``high``."""
+    a, b = np.full(n, low), np.full(n, high)
+    for _ in range(60):
+        middle = (a + b) / 2
+        true = holds(middle)
+        a, b = np.where(true, a, middle), np.where(true, middle, b)
+    return b[b < high]
 
 
 def geometric_steps(epsilon: Any, log_uniform: Any) -> np.ndarray:
@@ -162,25 +230,45 @@ def geometric_steps(epsilon: Any, log_uniform: Any) -> np.ndarray:
 
 
 def noisy_place(
-    noise: str, epsilon: Any, at: np.ndarray, length: Any, gamma: int, sign: Any, log_uniform: Any, far: Any
-) -> np.ndarray:
-    """Where places (m,) land, int64 (m,). sign: ±1; log_uniform: ln U behind the distance; far: a uniform behind a
-    place beyond γ."""
+    noise: str, epsilon: Any, at: np.ndarray, length: Any, gamma: float | None, sign: Any, log_uniform: Any,
+    log_far: Any,
+) -> np.ndarray:  # fmt: skip
+    """Where places (m,) land, int64 (m,). sign: ±1; log_uniform: ln U behind the distance; log_far: ln of a uniform
+    behind a place beyond γ."""
     if noise == "geometric":
         steps = np.minimum(geometric_steps(epsilon, log_uniform), np.asarray(length, np.float64)).astype(np.int64)
         return np.clip(at + sign * steps, 0, np.asarray(length) - 1)
-    tails, normaliser = _log_tails(epsilon, at, length, gamma)
-    reached = np.asarray(log_uniform)[..., None] <= tails[..., 1:] - normaliser[..., None]
-    steps = np.where(reached, np.arange(1, gamma + 2), 0).max(axis=-1)
+    near = Window.of(epsilon, at, length, gamma)
+    steps, pick = tem_steps(near, gamma is None, log_uniform, log_far)
     # One side only near an end.
     forward, back = at + steps, at - steps
     inside = np.where(
         (sign > 0) & (forward < length) | (back < 0), np.minimum(forward, np.asarray(length) - 1), np.maximum(back, 0)
     )
-    first, last = np.maximum(at - gamma, 0), np.minimum(at + gamma, np.asarray(length) - 1)
-    window = last - first + 1
-    pick = np.minimum(np.floor(far * (length - window)), length - window - 1).astype(np.int64)
-    return np.where(steps <= gamma, inside, np.where(pick < first, pick, pick + window))
+    first, size = at - near.before, near.before + near.after + 1
+    place = np.minimum(np.floor(np.exp(pick) * near.outside), near.outside - 1).astype(np.int64)
+    return np.where(steps <= near.reach, inside, np.where(place < first, place, place + size))
+
+
+def tem_steps(near: Window, computed: bool, log_uniform: Any, log_far: Any) -> tuple[np.ndarray, np.ndarray]:
+    """How many places TEM noise goes, reach + 1 for beyond γ; and ln of the uniform that picks a place there.
+
+    With γ given, one uniform decides on the distance and on leaving, whose chance then falls as ε grows. With γ(ε) that
+    chance grows, so that the other uniform decides on it: either way each changes its mind once, from one ε on.
+    """
+    total, extra = np.logaddexp(near.inside, near.beyond), near.beyond
+    if computed:
+        leaves, pick = log_far <= near.beyond - total, log_uniform
+        total, extra = near.inside, np.full(np.shape(near.inside), -np.inf)
+    else:
+        leaves, pick = np.zeros(np.shape(total), bool), log_far
+    low = np.zeros(np.broadcast_shapes(np.shape(near.reach), np.shape(log_uniform)), np.int64)
+    high = low + near.reach + 1
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        reached = log_uniform <= np.logaddexp(near.log_tail(np.maximum(middle, 1)), extra) - total
+        low, high = np.where(reached, middle, low), np.where(reached, high, np.maximum(middle - 1, low))
+    return np.where(leaves, near.reach + 1, low), pick
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +278,7 @@ class DiffractorLaw(Law):
     bundle: Bundle
     row: int
     noise: str
-    gamma: int
+    gamma: float | None
 
     @property
     def candidates(self) -> Sequence[str]:
@@ -224,29 +312,36 @@ class DiffractorLaw(Law):
         return int(self._sample(epsilon, 1, dice)[0])
 
     def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        chosen, sign, log_uniform, far = _random(self.bundle, dice, 1)
+        chosen, sign, log_uniform, log_far = _random(self.bundle, dice, 1)
         c = int(chosen[0])
         at, length, order = self.bundle.places[c, self.row], self.bundle.lengths[c], self.bundle.order[c]
-        args = (sign[0, c], log_uniform[0, c], far[0, c])
+        args = (sign[0, c], log_uniform[0, c], log_far[0, c])
 
         def landed(epsilon: np.ndarray) -> np.ndarray:
             return noisy_place(self.noise, epsilon, np.full(len(epsilon), at), length, self.gamma, *args)
 
-        most = int(geometric_steps(low, args[1])) if self.noise == "geometric" else self.gamma + 1
-        # ε at which the noise falls from m steps to m − 1, found for all m at once: the distance shrinks as ε grows.
-        steps = np.arange(1, min(most, int(length)) + 1)
-        a, b = np.full(len(steps), low), np.full(len(steps), high)
-        for _ in range(60):
-            middle = (a + b) / 2
+        def steps(epsilon: np.ndarray) -> np.ndarray:
+            """How far the noise goes, leaving by the second uniform apart: it falls as ε grows."""
             if self.noise == "geometric":
-                above = geometric_steps(middle, args[1]) >= steps
-            else:
-                tails, normaliser = _log_tails(middle, np.full(len(steps), at), length, self.gamma)
-                above = args[1] <= tails[np.arange(len(steps)), steps] - normaliser
-            a, b = np.where(above, middle, a), np.where(above, b, middle)
-        points = np.append([low], np.sort(b[b < high]))
+                return geometric_steps(epsilon, args[1])
+            near = Window.of(epsilon, at, length, self.gamma)
+            return tem_steps(near, self.gamma is None, args[1], np.inf)[0]
+
+        most = int(min(steps(np.array([low]))[0], length))
+        wanted = np.arange(1, most + 1)
+        points = [_crossing(lambda e: steps(e) < wanted, most, low, high)]
+        if self.noise == "tem" and self.gamma is None:
+            # From where it is beyond γ, its place changes whenever the window gets smaller: at whole γ.
+            gone = _crossing(
+                lambda e: args[2] <= (n := Window.of(e, at, length, None)).beyond - np.logaddexp(n.inside, n.beyond),
+                1, low, high,
+            )  # fmt: skip
+            whole = np.arange(1, int(min(window(None, low, length), length)) + 1)
+            edges = 2 * span(length) / whole * (1 + 1e-15)
+            points += [gone, edges[(edges > (gone[0] if len(gone) else np.inf)) & (edges < high)]]
+        found = np.append([low], np.unique(np.concatenate(points)))
         out: list[tuple[float, int]] = []
-        for epsilon, place in zip(points, landed(points), strict=True):
+        for epsilon, place in zip(found, landed(found), strict=True):
             if not out or out[-1][1] != order[place]:
                 out.append((float(epsilon), int(order[place])))
         return out
@@ -267,16 +362,20 @@ class DiffractorLaw(Law):
         if self.noise == "tem" and len(set(self.bundle.lengths.tolist()) | {len(self.bundle.outputs)}) > 1:
             return super().deniability(epsilon)  # lists over different words
         b, n = self.bundle, len(self.bundle.order)
-        reach = self.gamma if self.noise == "tem" else int(min(b.lengths.max(), 46.0 / epsilon)) + 1
         outputs, chances, even = [], [], 0.0
         for at, order in zip(b.places[:, self.row].tolist(), b.order, strict=True):
-            to = np.arange(max(0, at - reach), min(len(order), at + reach + 1))
-            p = np.exp(log_pmf(self.noise, epsilon, at, to, len(order), self.gamma))
-            if self.noise == "tem" and len(to) < len(order):
-                beyond = (1.0 - p.sum()) / (len(order) - len(to))
-                p, even = p - beyond, even + beyond / n
+            size, beyond = len(order), 0.0
+            reach = int(min(size, 46.0 / epsilon)) + 1
+            if self.noise == "tem":
+                near = Window.of(epsilon, at, size, self.gamma)
+                reach = int(near.reach)
+                if near.outside:
+                    beyond = float(np.exp(near.beyond - np.logaddexp(near.inside, near.beyond)) / near.outside)
+            to = np.arange(max(0, at - reach), min(size, at + reach + 1))
+            p = np.exp(log_pmf(self.noise, epsilon, at, to, size, self.gamma))
+            even += beyond / n
             outputs.append(order[to])
-            chances.append(p / n)
+            chances.append((p - beyond) / n)
         which, place = np.unique(np.concatenate(outputs), return_inverse=True)
         p = np.bincount(place, np.concatenate(chances)) + even
         keep = float(p[which == self.source_index[0]].sum())
@@ -297,17 +396,17 @@ class DiffractorLaw(Law):
 
 
 def _random(bundle: Bundle, dice: Dice, n: int):
-    """The chosen list (n,), signs, ln U and far uniforms (n, lists) of the first n tokens of a stream."""
+    """The chosen list (n,), signs, ln U and ln of far uniforms (n, lists) of the first n tokens of a stream."""
     lists = len(bundle.order)
     raw = dice.words(n * 2 * (1 + lists)).reshape(n, -1)
     chosen = np.minimum((raw[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
     sign = np.where(raw[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)
-    log_uniform = dice.log_full_range(raw.ravel()).reshape(n, -1)[:, 2 : 2 + lists]
-    return chosen, sign, log_uniform, np.minimum(raw[:, 2 + lists :] * 2.0**-64, 1.0 - 2.0**-53)
+    logs = dice.log_full_range(raw.ravel()).reshape(n, -1)
+    return chosen, sign, logs[:, 2 : 2 + lists], logs[:, 2 + lists :]
 
 
 def released(
-    bundle: Bundle, rows: np.ndarray, epsilons: np.ndarray, noise: str, gamma: int, dice: Dice, n: int,
+    bundle: Bundle, rows: np.ndarray, epsilons: np.ndarray, noise: str, gamma: float | None, dice: Dice, n: int,
     tokens: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The released output of each row (m,), and the list it came from.
@@ -315,16 +414,16 @@ def released(
     tokens: which of the n tokens of the stream each row is; all in order without it.
     """
     drawn = _random(bundle, dice, n)
-    chosen, sign, log_uniform, far = drawn if tokens is None else (x[tokens] for x in drawn)
-    return _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, far), chosen
+    chosen, sign, log_uniform, log_far = drawn if tokens is None else (x[tokens] for x in drawn)
+    return _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far), chosen
 
 
-def _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, far) -> np.ndarray:
+def _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far) -> np.ndarray:
     """Outputs (m,) of rows through their chosen lists."""
     each = np.arange(len(rows))
     at, length = bundle.places[chosen, rows], bundle.lengths[chosen]
     place = noisy_place(
-        noise, epsilons, at, length, gamma, sign[each, chosen], log_uniform[each, chosen], far[each, chosen]
+        noise, epsilons, at, length, gamma, sign[each, chosen], log_uniform[each, chosen], log_far[each, chosen]
     )
     out = np.empty(len(rows), np.int64)
     for c, order in enumerate(bundle.order):
@@ -356,7 +455,8 @@ class Diffractor(WordMechanism):
 
     @classmethod
     def range_key(cls, options: Mapping[str, Any]) -> str:
-        return str(options.get("noise", "geometric"))
+        noise = str(options.get("noise", "geometric"))
+        return noise if noise != "tem" or options.get("gamma") is None else FIXED
 
     @cached_property
     def vocabulary(self) -> Bundle:
@@ -383,20 +483,30 @@ class Diffractor(WordMechanism):
             mine = tokens[bounds[t] : bounds[t + 1]]
             if len(mine):
                 parts.append([x[mine] for x in _random(b, dice.at("lists"), n)])
-        chosen, sign, log_uniform, far = (np.concatenate(x) for x in zip(*parts, strict=True))
-        out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, far)
+        chosen, sign, log_uniform, log_far = (np.concatenate(x) for x in zip(*parts, strict=True))
+        out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, log_far)
         if progress:
             progress(len(out), len(out))
         return [b.outputs[i] for i in out.tolist()]
 
+    def _windows(self, epsilon: float) -> np.ndarray:
+        """How far places on each list are apart at most in the promise, float64 (lists,)."""
+        lengths = self.vocabulary.lengths
+        most = lengths - 1.0
+        if self.config.noise != "tem" or not epsilon:
+            return most
+        # Where tokens have an ε each, the widest window serves all.
+        given = self.config.epsilon
+        return np.minimum(most, window(self.config.gamma, min(given) if isinstance(given, tuple) else epsilon, lengths))
+
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """The largest distance on any of the lists, in places; at most γ for the TEM noise."""
+        """The largest distance on any of the lists, in places; at most the list's γ for the TEM noise."""
         at = {w: i for i, w in enumerate(self.vocabulary.words)}
         rows = np.array([at.get(w.lower(), -1) for w in words])
         places = self.vocabulary.places[:, rows]
-        out = np.abs(places[:, :, None] - places[:, None]).max(axis=0).astype(np.float64)
-        if self.config.noise == "tem":
-            out = np.minimum(out, self.config.gamma)
+        epsilon = self.config.epsilon
+        most = self._windows(min(epsilon) if isinstance(epsilon, tuple) else epsilon)
+        out = np.minimum(np.abs(places[:, :, None] - places[:, None]), most[:, None, None]).max(axis=0)
         out[rows < 0] = np.nan
         out[:, rows < 0] = np.nan
         return out
@@ -408,9 +518,12 @@ class Diffractor(WordMechanism):
             if len(lists) == 1
             else f"places on the list where they are farthest apart, of {len(lists)}"
         )
-        largest = float(self.vocabulary.lengths.max() - 1)
-        if self.config.noise == "tem":
-            name, largest = f"{name}, at most γ = {self.config.gamma}", min(largest, float(self.config.gamma))
+        most = self._windows(epsilon)
+        largest = float(most.max())
+        if (most < self.vocabulary.lengths - 1).any():
+            name += f", at most γ = {bound(largest)}"
+            if self.config.gamma is None and len(set(self.vocabulary.lengths.tolist())) > 1:
+                name += f" {BY_LENGTH} ({bound(most.min())} on the shortest)"
         return {"notion": "metric", "metric": name, "near": min(1.0, largest), "largest": largest}
 
     def _similarities(self, row: int) -> Mapping[str, float] | None:
@@ -425,12 +538,12 @@ class Diffractor(WordMechanism):
         from ..views import DiffractionView, ListNeighbourhood
 
         b, c, step = self.vocabulary, self.config, result.steps[k]
-        chosen, sign, log_uniform, far = _random(b, dice, 1)
+        chosen, sign, log_uniform, log_far = _random(b, dice, 1)
         lanes = []
         for j, order in enumerate(b.order):
             at, n = int(b.places[j, row]), len(order)
             to = np.arange(max(0, at - WINDOW), min(n, at + WINDOW + 1))
-            random = (sign[0, j], log_uniform[0, j], far[0, j])
+            random = (sign[0, j], log_uniform[0, j], log_far[0, j])
             landed = int(noisy_place(c.noise, step.epsilon, np.array([at]), n, c.gamma, *random)[0])
             chances = np.exp(log_pmf(c.noise, step.epsilon, at, to, n, c.gamma))
             words = tuple(b.outputs[order[i]] for i in to)

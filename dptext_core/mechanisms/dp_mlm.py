@@ -6,6 +6,11 @@ Each word is masked, a masked language model scores every candidate at the mask,
 
 Deviations from the paper and its released code, each on purpose:
 
+* all words are masked and drawn in parallel, each in the original text; ``order="sequential"`` is Algorithm 2 as
+  printed, where later words see earlier replacements;
+* punctuation is kept unless ``keep_punctuation=False``;
+* the bundled model was trained with the context half as input (pairs of a text and the same text with words masked);
+  the paper takes an encoder as it was pretrained, which never saw a text beside its masked copy;
 * candidates are a fixed, public set of whole words; the released code also samples word pieces;
 * the draw is float64 with full-range noise: a float32 softmax gives some words probability 0 from ε ≈ 190 on;
 * the capital letter of an original word is not copied to its replacement unless ``recase="original"`` asks for it;

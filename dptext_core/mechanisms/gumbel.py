@@ -8,7 +8,8 @@ It is implemented as published and promises nothing here: P(y|x) ≤ P(k ≥ ran
 ε·d bounds. b is positive only from ε = (5 + 2·ln|V|)/Δmin on or so; below, the real part of W is taken as released code
 does, which gives noise that grows with ε, and where b is then negative (released code stops) its noise is mirrored.
 
-Δmin, Δmax: exactly the smallest and largest distance of two words; released code takes them from one random word.
+Deviations: Δmin, Δmax are exactly the smallest and largest distance of two words; released code takes them from one
+random word. Unknown words are drawn at random unless ``oov`` says otherwise.
 """
 
 from __future__ import annotations

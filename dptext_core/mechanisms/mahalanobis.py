@@ -4,8 +4,9 @@ As MVC, but the spherical noise is multiplied by (λΣ + (1−λ)I)^½, Σ the c
 variance 1: sparse directions get more noise. The promise is ε times the regularised Mahalanobis distance, which is at
 most the Euclidean one divided by √(1−λ).
 
-Deviation: one released version renormalises the direction after the multiplication, which undoes a part of it; here it
-is as the paper's proof has it. The root is computed once for a space.
+Deviations: one released version renormalises the direction after the multiplication, which undoes a part of it; here it
+is as the paper's proof has it. Unknown words are drawn at random unless ``oov`` says otherwise. The root is computed
+once for a space.
 """
 
 from __future__ import annotations

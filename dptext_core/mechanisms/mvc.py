@@ -7,7 +7,8 @@ noise does not look at the word again.
 There is no closed form for the chance of a word: it is estimated by drawing. The noise at ε is the noise at 1 divided
 by ε, so locked noise serves every ε: the released word is argmax_y ε·(x·y − ‖y‖²/2) + z·y, the highest of V lines.
 
-No deviation from the paper. Released code searches approximately (faiss); here the nearest word is exact.
+Deviation from the paper: unknown words are drawn at random unless ``oov`` says otherwise (released code prints them
+unchanged). Released code searches approximately (faiss); here the nearest word is exact.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ NOISE_BLOCK = 256
 class MVCConfig(SpaceConfig):
     """Options of MVC."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(100.0, 20.0, 400.0, "per word and unit of distance")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 20.0, 400.0, "per word and unit of distance")
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from .word_space import SpaceMechanism
 class SanTextConfig(SpaceConfig):
     """Options of SanText."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(16.0, 4.0, 40.0, "per word and unit of distance")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
 
 
 @dataclass(frozen=True)

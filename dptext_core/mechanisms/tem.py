@@ -4,8 +4,9 @@ Words within γ of x score −d; one more outcome ⊥ stands for all others with
 is then drawn uniformly. That is the exponential mechanism with score −min(d, γ) for every word, and it is computed so.
 γ = (2/ε)·ln((1−β)(|V|−1)/β) makes ⊥ rarer than β. The loss is at most ε·min(d, γ).
 
-Deviation: one released version takes |V|/|L| in the place of the number of others and rounds γ, which makes ⊥ about
-fifty times too rare; here it is as the paper's proof has it. Where γ exceeds every distance TEM is SanText.
+Deviations: one released version takes |V|/|L| in the place of the number of others and rounds γ, which makes ⊥ about
+fifty times too rare; here it is as the paper's proof has it. Unknown words are drawn at random unless ``oov`` says
+otherwise. Where γ exceeds every distance TEM is SanText.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .word_space import SpaceMechanism
 class TEMConfig(SpaceConfig):
     """Options of TEM."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(16.0, 4.0, 40.0, "per word and unit of distance")
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
     gamma: float | None = option(
         None,
         label="Truncation distance γ",
@@ -144,7 +145,10 @@ class TEM(SpaceMechanism):
         )
 
     def _promise(self, epsilon: float) -> dict[str, Any]:
-        promise, gamma = super()._promise(epsilon), self._gamma(epsilon) if epsilon else np.inf
+        # Where tokens have an ε each, the largest γ holds for all of them.
+        given = self.config.epsilon
+        least = min(given) if isinstance(given, tuple) else epsilon
+        promise, gamma = super()._promise(epsilon), self._gamma(least) if epsilon else np.inf
         if gamma >= promise["largest"]:
             return promise
         name = f"{promise['metric']}, at most γ = {gamma:.3g}"

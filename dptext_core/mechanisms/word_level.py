@@ -30,7 +30,7 @@ from ..sampling import Dice
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
-from .config import build, epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 UNKNOWN = -1
 KEPT = -2
@@ -46,7 +46,7 @@ LAWS_KEPT = 200
 class WordConfig:
     """Options of every word-level mechanism."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(1.0, 0.1, 10.0)
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0)
     keep_stopwords: bool = keep_stopwords_option()
     oov: str = option(
         "random",
@@ -160,20 +160,17 @@ class WordMechanism(Mechanism):
     needs = ("word space",)
 
     @classmethod
-    def create(cls, **options: Any) -> Mechanism:
-        if "epsilon" not in options:
-            build(cls.config_cls, options)  # what decides the range is checked before it is looked up
-            options = {"epsilon": cls.epsilon_range(options)[2]} | options
-        return super().create(**options)
-
-    @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
         """Where ε bites on the vocabulary in use: from nearly no word kept (N_w 0.02) to nearly all (0.98).
 
-        Measured by ``bench deniability`` for what is bundled; else the range of the default vocabulary.
+        Measured by ``bench deniability`` for what is bundled; else a wide axis with the default of the default
+        vocabulary.
         """
-        found = _ranges().get(cls.name, {}).get(cls.range_key(options or {}))
-        return (found["low"], found["high"], found["default"]) if found else super().epsilon_range(options)
+        measured = _ranges().get(cls.name, {})
+        if found := measured.get(cls.range_key(options or {})):
+            return found["low"], found["high"], found["default"]
+        low, high, default = super().epsilon_range(options)
+        return low, high, measured[cls.range_key({})]["default"] if cls.range_key({}) in measured else default
 
     @classmethod
     def range_key(cls, options: Mapping[str, Any]) -> str:
