@@ -34,7 +34,7 @@ from .mechanisms.registry import mechanism_class
 PROG = "python -m dptext_core"
 DEFAULT_MECHANISM = "dp-mlm"
 #: Measurements: modules of ``dptext_core.bench`` with a ``main(argv)``.
-BENCHES = ("speed", "memory", "words", "deniability", "lists", "mappings", "peers", "audit", "run")
+BENCHES = ("speed", "memory", "words", "deniability", "lists", "mappings", "peers", "audit", "clipping", "run")
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
 

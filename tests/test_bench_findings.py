@@ -53,13 +53,13 @@ def dp_mlm(sign: int):
     base = table("baseline")[None]
     rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
     for e, x in table("dp-mlm").items():
-        rows.append(row("dp-mlm", "sst2", "accuracy", e, 0.85 - (base - x if sign > 0 else 0.5)))
+        rows.append(row("dp-mlm", "sst2", "accuracy", e, 0.85 - (base - x if sign > 0 else 0.5), clip="paper"))
     return rows
 
 
 def gains(sign: int):
     return [
-        row("dp-mlm", "reviews", f"relative_gain_{kind}", e, 0.1 * sign)
+        row("dp-mlm", "reviews", f"relative_gain_{kind}", e, 0.1 * sign, clip="paper")
         for e in (10, 25)
         for kind in ("static", "adaptive")
     ]

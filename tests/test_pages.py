@@ -175,11 +175,11 @@ def test_draw_again_counts_what_releasing_would_spend():
 def test_moving_the_clipping_range_keeps_the_scores():
     at = settle(app())
     prepared = at.session_state["play_run"].prepared
-    at.slider(key="play_clip_bundled").set_value((0.0, 5.0))
+    at.slider(key="play_clip_bundled_tuned").set_value((0.0, 5.0))
     settle(at)
     run = at.session_state["play_run"]
     assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
-    at.slider(key="play_clip_bundled").set_value((-1.9, 5.0))
+    at.slider(key="play_clip_bundled_tuned").set_value((-1.9, 5.0))
     settle(at)
     exact = dpt.get_mechanism("dp-mlm").config.clip_min
     assert at.session_state["play_run"].mechanism.config.clip_min == exact, "an end that was not moved stays exact"

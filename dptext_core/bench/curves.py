@@ -195,7 +195,8 @@ def _part(name: str, value: Any) -> str:
         return f"{'best' if name == 'best_of' else 'mean'} of {several}"
     if name == "keep_stopwords":
         return "stop words kept" if value else "stop words drawn"
-    names = {"k": "K =", "add_prob": "add", "del_prob": "delete", "oov": "unknown words:"}
+    names = {"k": "K =", "add_prob": "add", "del_prob": "delete", "oov": "unknown words:",
+             "clip": "clipping range:"}  # fmt: skip
     return f"{names.get(name, name)} {several or (f'{value:g}' if isinstance(value, float) else value)}"
 
 

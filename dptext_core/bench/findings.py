@@ -258,7 +258,7 @@ def adaptive_beats_static(runs: Runs) -> Finding:
 
 
 def dp_mlm_keeps_utility(runs: Runs) -> Finding:
-    ours = [row for row in runs.find("sst2", "accuracy", "dp-mlm") if row["epsilon"] is not None]
+    ours = [row for row in runs.find("sst2", "accuracy", "dp-mlm", clip="paper") if row["epsilon"] is not None]
     base = runs.one("sst2", "accuracy", "baseline")
     theirs = {row["epsilon"]: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "dp-mlm", "accuracy")}
     their_base = {row["epsilon"]: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "baseline", "accuracy")}.get(None)
@@ -288,7 +288,8 @@ def dp_mlm_keeps_utility(runs: Runs) -> Finding:
 def dp_mlm_gains(runs: Runs) -> Finding:
     claim = "DP-MLM's relative gain is positive against every adaptive attacker."
     source = "DP-MLM, Table 3 and Section 6"
-    rows = [row for row in runs.find("reviews", "relative_gain_adaptive", "dp-mlm") if row["epsilon"] is not None]
+    found = runs.find("reviews", "relative_gain_adaptive", "dp-mlm", clip="paper")
+    rows = [row for row in found if row["epsilon"] is not None]
     positive = [row["value"] > 0 for row in rows]
     numbers = [f"Ours: {_per_epsilon(rows)}."] if rows else []
     for data in ("yelp", "trustpilot"):
@@ -331,7 +332,7 @@ def dp_mlm_plus(runs: Runs) -> Finding:
     utility, privacy, rows, numbers = Tally(), Tally(), [], []
     for data, metric, tally in (("sst2", "accuracy", utility), ("authors", "f1_adaptive", privacy)):
         for row in runs.find(data, metric, "dp-mlm-plus"):
-            plain = runs.one(data, metric, "dp-mlm", row["epsilon"])
+            plain = runs.one(data, metric, "dp-mlm", row["epsilon"], clip=full_options(row)["clip"])
             if plain is not None:
                 tally.add(row, plain)
                 rows += [row, plain]

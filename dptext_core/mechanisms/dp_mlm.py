@@ -47,7 +47,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class DPMLMConfig:
-    """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the model's published range."""
+    """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the ends of the range that ``clip`` names."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(50.0, 5.0, 500.0)
     order: str = option(
@@ -71,6 +71,16 @@ class DPMLMConfig:
         kind="flag",
         advanced=True,
         help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+    )
+    clip: str = option(
+        "tuned",
+        label="Clipping range",
+        kind="choice",
+        choices=("tuned", "paper"),
+        live=True,
+        help="Model scores are cut to this range before a word is drawn. Tuned: wide enough that the best words stay "
+        "apart, chosen on public text. Paper: the mean to four standard deviations above it; many words are then tied "
+        "at the upper end. The promise is the same. A model for which one range only is known uses that one.",
     )
     clip_min: float | None = option(
         None,
@@ -135,6 +145,18 @@ class DPMLMPlusConfig(DPMLMConfig):
     del_prob: float = option(
         0.05, label="Chance to delete a word (D)", min=0.0, max=1.0, live=True, help="Each replaced word is left out."
     )
+
+
+@dataclass(frozen=True)
+class ClipCost:
+    """A clipping range at one mask. tied: words at its upper end or above; keep: the chance that the word stays."""
+
+    name: str
+    low: float
+    high: float
+    used: bool
+    tied: int
+    keep: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +251,13 @@ class DPMLM(Mechanism):
     def resolve(cls, config: Any) -> Any:
         from ..models import masked_lm_spec
 
-        spec = masked_lm_spec(config.model)
-        low = spec.clip_min if config.clip_min is None else config.clip_min
-        high = spec.clip_max if config.clip_max is None else config.clip_max
+        known = masked_lm_spec(config.model).clips
+        # The config names the range that holds, also where a model has one only.
+        name = config.clip if config.clip in known else next(iter(known), config.clip)
+        low, high = config.clip_min, config.clip_max
+        if name in known:
+            low = known[name].low if low is None else low
+            high = known[name].high if high is None else high
         if low is None or high is None:
             raise ConfigError(
                 f"No clipping range is known for {config.model!r}. Give clip_min and clip_max; "
@@ -239,7 +265,17 @@ class DPMLM(Mechanism):
             )
         if not low < high:
             raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
-        return dataclasses.replace(config, clip_min=float(low), clip_max=float(high))
+        return dataclasses.replace(config, clip=name, clip_min=float(low), clip_max=float(high))
+
+    def with_(self, **options: Any) -> Mechanism:
+        if options.keys() & {"clip", "model"}:
+            from ..models import masked_lm_spec
+
+            # Ends that came with the old name or model follow the new one; those that were given stay.
+            old = masked_lm_spec(self.config.model).clips.get(self.config.clip)
+            ends = {} if old is None else {"clip_min": old.low, "clip_max": old.high}
+            options = {k: None for k, end in ends.items() if getattr(self.config, k) == end} | options
+        return super().with_(**options)
 
     # --- which tokens are replaced
 
@@ -290,6 +326,22 @@ class DPMLM(Mechanism):
             for word in _antonyms().of(source):
                 scores[_lookup(c.model).get(word.casefold(), _NOWHERE)] = -np.inf
         return ScoreTable(_candidates(c.model), scores, source, keep)
+
+    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+        """The ranges that are known of the model, and the one in use, at one mask with raw logits float32 (V,)."""
+        from ..models import masked_lm_spec
+
+        mine = (self.config.clip_min, self.config.clip_max)
+        ranges = {name: (c.low, c.high) for name, c in masked_lm_spec(self.config.model).clips.items()}
+        used = self.config.clip if ranges.get(self.config.clip) == mine else "your own"
+        ranges.setdefault(used, mine)
+        out = []
+        for name, (low, high) in ranges.items():
+            m = self.with_(clip_min=low, clip_max=high)
+            assert isinstance(m, DPMLM)
+            keep = m.table(logits, source).at(epsilon).p_keep()
+            out.append(ClipCost(name, low, high, name == used, int((logits >= high).sum()), keep))
+        return tuple(out)
 
     def tables(self, prepared: DPMLMPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
         """Score tables of (token index, insertion?) given the original text."""

@@ -1,0 +1,63 @@
+"""Choose the tuned clipping range of the bundled model, on public text that no benchmark uses.
+
+Run:  python tools/choose_clip_range.py --texts heldout_wikitext2_test.txt --stopwords stopwords_english.txt
+
+Objective: the largest mean cosine between original and rewrite, averaged over ln ε from 10 to 250 (trapezoids), among
+ranges that begin at μ + 0 to 4 standard deviations of the model's scores and end at μ + 4 to 8. The texts are the
+first --n of evenly spread lines of 8 to 40 words. The last line says which range it is; models/clip.py (WIDTHS) and
+assets/models/masked_lm/spec.json carry it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import pairwise
+from math import log
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import dptext_core as dpt
+from dptext_core.bench import clipping
+
+STARTS, ENDS = (4.0, 3.0, 2.0, 1.0, 0.0), (4.0, 5.0, 6.0, 7.0, 8.0)
+
+
+def lines(path: Path, n: int) -> list[str]:
+    """``n`` evenly spread lines of 8 to 40 words without unknown words."""
+    found = [s for s in map(str.strip, path.read_text(encoding="utf-8").split("\n")) if 8 <= len(s.split()) <= 40]
+    found = [s for s in found if "<unk>" not in s]
+    return found[:: max(1, len(found) // n)][:n]
+
+
+def objective(rows: list[clipping.Cost]) -> float:
+    """The mean cosine over ln ε."""
+    whole = sum((b.cosine + a.cosine) / 2 * log(b.epsilon / a.epsilon) for a, b in pairwise(rows))
+    return whole / log(rows[-1].epsilon / rows[0].epsilon)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--texts", type=Path, required=True)
+    parser.add_argument("--stopwords", help="one word a line; else the default list")
+    parser.add_argument("--n", type=int, default=80)
+    args = parser.parse_args()
+    m = dpt.get_mechanism("dp-mlm", **({"stopwords": args.stopwords} if args.stopwords else {}))
+    prepared = clipping.prepare(m, lines(args.texts, args.n))
+    at = clipping.ends(m, [*STARTS, *ENDS])
+    found = []
+    print("| range | objective | cosine at ε " + ", ".join(f"{e:g}" for e in clipping.EPSILONS) + " | N_w |")
+    print("|---|---|---|---|")
+    for start in STARTS:
+        for end in (e for e in ENDS if e > start):
+            rows = clipping.measure(m, prepared, {end: (at[start][1], at[end][1])})
+            found.append((objective(rows), start, end, rows[0]))
+            cosines, kept = (", ".join(f"{getattr(r, k):.3f}" for r in rows) for k in ("cosine", "n_w"))
+            print(f"| μ + {start:g}σ to μ + {end:g}σ | {found[-1][0]:.4f} | {cosines} | {kept} |", flush=True)
+    best = max(found, key=lambda f: f[0])
+    print(f"\nμ + {best[1]:g}σ to μ + {best[2]:g}σ: {best[3].clip_min:.4f} to {best[3].clip_max:.4f}")
+
+
+if __name__ == "__main__":
+    main()
