@@ -3,9 +3,9 @@
 Run:  python tools/choose_clip_range.py --texts heldout_wikitext2_test.txt --stopwords stopwords_english.txt
 
 Objective: the largest mean cosine between original and rewrite, averaged over ln ε from 10 to 250 (trapezoids), among
-ranges that begin at μ + 0 to 4 standard deviations of the model's scores and end at μ + 4 to 8. The texts are the
-first --n of evenly spread lines of 8 to 40 words. The last line says which range it is; models/clip.py (WIDTHS) and
-assets/models/masked_lm/spec.json carry it.
+ranges that begin at the mean μ of the model's scores, as the paper's, and end 3 to 8 standard deviations σ above it.
+The texts are --n evenly spread lines of 8 to 40 words. models/clip.py (WIDTHS) and assets/models/masked_lm/spec.json
+carry the result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import dptext_core as dpt
 from dptext_core.bench import clipping
 
-STARTS, ENDS = (4.0, 3.0, 2.0, 1.0, 0.0), (4.0, 5.0, 6.0, 7.0, 8.0)
+WIDTHS = (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 
 
 def lines(path: Path, n: int) -> list[str]:
@@ -45,18 +45,16 @@ def main() -> None:
     args = parser.parse_args()
     m = dpt.get_mechanism("dp-mlm", **({"stopwords": args.stopwords} if args.stopwords else {}))
     prepared = clipping.prepare(m, lines(args.texts, args.n))
-    at = clipping.ends(m, [*STARTS, *ENDS])
     found = []
     print("| range | objective | cosine at ε " + ", ".join(f"{e:g}" for e in clipping.EPSILONS) + " | N_w |")
     print("|---|---|---|---|")
-    for start in STARTS:
-        for end in (e for e in ENDS if e > start):
-            rows = clipping.measure(m, prepared, {end: (at[start][1], at[end][1])})
-            found.append((objective(rows), start, end, rows[0]))
-            cosines, kept = (", ".join(f"{getattr(r, k):.3f}" for r in rows) for k in ("cosine", "n_w"))
-            print(f"| μ + {start:g}σ to μ + {end:g}σ | {found[-1][0]:.4f} | {cosines} | {kept} |", flush=True)
-    best = max(found, key=lambda f: f[0])
-    print(f"\nμ + {best[1]:g}σ to μ + {best[2]:g}σ: {best[3].clip_min:.4f} to {best[3].clip_max:.4f}")
+    for width, ends in clipping.ends(m, WIDTHS).items():
+        rows = clipping.measure(m, prepared, {width: ends})
+        found.append((objective(rows), width, ends))
+        cosines, kept = (", ".join(f"{getattr(r, k):.3f}" for r in rows) for k in ("cosine", "n_w"))
+        print(f"| μ to μ + {width:g}σ | {found[-1][0]:.4f} | {cosines} | {kept} |", flush=True)
+    _, width, (low, high) = max(found)
+    print(f"\nμ to μ + {width:g}σ: {low:.4f} to {high:.4f}")
 
 
 if __name__ == "__main__":

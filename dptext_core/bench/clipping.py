@@ -33,7 +33,7 @@ from .files import write_rows
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
-DATA, TEXTS = "sst2", 80
+DATA, TEXTS = "sst2", 60
 SEED = 1
 
 
