@@ -480,6 +480,8 @@ def clip_panel(
     step = result.steps[token]
     marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
     costs = run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
+    if not costs:
+        return
     used = next(c for c in costs if c.used)
     figure = figures.logit_histogram(
         logits, used.low, used.high, marks=marks, others={c.name: (c.low, c.high) for c in costs if not c.used},

@@ -44,7 +44,7 @@ def accuracy(model: str, heldout: Path) -> dict[str, float]:
 
 
 def clip_ranges(model: str, corpus: Path, n: int = 1000) -> ClipEstimate:
-    """The paper's range, μ to μ + 4σ, and the tuned one, over ``n`` lines of 8 words or more, evenly spread over a public corpus."""
+    """The paper's range and the tuned one, over ``n`` lines of 8 words or more, evenly spread over a public corpus."""
     with gzip.open(corpus, "rt", encoding="utf-8") as f:
         lines = [s for s in map(str.strip, f) if len(s.split()) >= 8]
     return models.estimate_clip_range(lines[:: len(lines) // n][:n], model)

@@ -378,7 +378,9 @@ def clipping_range(runs: Runs) -> Finding:
             f"At equal N_w, {100 * kept:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
             f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
         )
-    numbers.append("Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row.")
+    numbers.append(
+        "Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row."
+    )
     rise = at[paper, last].n_w - at[paper, first].n_w
     return Finding(
         claim,

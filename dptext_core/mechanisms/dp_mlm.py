@@ -35,7 +35,7 @@ from ..guarantee import Guarantee
 from ..sampling import Dice, draw
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
+from .base import ClipCost, Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
@@ -145,18 +145,6 @@ class DPMLMPlusConfig(DPMLMConfig):
     del_prob: float = option(
         0.05, label="Chance to delete a word (D)", min=0.0, max=1.0, live=True, help="Each replaced word is left out."
     )
-
-
-@dataclass(frozen=True)
-class ClipCost:
-    """A clipping range at one mask. tied: words at its upper end or above; keep: the chance that the word stays."""
-
-    name: str
-    low: float
-    high: float
-    used: bool
-    tied: int
-    keep: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def engine(name: str = "bundled", device: str | None = None) -> Engine:
 
 
 def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:
-    """Both clipping ranges, the paper's and the tuned one, from public `texts`: see `dptext_core.models.clip.estimate_clip_range`."""
+    """The paper's clipping range and the tuned one, from public `texts`: see `clip.estimate_clip_range`."""
     from .clip import estimate_clip_range as estimate
 
     return estimate(texts, name, **options)
