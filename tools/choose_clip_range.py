@@ -4,7 +4,7 @@ Run:  python tools/choose_clip_range.py --texts heldout_wikitext2_test.txt --sto
 
 Objective: the largest mean cosine between original and rewrite, averaged over ln ε from 10 to 250 (trapezoids), among
 ranges that begin at the mean μ of the model's scores, as the paper's, and end 3 to 8 standard deviations σ above it.
---from 2 begins at μ + 2σ instead, for comparison. The texts are --n evenly spread lines of 8 to 40 words. models/clip.py
+--from 2 begins at μ + 2σ instead, to compare. The texts are --n evenly spread lines of 8 to 40 words. models/clip.py
 (WIDTHS) and assets/models/masked_lm/spec.json carry the result.
 """
 

@@ -351,7 +351,7 @@ def dp_mlm_plus(runs: Runs) -> Finding:
 def clipping_range(runs: Runs) -> Finding:
     """Not a claim of the paper: what its rule for the range does to the bundled model (``bench clipping``)."""
     claim = "With the clipping range μ to μ + 4σ, a larger ε brings the text closer to the original."
-    source = "DP-MLM, Section 4 (clipping), and the meaning of ε"
+    source = "Ours; the range is the rule of DP-MLM, and closer is what a larger ε means"
     rows = clipping.bundled()
     at = {(r.width, r.epsilon): r for r in rows}
     epsilons = sorted({r.epsilon for r in rows})
