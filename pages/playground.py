@@ -491,19 +491,16 @@ def clip_panel(
     st.dataframe(
         {
             "range": [f"{c.name}{' (used)' if c.used else ''}" for c in costs],
-            "from": [c.low for c in costs],
-            "to": [c.high for c in costs],
+            "ends": [f"{c.low:.1f} to {c.high:.1f}" for c in costs],
             "tied": [c.tied for c in costs],
             "stays": [percent(c.keep) for c in costs],
         },
         column_config={
-            "from": st.column_config.NumberColumn(format="%.2f"),
-            "to": st.column_config.NumberColumn(format="%.2f"),
             "tied": st.column_config.NumberColumn(
-                "tied at the top", help="Words whose scores are at the upper end or above: they cannot be told apart."
+                "tied", help="Words whose scores are at the upper end or above: they cannot be told apart."
             ),
             "stays": st.column_config.TextColumn(
-                f"stays at ε {number(step.epsilon)}", help="N_w, the chance that the word stays what it was."
+                f"N_w at ε {number(step.epsilon)}", help="The chance that the word stays what it was."
             ),
         },
         hide_index=True,

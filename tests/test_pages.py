@@ -185,6 +185,32 @@ def test_moving_the_clipping_range_keeps_the_scores():
     assert at.session_state["play_run"].mechanism.config.clip_min == exact, "an end that was not moved stays exact"
 
 
+def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
+    at = settle(app())
+    prepared = at.session_state["play_run"].prepared
+    at.selectbox(key="play-dp-mlm-clip").set_value("paper")
+    settle(at)
+    run = at.session_state["play_run"]
+    paper = dpt.get_mechanism("dp-mlm", clip="paper").config
+    assert run.prepared is prepared and run.mechanism.config.clip_max == paper.clip_max
+    assert at.slider(key="play_clip_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
+    costs = next(d.value for d in at.dataframe if "tied" in d.value)
+    assert list(costs["range"]) == ["tuned", "paper (used)"]
+    tied = dict(zip(costs["range"], costs["tied"], strict=True))
+    assert tied["paper (used)"] > tied["tuned"]
+
+
+def test_what_the_width_costs_is_drawn_only_when_asked_for():
+    at = settle(app())
+
+    def figure() -> bool:
+        return any("play_clip_figure" in str(e.proto) for e in at.get("plotly_chart"))
+
+    assert not figure()
+    at.toggle(key="play_clip_costs").set_value(True).run()
+    assert figure() and not at.exception
+
+
 def broken(*_):
     raise dpt.Busy("The model is busy: try **again**.")
 
