@@ -33,7 +33,10 @@ METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
 
 @dataclass(frozen=True)
 class Finding:
-    """One claim. numbers: sentences made from the rows. rows: ours that they come from. reason: why, as we see it."""
+    """One claim. numbers: sentences made from the rows. rows: ours that they come from. reason: why, as we see it.
+
+    figure: the name of the figure in ``dptext_core.figures`` that draws ``drawn``, "" where there is none.
+    """
 
     claim: str
     source: str
@@ -41,6 +44,8 @@ class Finding:
     numbers: tuple[str, ...]
     reason: str = ""
     rows: tuple[Row, ...] = ()
+    figure: str = ""
+    drawn: tuple[Any, ...] = ()
 
 
 #: Differences too small to matter, whatever the interval: exact laws have none.
@@ -392,6 +397,8 @@ def clipping_range(runs: Runs) -> Finding:
         + (f": on this model it keeps more meaning from ε {better[0]:g} on." if better else ".")
         + " At equal N_w the tied words are near in meaning, so that the narrow range may keep more of it; it needs a "
         "larger ε for that.",
+        figure="clipping",
+        drawn=rows,
     )
 
 
