@@ -36,7 +36,7 @@ from .mechanisms.registry import mechanism_class
 PROG = "python -m dptext_core"
 DEFAULT_MECHANISM = "dp-mlm"
 #: Measurements: modules of ``dptext_core.bench`` with a ``main(argv)``.
-BENCHES = ("speed", "memory", "words", "deniability", "lists", "mappings", "peers", "audit", "run")
+BENCHES = ("speed", "memory", "words", "deniability", "lists", "mappings", "peers", "audit", "clipping", "run")
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
 
@@ -509,8 +509,10 @@ def _models(args: argparse.Namespace) -> None:
 
     rows = [("model", "licence", "where", "size", "clipping range")]
     for model in list_models():
-        known = model.clip_min is not None and model.clip_max is not None
-        clip = f"{model.clip_min:.3f} to {model.clip_max:.3f}" if known else "unknown: give --clip-min and --clip-max"
+        ranges = [] if model.tuned is None else [f"tuned {model.tuned.low:.3f} to {model.tuned.high:.3f}"]
+        if model.clip_min is not None and model.clip_max is not None:
+            ranges.append(f"paper {model.clip_min:.3f} to {model.clip_max:.3f}")
+        clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
         rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
     _emit(_table(rows))
     try:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.typing import ArrayLike, NDArray
 
+    from .bench.clipping import Cost
+
 #: Blue (original), vermillion (released), grey: distinguishable with any colour vision.
 LIGHT = {
     "page": "#ffffff",
@@ -79,18 +81,21 @@ def logit_histogram(
     clip_max: float,
     *,
     marks: dict[str, float] | None = None,
+    others: Mapping[str, tuple[float, float]] | None = None,
     dark: bool = False,
     height: int = 260,
 ) -> go.Figure:
-    """The model's scores of all candidates at one mask, with the clipping range shaded.
+    """The model's scores of all candidates at one mask, with the clipping range in use shaded.
 
     logits: raw, (V,). marks: word → its raw score, drawn as labelled lines (original in blue, released in vermillion).
+    others: name → other ranges, whose ends are drawn as grey lines with the name at the upper one.
     """
     import plotly.graph_objects as go
 
     colours = DARK if dark else LIGHT
-    low = min(float(logits.min()), clip_min)
-    high = max(float(logits.max()), clip_max)
+    others = dict(others or {})
+    low = min(float(logits.min()), clip_min, *(a for a, _ in others.values()))
+    high = max(float(logits.max()), clip_max, *(b for _, b in others.values()))
     counts, edges = np.histogram(logits, bins=60, range=(low, high))
     figure = go.Figure(
         go.Bar(
@@ -105,6 +110,14 @@ def logit_histogram(
     for x in (clip_min, clip_max):
         figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
     top = np.log10(counts.max() + 1)
+    for j, (name, ends) in enumerate(others.items()):
+        for x in ends:
+            if x not in (clip_min, clip_max):
+                figure.add_vline(x=x, line={"color": colours["soft"], "width": 1.5, "dash": "dash"})
+        figure.add_annotation(
+            x=ends[1], y=top * (0.62 - 0.12 * j), yref="y", text=_plain(name), showarrow=False, xanchor="right",
+            xshift=-4, font={"color": colours["soft"]},
+        )  # fmt: skip
     for j, (word, x) in enumerate((marks or {}).items()):
         colour = colours["keep"] if j == 0 else colours["new"]
         figure.add_vline(x=x, line={"color": colour, "width": 2})
@@ -115,6 +128,43 @@ def logit_histogram(
     figure.update_yaxes(type="log", title="words", title_font={"color": colours["soft"]}, dtick=1)
     figure.update_xaxes(title="model score (logit) before clipping", title_font={"color": colours["soft"]})
     return _layout(figure, colours, height)
+
+
+def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
+    """Cosine above and N_w below over the width of the clipping range, one line an ε (``bench.clipping``)."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
+    for i, epsilon in enumerate(dict.fromkeys(r.epsilon for r in rows)):
+        mine = sorted((r for r in rows if r.epsilon == epsilon), key=lambda r: r.width)
+        for row, (name, half) in enumerate((("cosine", "cosine_half"), ("n_w", "n_w_half")), 1):
+            figure.add_trace(
+                go.Scatter(
+                    x=[r.width for r in mine],
+                    y=[getattr(r, name) for r in mine],
+                    error_y={"array": [getattr(r, half) for r in mine], "thickness": 1, "width": 2},
+                    name=f"ε {epsilon:g}",
+                    legendgroup=str(epsilon),
+                    showlegend=row == 1,
+                    mode="lines+markers",
+                    line={"color": lines[i % len(lines)], "dash": DASHES[i % len(DASHES)], "width": 2},
+                    marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+                    hovertemplate=f"ε {epsilon:g}, %{{x:g}}σ: %{{y:.3f}}<extra></extra>",
+                ),
+                row=row,
+                col=1,
+            )
+    _layout(figure, colours, height)
+    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    soft = {"color": colours["soft"]}
+    figure.update_yaxes(title="cosine", title_font=soft, row=1, col=1)
+    figure.update_yaxes(title="N_w", title_font=soft, rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(
+        title="upper end, in σ above the mean", title_font=soft, tickvals=sorted({r.width for r in rows}), row=2, col=1
+    )
+    return figure
 
 
 def _plain(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dptext_core import DPTextError
+from dptext_core import DPTextError, figures
 from dptext_core.bench import results
 from dptext_core.bench.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
 from pages.ui.shell import within_app
@@ -36,6 +36,9 @@ def show(finding: Finding) -> None:
             st.markdown("- " + literal(line))
         if finding.reason:
             st.markdown("**Likely reason.** " + literal(finding.reason))
+        if finding.figure and st.toggle("Show the figure", key=f"found_{finding.figure}"):
+            figure = getattr(figures, finding.figure)(finding.drawn, dark=st.context.theme.type == "dark")
+            st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"found_{finding.figure}_figure")
         if finding.rows:
             with st.expander(f"The {len(finding.rows):,} rows it stands on"):
                 st.dataframe(

@@ -14,9 +14,10 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
-from dptext_core.bench import deniability
+from dptext_core.bench import clipping, deniability
 from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
+from dptext_core.models import clip
 from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
 from pages.ui.jobs import Job, failure, waiting
 from pages.ui.shell import within_app
@@ -114,7 +115,7 @@ def controls_column() -> runs.Inputs | None:
     specs = {s.name: s for s in dpt.mechanisms()}
     spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism")]
     st.caption(spec.summary)
-    chosen = controls.options(spec, "play", skip=frozenset({"clip_min", "clip_max"}))
+    chosen = controls.options(spec, "play", skip=frozenset({"clip", "clip_min", "clip_max"}))
     chosen |= clip_control(spec, chosen)
     with st.expander("Budget"):
         if state.play_text.strip():
@@ -174,8 +175,8 @@ def first_words(text: str) -> str:
     return text[: tokens[MAX_WORDS - 1].end]
 
 
-def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, float]:
-    """The clipping range as one slider around the model's published range."""
+def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:
+    """The clipping range: a known one by its name, and one slider that moves its ends."""
     if "clip_min" not in {f.name for f in dataclasses.fields(spec.config_cls)}:
         return {}
     try:
@@ -183,21 +184,42 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, f
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return {}
-    published = known.clip_min is not None and known.clip_max is not None
-    exact = (known.clip_min or 0.0, known.clip_max or 15.0)
-    if not published:
+    clips = known.clips
+    values = controls.one(spec, "clip", "play") if len(clips) > 1 else {}
+    name = values.get("clip", next(iter(clips), ""))
+    exact = (clips[name].low, clips[name].high) if clips else (0.0, 15.0)
+    if not clips:
         st.caption("No clipping range is published for this model. Set one from public texts of yours.")
     low, high = (round(x, 1) for x in exact)
-    pad = round((high - low) / 2, 1)
+    lowest, highest = (min(c.low for c in clips.values()), max(c.high for c in clips.values())) if clips else exact
+    pad = (highest - lowest) / 4
     picked = st.slider(
-        "Clipping range", low - pad, high + pad, (low, high), step=0.1, key=f"play_clip_{known.id}",
-        help="Model scores are cut to this range before drawing. Narrow: more words look alike.",
+        "Ends of the range", round(lowest - pad, 1), round(highest + pad, 1), (low, high), step=0.1,
+        key=f"play_clip_{known.id}_{name}",
+        help="Move an end to set a range of your own. Any range has the same promise, as long as it does not depend on "
+        "the text.",
     )  # fmt: skip
-    if published and picked == (low, high):
-        return {}
+    clip_figure()
+    if clips and picked == (low, high):
+        return values
     # An end that was not moved keeps its exact value.
     ends = zip(picked, (low, high), exact, strict=True)
-    return dict(zip(("clip_min", "clip_max"), (e if p == r else p for p, r, e in ends), strict=True))
+    return values | dict(zip(("clip_min", "clip_max"), (e if p == r else p for p, r, e in ends), strict=True))
+
+
+def clip_figure() -> None:
+    """What the width of the range costs, measured on public text; drawn only where it is asked for."""
+    if not (rows := clipping.bundled()):
+        return
+    if not st.toggle("Show what the width costs", key="play_clip_costs"):
+        return
+    figure = figures.clipping(rows, dark=st.context.theme.type == "dark")
+    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_clip_figure")
+    st.caption(
+        f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} drawn words, with the bundled model. A range goes from "
+        "the mean μ of the scores to so many standard deviations σ above it: the paper's to 4σ, the tuned one to "
+        f"{clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` measures it again."
+    )
 
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
@@ -453,15 +475,42 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
             over_all(run, result, token, axis, dark)
     if logits is not None:
         with tabs[-1]:
-            marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
-            c = result.config
-            figure = figures.logit_histogram(logits, c.clip_min, c.clip_max, marks=marks, dark=dark)
-            st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_histogram")
-            above = int((logits >= c.clip_max).sum())
-            st.caption(
-                f"Shaded: the clipping range. {above:,} of {len(logits):,} words are at its upper end and cannot be "
-                "told apart."
-            )
+            clip_panel(run, result, token, d, logits, dark)
+
+
+def clip_panel(
+    run: runs.Run, result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, dark: bool
+) -> None:
+    """The model's scores at the chosen word with all named clipping ranges, and what each costs there."""
+    step = result.steps[token]
+    marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
+    costs = run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
+    if not costs:
+        return
+    used = next(c for c in costs if c.used)
+    figure = figures.logit_histogram(
+        logits, used.low, used.high, marks=marks, others={c.name: (c.low, c.high) for c in costs if not c.used},
+        dark=dark,
+    )  # fmt: skip
+    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_histogram")
+    st.dataframe(
+        {
+            "range": [f"{c.name}{' (used)' if c.used else ''}" for c in costs],
+            "ends": [f"{c.low:.1f} to {c.high:.1f}" for c in costs],
+            "tied": [c.tied for c in costs],
+            "stays": [percent(c.keep) for c in costs],
+        },
+        column_config={
+            "tied": st.column_config.NumberColumn(
+                "tied", help="Words whose scores are at the upper end or above: they cannot be told apart."
+            ),
+            "stays": st.column_config.TextColumn(
+                f"N_w at ε {number(step.epsilon)}", help="The chance that the word stays what it was."
+            ),
+        },
+        hide_index=True,
+    )  # fmt: skip
+    st.caption(f"Shaded: the range in use. {len(logits):,} words have a score. All ranges have the same promise.")
 
 
 def over_all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -53,13 +54,13 @@ def dp_mlm(sign: int):
     base = table("baseline")[None]
     rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
     for e, x in table("dp-mlm").items():
-        rows.append(row("dp-mlm", "sst2", "accuracy", e, 0.85 - (base - x if sign > 0 else 0.5)))
+        rows.append(row("dp-mlm", "sst2", "accuracy", e, 0.85 - (base - x if sign > 0 else 0.5), clip="paper"))
     return rows
 
 
 def gains(sign: int):
     return [
-        row("dp-mlm", "reviews", f"relative_gain_{kind}", e, 0.1 * sign)
+        row("dp-mlm", "reviews", f"relative_gain_{kind}", e, 0.1 * sign, clip="paper")
         for e in (10, 25)
         for kind in ("static", "adaptive")
     ]
@@ -195,7 +196,7 @@ def test_a_claim_without_rows_is_not_measured(claim):
 
 
 def test_every_claim_of_the_page_is_tested_here():
-    assert set(f.CLAIMS) == {*CLAIMS, f.mappings_alone, f.little_memory, f.at_equal_privacy}
+    assert set(f.CLAIMS) == {*CLAIMS, f.mappings_alone, f.little_memory, f.clipping_range, f.at_equal_privacy}
 
 
 def test_a_difference_within_the_intervals_proves_nothing():
@@ -228,6 +229,20 @@ def test_options_are_compared_with_defaults_filled_in():
     assert runs.find("sst2", "cosine", "custext", mapping="balanced", k=50)
     assert not runs.find("sst2", "cosine", "custext", mapping="aggressive")
     assert not runs.find("sst2", "cosine", "custext", k=20)
+
+
+def test_the_clipping_range_follows_its_rows(monkeypatch):
+    found = f.clipping_range(f.Runs([]))
+    assert found.verdict == f.PARTLY and len(found.numbers) >= 6
+    rows = f.clipping.bundled()
+    rising = [dataclasses.replace(r, n_w=0.9 if r.epsilon == 250 else r.n_w) for r in rows]
+    monkeypatch.setattr(f.clipping, "bundled", lambda: tuple(rising))
+    assert f.clipping_range(f.Runs([])).verdict == f.AGREES
+    flat = [dataclasses.replace(r, n_w=0.1, cosine=0.5) for r in rows]
+    monkeypatch.setattr(f.clipping, "bundled", lambda: tuple(flat))
+    assert f.clipping_range(f.Runs([])).verdict == f.DISAGREES
+    monkeypatch.setattr(f.clipping, "bundled", lambda: ())
+    assert f.clipping_range(f.Runs([])).verdict == f.MISSING
 
 
 def test_the_bundled_mappings_agree_with_the_papers_order():

@@ -150,6 +150,7 @@ def test_a_choice_that_is_no_longer_shown_is_let_go(found):
     "setting",
     [
         {"mechanism": "dp-mlm", "options": {}, "epsilon": 250.0},
+        {"mechanism": "dp-mlm", "options": {"clip": "paper"}, "epsilon": 250.0},
         {"mechanism": "diffractor", "options": {"lists": ["L0"], "noise": "tem"}, "epsilon": 0.1},
         {"mechanism": "custext", "options": {"k": 50, "keep_stopwords": False, "strategy": "record"}, "epsilon": 3.0},
         {"mechanism": "dp-mlm-plus", "options": {"add_prob": 0.25, "del_prob": 0.05}, "epsilon": 25.0},

@@ -288,11 +288,18 @@ def test_models_lists_what_is_here(run, monkeypatch):
     from dptext_core import models
 
     info = models.ModelInfo("my/model", "My model", "MIT", "hub cache", 12.5, None, None)
-    bundled = models.ModelInfo("bundled", "Small", "Apache-2.0", "bundled", 21.0, -2.0, 9.25)
+    bundled = models.ModelInfo(
+        "bundled", "Small", "Apache-2.0", "bundled", 21.0, -2.0, 9.25, models.ClipRange(-2.0, 14.875)
+    )
     monkeypatch.setattr(models, "list_models", lambda: [bundled, info])
     status, out, err = run("models")
     assert status == 0
-    assert "-2.000 to 9.250" in out and "my/model" in out and "--clip-min" in out and "12.5 MB" in out
+    assert (
+        "tuned -2.000 to 14.875, paper -2.000 to 9.250" in out
+        and "my/model" in out
+        and "--clip-min" in out
+        and "12.5 MB" in out
+    )
     assert "hf download" in err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from scipy import stats
 
 import dptext_core as dpt
+from dptext_core.models import masked_lm_spec
 
 TEXT = "The doctor told my friend that the pain was bad. She went home."
 C_MIN, C_MAX = -4.0, 8.0  # the tiny model's range
@@ -165,6 +167,70 @@ def test_the_sequential_order_sees_what_was_released(mlm, tiny_model):
     assert np.abs(np.log(d.probs) - np.log(exact / exact.sum())).max() < 0.5
     assert r.guarantee.total == 90
     assert not r.live and mlm().rewrite("doctor told", seed=1).live
+
+
+def test_a_named_range_gives_the_ends_that_are_not_given():
+    clips = masked_lm_spec("bundled").clips
+    for name, c in clips.items():
+        got = dpt.get_mechanism("dp-mlm", clip=name).config
+        assert (got.clip, got.clip_min, got.clip_max) == (name, c.low, c.high)
+    assert dpt.get_mechanism("dp-mlm").config.clip == "tuned"
+    own = dpt.get_mechanism("dp-mlm", clip="paper", clip_max=5.0).config
+    assert (own.clip_min, own.clip_max) == (clips["paper"].low, 5.0)
+    with pytest.raises(dpt.ConfigError, match="tuned, paper"):
+        dpt.get_mechanism("dp-mlm", clip="wide")
+
+
+def test_another_name_or_model_brings_its_own_range(mlm, tiny_model):
+    clips = masked_lm_spec("bundled").clips
+    tuned = dpt.get_mechanism("dp-mlm")
+    assert tuned.with_(clip="paper").config.clip_max == clips["paper"].high
+    assert tuned.with_(clip="paper").with_(clip="tuned").config == tuned.config
+    other = tuned.with_(model=tiny_model).config
+    assert (other.clip, other.clip_min, other.clip_max) == ("paper", C_MIN, C_MAX), "the tiny model has one range"
+    assert dpt.get_mechanism("dp-mlm", clip_max=5.0).with_(clip="paper").config.clip_max == 5.0, "given: it stays"
+    assert tuned.with_(epsilon=7.0).config.clip_max == clips["tuned"].high
+
+
+def test_the_named_range_changes_no_promise_and_no_score(mlm):
+    tuned, paper = dpt.get_mechanism("dp-mlm"), dpt.get_mechanism("dp-mlm", clip="paper")
+    assert tuned.key == paper.key and tuned.guarantee(TEXT) == paper.guarantee(TEXT)
+
+
+def test_what_each_range_costs_at_one_word(mlm):
+    m = dpt.get_mechanism("dp-mlm", clip="paper", epsilon=100.0)
+    r = m.rewrite(TEXT, seed=1)
+    k = next(i for i, s in enumerate(r.steps) if s.original == "doctor")
+    logits = r.logits(k)
+    costs = {c.name: c for c in m.clip_costs(logits, "doctor", 100.0)}
+    assert set(costs) == {"tuned", "paper"} and [c.name for c in costs.values() if c.used] == ["paper"]
+    assert costs["paper"].keep == r.distribution(k).p_keep()
+    assert costs["tuned"].keep == m.with_(clip="tuned").distribution(TEXT, k).p_keep()
+    assert costs["paper"].tied == (logits >= masked_lm_spec("bundled").clip_max).sum() > costs["tuned"].tied
+    own = {c.name: c.used for c in m.with_(clip_max=5.0).clip_costs(logits, "doctor", 100.0)}
+    assert own == {"tuned": False, "paper": False, "your own": True}
+
+
+def test_the_first_example_goes_from_nothing_kept_to_most_kept_along_its_axis():
+    from pathlib import Path
+
+    from dptext_core import first_sight
+    from dptext_core._assets import assets_folder
+
+    folder = Path(assets_folder()) / "examples"
+    first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
+    text = (folder / first["file"]).read_text(encoding="utf-8").strip()
+    prepared = first_sight.load(text, "dp-mlm", {})
+    assert prepared is not None
+
+    def kept(epsilon: float, **options) -> float:
+        m = dpt.get_mechanism("dp-mlm", epsilon=epsilon, **options)
+        tables = m.tables(prepared, [(i, False) for i in prepared.targets])
+        return float(np.mean([t.at(epsilon).p_keep() for t in tables]))
+
+    low, high, default = dpt.mechanism_class("dp-mlm").epsilon_range()
+    assert kept(low) < 0.01 and 0.2 < kept(default) < 0.6 and kept(high) > 0.6
+    assert kept(high, clip="paper") < 0.15
 
 
 def test_the_clipping_range_is_resolved_and_can_be_moved(mlm, tmp_path):

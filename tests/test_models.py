@@ -17,7 +17,15 @@ from tiny import tiny_masked_lm, tiny_roberta, vocabulary
 
 from dptext_core.document import Document
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
-from dptext_core.models import MaskRequest, estimate_clip_range, list_models, load_masked_lm, masked_lm_spec
+from dptext_core.models import (
+    ClipRange,
+    MaskRequest,
+    estimate_clip_range,
+    list_models,
+    load_masked_lm,
+    masked_lm_spec,
+)
+from dptext_core.models.clip import WIDTHS
 from dptext_core.models.masked_lm import _private_backend
 from dptext_core.models.windows import ModelInput, Template, bucket, model_input
 
@@ -102,6 +110,7 @@ def cache(tmp_path, monkeypatch, roberta):
 def test_published_range_and_both_names_of_a_cached_model(cache, name):
     spec = masked_lm_spec(name)
     assert (spec.clip_min, spec.clip_max) == (-3.2093127, 16.304797887802124)
+    assert list(spec.clips) == ["paper"]
     assert "DP-MLM" in spec.clip_source
     assert spec.max_length == 128  # of 130 positions RoBERTa uses all but two
     assert len(load_masked_lm(name).candidates) > 100
@@ -521,7 +530,8 @@ def test_clip_range_is_mean_and_four_deviations_above(bert):
     lm = load_masked_lm(str(bert))
     texts = [TEXT, "My friend bought a house in Paris last year and moved there in the summer."]
     told = []
-    low, high = estimate_clip_range(texts, str(bert), every=3, progress=lambda *a: told.append(a))
+    found = estimate_clip_range(texts, str(bert), every=3, progress=lambda *a: told.append(a))
+    low, high = found
     logits = []
     for text in texts:
         doc = Document.parse(text)
@@ -534,7 +544,28 @@ def test_clip_range_is_mean_and_four_deviations_above(bert):
     assert low == pytest.approx(every.mean(), abs=1e-9)
     assert high == pytest.approx(every.mean() + 4 * every.std(), abs=1e-9)
     assert told == [(1, 2), (2, 2)]
-    assert estimate_clip_range(texts, str(bert), every=3, contextualize=False) != (low, high)
+    assert (found.paper.low, found.paper.high) == (low, high)
+    assert found.tuned.low == low and found.tuned.high == pytest.approx(every.mean() + WIDTHS["tuned"] * every.std())
+    assert tuple(estimate_clip_range(texts, str(bert), every=3, contextualize=False)) != (low, high)
+
+
+def test_the_bundled_model_has_both_ranges():
+    spec = masked_lm_spec("bundled")
+    assert list(spec.clips) == ["tuned", "paper"]
+    paper, tuned = spec.clips["paper"], spec.clips["tuned"]
+    assert (paper.low, paper.high) == (spec.clip_min, spec.clip_max) and paper.source and tuned.source
+    sigma = (paper.high - paper.low) / WIDTHS["paper"]
+    assert tuned.low == paper.low and tuned.high == pytest.approx(paper.low + WIDTHS["tuned"] * sigma, abs=1e-3)
+
+
+def test_a_folder_may_name_a_tuned_range(bert, tmp_path):
+    copy = shutil.copytree(bert, tmp_path / "m")
+    assert list(masked_lm_spec(str(copy)).clips) == ["paper"]
+    (copy / "dptext.json").write_text('{"tuned_min": -1, "tuned_max": 9, "tuned_source": "ours"}')
+    assert masked_lm_spec(str(copy)).clips == {"tuned": ClipRange(-1.0, 9.0, "ours")}
+    (copy / "dptext.json").write_text('{"tuned_min": 9, "tuned_max": 1}')
+    with pytest.raises(ConfigError, match="tuned_min below tuned_max"):
+        masked_lm_spec(str(copy))
 
 
 def test_clip_range_wants_words(bert):

@@ -175,14 +175,49 @@ def test_draw_again_counts_what_releasing_would_spend():
 def test_moving_the_clipping_range_keeps_the_scores():
     at = settle(app())
     prepared = at.session_state["play_run"].prepared
-    at.slider(key="play_clip_bundled").set_value((0.0, 5.0))
+    at.slider(key="play_clip_bundled_tuned").set_value((0.0, 5.0))
     settle(at)
     run = at.session_state["play_run"]
     assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
-    at.slider(key="play_clip_bundled").set_value((-1.9, 5.0))
+    at.slider(key="play_clip_bundled_tuned").set_value((-1.9, 5.0))
     settle(at)
     exact = dpt.get_mechanism("dp-mlm").config.clip_min
     assert at.session_state["play_run"].mechanism.config.clip_min == exact, "an end that was not moved stays exact"
+
+
+def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
+    at = settle(app())
+    prepared = at.session_state["play_run"].prepared
+    at.selectbox(key="play-dp-mlm-clip").set_value("paper")
+    settle(at)
+    run = at.session_state["play_run"]
+    paper = dpt.get_mechanism("dp-mlm", clip="paper").config
+    assert run.prepared is prepared and run.mechanism.config.clip_max == paper.clip_max
+    assert at.slider(key="play_clip_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
+    costs = next(d.value for d in at.dataframe if "tied" in d.value)
+    assert list(costs["range"]) == ["tuned", "paper (used)"]
+    tied = dict(zip(costs["range"], costs["tied"], strict=True))
+    assert tied["paper (used)"] > tied["tuned"]
+
+
+def test_what_the_width_costs_is_drawn_only_when_asked_for():
+    at = settle(app())
+
+    def figure() -> bool:
+        return any("play_clip_figure" in str(e.proto) for e in at.get("plotly_chart"))
+
+    assert not figure()
+    at.toggle(key="play_clip_costs").set_value(True).run()
+    assert figure() and not at.exception
+
+
+def test_the_findings_draw_the_clipping_range_when_asked():
+    at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
+    at.session_state["app"] = True
+    at.run()
+    assert not at.exception and not at.get("plotly_chart")
+    at.toggle(key="found_clipping").set_value(True).run()
+    assert not at.exception and len(at.get("plotly_chart")) == 1
 
 
 def broken(*_):

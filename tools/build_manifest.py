@@ -38,7 +38,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "models/masked_lm/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/masked_lm/*": (
         "python tools/train_masked_lm.py --corpus train.txt.gz --out assets/models/masked_lm, "
-        "then python tools/evaluate_masked_lm.py --clip-from train.txt.gz for spec.json",
+        "then python tools/evaluate_masked_lm.py --clip-from train.txt.gz and tools/choose_clip_range.py for spec.json",
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
@@ -71,6 +71,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "benchmarks/memory.json": (
         "python -m dptext_core bench memory --out assets/benchmarks/memory.json",
         "memory that the mechanisms take for words of the bundled word space minilm",
+        "MIT",
+    ),
+    "benchmarks/clipping.json": (
+        "python -m dptext_core bench clipping --data DIR --stopwords FILE --out assets/benchmarks/clipping.json",
+        "chances and scores of rewritten sentences of SST-2; no text is in it",
         "MIT",
     ),
     "benchmarks/results.json": (

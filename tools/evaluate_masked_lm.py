@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import dptext_core as dpt
 from dptext_core import metrics, models
 from dptext_core.metrics.perplexity import pseudo_perplexity
+from dptext_core.models.clip import ClipEstimate
 
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 
@@ -42,8 +43,8 @@ def accuracy(model: str, heldout: Path) -> dict[str, float]:
     return evaluate(module.eval(), AutoTokenizer.from_pretrained(verified_trunk_folder()), heldout, "cpu")
 
 
-def clip_range(model: str, corpus: Path, n: int = 1000) -> tuple[float, float]:
-    """(μ, μ + 4σ) over ``n`` lines of 8 words or more, evenly spread over a public corpus."""
+def clip_ranges(model: str, corpus: Path, n: int = 1000) -> ClipEstimate:
+    """The paper's range and the tuned one, over ``n`` lines of 8 words or more, evenly spread over a public corpus."""
     with gzip.open(corpus, "rt", encoding="utf-8") as f:
         lines = [s for s in map(str.strip, f) if len(s.split()) >= 8]
     return models.estimate_clip_range(lines[:: len(lines) // n][:n], model)
@@ -95,13 +96,16 @@ def main() -> None:
     ap.add_argument("--sst2", type=Path)
     ap.add_argument("--n", type=int, default=200)
     ap.add_argument("--stopwords", help="one word a line; the paper keeps NLTK's list")
+    ap.add_argument("--preset", choices=models.CLIPS, help="the named clipping range; the card's table has the paper's")
     ap.add_argument("--clip", type=float, nargs=2, metavar=("MIN", "MAX"))
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--perplexity", type=int, default=200, metavar="N", help="lines of --heldout for pseudo-perplexity")
     a = ap.parse_args()
     if a.clip_from:
-        low, high = clip_range(a.model, a.clip_from)
-        print(json.dumps({"clip_min": round(low, 4), "clip_max": round(high, 4)}))
+        both = clip_ranges(a.model, a.clip_from)
+        ends = {"clip_min": both.paper.low, "clip_max": both.paper.high}
+        ends |= {"tuned_min": both.tuned.low, "tuned_max": both.tuned.high}
+        print(json.dumps({k: round(v, 4) for k, v in ends.items()}))
     if a.heldout:
         print(json.dumps(accuracy(a.model, a.heldout)))
         lines = [s.strip() for s in a.heldout.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 60]
@@ -109,6 +113,8 @@ def main() -> None:
         print(json.dumps({"pseudo_perplexity_median": statistics.median(values), "lines": len(values)}))
     if a.sst2:
         options = {"stopwords": a.stopwords} if a.stopwords else {}
+        if a.preset:
+            options["clip"] = a.preset
         if a.clip:
             options |= {"clip_min": a.clip[0], "clip_max": a.clip[1]}
         print(show(table(a.model, sst2(a.sst2, a.n), a.seed, **options)))

@@ -49,7 +49,7 @@ def configurations() -> list[tuple[str, dict[str, Any]]]:
         elif spec.name == "vickrey":
             out += [(spec.name, {"noise": n}) for n in ("mvc", "mahalanobis")]
         elif spec.name == "dp-mlm":
-            out += [(spec.name, o) for o in ({}, {"score": "similarity"}, {"order": "sequential"})]
+            out += [(spec.name, o) for o in ({}, {"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"})]
             out.append((spec.name, {"keep_punctuation": False}))
         elif issubclass(cls, WordMechanism) and cls.notion != "none" and not issubclass(cls, MVC):
             out += [(spec.name, {"space": s}) for s in SPACES]

@@ -197,7 +197,9 @@ def _part(name: str, value: Any) -> str:
         return "stop words kept" if value else "stop words drawn"
     if name == "gamma":
         return "γ from ε" if value is None else f"γ = {value:g}"
-    names = {"k": "K =", "add_prob": "add", "del_prob": "delete", "oov": "unknown words:"}
+    names = {
+        "k": "K =", "add_prob": "add", "del_prob": "delete", "oov": "unknown words:", "clip": "clipping range:"
+    }  # fmt: skip
     return f"{names.get(name, name)} {several or (f'{value:g}' if isinstance(value, float) else value)}"
 
 

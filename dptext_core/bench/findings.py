@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import mappings, memory
+from ..models.clip import WIDTHS as PRESETS
+from . import clipping, mappings, memory
 from .curves import BASELINE, key, options_of, title
 from .grid import NOISES
 from .papers import paper_rows
@@ -33,7 +34,10 @@ METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
 
 @dataclass(frozen=True)
 class Finding:
-    """One claim. numbers: sentences made from the rows. rows: ours that they come from. reason: why, as we see it."""
+    """One claim. numbers: sentences made from the rows. rows: ours that they come from. reason: why, as we see it.
+
+    figure: the name of the figure in ``dptext_core.figures`` that draws ``drawn``, "" where there is none.
+    """
 
     claim: str
     source: str
@@ -41,6 +45,8 @@ class Finding:
     numbers: tuple[str, ...]
     reason: str = ""
     rows: tuple[Row, ...] = ()
+    figure: str = ""
+    drawn: tuple[Any, ...] = ()
 
 
 #: Differences too small to matter, whatever the interval: exact laws have none.
@@ -259,7 +265,7 @@ def adaptive_beats_static(runs: Runs) -> Finding:
 
 
 def dp_mlm_keeps_utility(runs: Runs) -> Finding:
-    ours = [row for row in runs.find("sst2", "accuracy", "dp-mlm") if row["epsilon"] is not None]
+    ours = [row for row in runs.find("sst2", "accuracy", "dp-mlm", clip="paper") if row["epsilon"] is not None]
     base = runs.one("sst2", "accuracy", "baseline")
     theirs = {row["epsilon"]: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "dp-mlm", "accuracy")}
     their_base = {row["epsilon"]: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "baseline", "accuracy")}.get(None)
@@ -289,7 +295,8 @@ def dp_mlm_keeps_utility(runs: Runs) -> Finding:
 def dp_mlm_gains(runs: Runs) -> Finding:
     claim = "DP-MLM's relative gain is positive against every adaptive attacker."
     source = "DP-MLM, Table 3 and Section 6"
-    rows = [row for row in runs.find("reviews", "relative_gain_adaptive", "dp-mlm") if row["epsilon"] is not None]
+    found = runs.find("reviews", "relative_gain_adaptive", "dp-mlm", clip="paper")
+    rows = [row for row in found if row["epsilon"] is not None]
     positive = [row["value"] > 0 for row in rows]
     numbers = [f"Ours: {_per_epsilon(rows)}."] if rows else []
     for data in ("yelp", "trustpilot"):
@@ -332,7 +339,7 @@ def dp_mlm_plus(runs: Runs) -> Finding:
     utility, privacy, rows, numbers = Tally(), Tally(), [], []
     for data, metric, tally in (("sst2", "accuracy", utility), ("authors", "f1_adaptive", privacy)):
         for row in runs.find(data, metric, "dp-mlm-plus"):
-            plain = runs.one(data, metric, "dp-mlm", row["epsilon"])
+            plain = runs.one(data, metric, "dp-mlm", row["epsilon"], clip=full_options(row)["clip"])
             if plain is not None:
                 tally.add(row, plain)
                 rows += [row, plain]
@@ -345,6 +352,55 @@ def dp_mlm_plus(runs: Runs) -> Finding:
         claim, source, _both(utility.verdict, privacy.verdict), tuple(numbers),
         "The paper's differences are a point or two, less than our intervals can show." if rows else "", tuple(rows),
     )  # fmt: skip
+
+
+def clipping_range(runs: Runs) -> Finding:
+    """Not a claim of the paper: what its rule for the range does to the bundled model (``bench clipping``)."""
+    claim = "With the clipping range μ to μ + 4σ, a larger ε brings the text closer to the original."
+    source = "Ours; the range is the rule of DP-MLM, and closer is what a larger ε means"
+    rows = clipping.bundled()
+    at = {(r.width, r.epsilon): r for r in rows}
+    epsilons = sorted({r.epsilon for r in rows})
+    paper, wide = PRESETS["paper"], PRESETS["tuned"]
+    if not epsilons or any((w, e) not in at for w in (paper, wide) for e in epsilons):
+        return _missing(claim, source)
+    first, last = epsilons[0], epsilons[-1]
+    gaps = {e: at[wide, e].cosine - at[paper, e].cosine for e in epsilons}
+    better = [e for e in epsilons if gaps[e] > math.hypot(at[wide, e].cosine_half, at[paper, e].cosine_half)]
+    numbers = [
+        f"Range to μ + {w:g}σ, N_w / cosine: "
+        + ", ".join(f"ε {e:g}: {100 * at[w, e].n_w:.0f}% / {at[w, e].cosine:.2f}" for e in epsilons)
+        + f"; {at[w, first].tied:.1f} words at the upper end on average."
+        for w in sorted({r.width for r in rows})
+    ]
+    # Where the wide range keeps as many words as the narrow one does at its largest ε.
+    line = [at[wide, e] for e in epsilons]
+    kept = at[paper, last].n_w
+    if line[0].n_w <= kept <= line[-1].n_w:
+        x = [r.n_w for r in line]
+        same = float(np.interp(kept, x, [r.cosine for r in line]))
+        epsilon = math.exp(float(np.interp(kept, x, np.log(epsilons))))
+        numbers.append(
+            f"At equal N_w, {100 * kept:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
+            f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
+        )
+    numbers.append(
+        "Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row."
+    )
+    rise = at[paper, last].n_w - at[paper, first].n_w
+    return Finding(
+        claim,
+        source,
+        AGREES if rise > 0.5 else PARTLY if at[paper, last].cosine > at[paper, first].cosine else DISAGREES,
+        tuple(numbers),
+        "Words whose scores are above the upper end are tied, and no ε tells them apart: among them is mostly the word "
+        "that was there. A wider range unties them, and spreads the same ε over more"
+        + (f": on this model it keeps more meaning from ε {better[0]:g} on." if better else ".")
+        + " At equal N_w the tied words are near in meaning, so that the narrow range may keep more of it; it needs a "
+        "larger ε for that.",
+        figure="clipping",
+        drawn=rows,
+    )
 
 
 # --- 1-Diffractor -------------------------------------------------------------------------------------------------
@@ -876,7 +932,8 @@ def _missing(claim: str, source: str) -> Finding:
 
 
 CLAIMS: tuple[Callable[[Runs], Finding], ...] = (
-    rises_with_epsilon, adaptive_beats_static, dp_mlm_keeps_utility, dp_mlm_gains, dp_mlm_plus, one_list_is_best,
+    rises_with_epsilon, adaptive_beats_static, dp_mlm_keeps_utility, dp_mlm_gains, dp_mlm_plus, clipping_range,
+    one_list_is_best,
     more_lists, noises_differ, sixty_percent, tight_range, one_dimension_wins, speed, little_memory, small_k,
     mappings_utility, mappings_alone, record_strategy, stop_words, at_equal_privacy,
 )  # fmt: skip

@@ -131,7 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
         from .. import get_mechanism
 
-        mechanism = get_mechanism("dp-mlm", model=args.model, keep_stopwords=False, keep_punctuation=False)
+        mechanism = get_mechanism(
+            "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
+        )
         clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
         slow, fast = compare(
             partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),

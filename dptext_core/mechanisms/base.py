@@ -69,6 +69,18 @@ class Step(Private):
         return self.original.casefold() != self.replacement.casefold()
 
 
+@dataclass(frozen=True)
+class ClipCost:
+    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays."""
+
+    name: str
+    low: float
+    high: float
+    used: bool
+    tied: int
+    keep: float
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared(Private):
     """The ε-independent part of a rewrite, held by the caller. ``key`` names what it was prepared for."""
@@ -244,6 +256,10 @@ class Mechanism(ABC):
         if type(self).notion == "none":
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
+
+    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+        """What each clipping range costs at one draw with these scores before clipping; () where none are clipped."""
+        return ()
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         """How many words of the text the mechanism knows, and how many it has; kept stop words are known.

@@ -40,7 +40,7 @@ from ..guarantee import Guarantee
 from ..sampling import Dice, draw
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
+from .base import ClipCost, Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
@@ -52,7 +52,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class DPMLMConfig:
-    """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the model's published range."""
+    """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the ends of the range that ``clip`` names."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(50.0, 5.0, 500.0)
     order: str = option(
@@ -76,6 +76,16 @@ class DPMLMConfig:
         kind="flag",
         advanced=True,
         help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+    )
+    clip: str = option(
+        "tuned",
+        label="Clipping range",
+        kind="choice",
+        choices=("tuned", "paper"),
+        live=True,
+        help="Model scores are cut to this range before a word is drawn. Tuned: wide enough that the best words stay "
+        "apart, chosen on public text. Paper: the mean to four standard deviations above it; many words are then tied "
+        "at the upper end. The promise is the same. A model for which one range only is known uses that one.",
     )
     clip_min: float | None = option(
         None,
@@ -234,9 +244,13 @@ class DPMLM(Mechanism):
     def resolve(cls, config: Any) -> Any:
         from ..models import masked_lm_spec
 
-        spec = masked_lm_spec(config.model)
-        low = spec.clip_min if config.clip_min is None else config.clip_min
-        high = spec.clip_max if config.clip_max is None else config.clip_max
+        known = masked_lm_spec(config.model).clips
+        # The config names the range that holds, also where a model has one only.
+        name = config.clip if config.clip in known else next(iter(known), config.clip)
+        low, high = config.clip_min, config.clip_max
+        if name in known:
+            low = known[name].low if low is None else low
+            high = known[name].high if high is None else high
         if low is None or high is None:
             raise ConfigError(
                 f"No clipping range is known for {config.model!r}. Give clip_min and clip_max; "
@@ -244,7 +258,17 @@ class DPMLM(Mechanism):
             )
         if not low < high:
             raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
-        return dataclasses.replace(config, clip_min=float(low), clip_max=float(high))
+        return dataclasses.replace(config, clip=name, clip_min=float(low), clip_max=float(high))
+
+    def with_(self, **options: Any) -> Mechanism:
+        if options.keys() & {"clip", "model"}:
+            from ..models import masked_lm_spec
+
+            # Ends that came with the old name or model follow the new one; those that were given stay.
+            old = masked_lm_spec(self.config.model).clips.get(self.config.clip)
+            ends = {} if old is None else {"clip_min": old.low, "clip_max": old.high}
+            options = {k: None for k, end in ends.items() if getattr(self.config, k) == end} | options
+        return super().with_(**options)
 
     # --- which tokens are replaced
 
@@ -295,6 +319,22 @@ class DPMLM(Mechanism):
             for word in _antonyms().of(source):
                 scores[_lookup(c.model).get(word.casefold(), _NOWHERE)] = -np.inf
         return ScoreTable(_candidates(c.model), scores, source, keep)
+
+    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+        """The ranges that are known of the model, and the one in use, at one mask with raw logits float32 (V,)."""
+        from ..models import masked_lm_spec
+
+        mine = (self.config.clip_min, self.config.clip_max)
+        ranges = {name: (c.low, c.high) for name, c in masked_lm_spec(self.config.model).clips.items()}
+        used = self.config.clip if ranges.get(self.config.clip) == mine else "your own"
+        ranges.setdefault(used, mine)
+        out = []
+        for name, (low, high) in ranges.items():
+            m = self.with_(clip_min=low, clip_max=high)
+            assert isinstance(m, DPMLM)
+            keep = m.table(logits, source).at(epsilon).p_keep()
+            out.append(ClipCost(name, low, high, name == used, int((logits >= high).sum()), keep))
+        return tuple(out)
 
     def tables(self, prepared: DPMLMPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
         """Score tables of (token index, insertion?) given the original text."""

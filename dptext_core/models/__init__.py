@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .registry import MaskedLMSpec, ModelInfo, list_models, masked_lm_spec
+from .registry import CLIPS, ClipRange, MaskedLMSpec, ModelInfo, list_models, masked_lm_spec
 from .windows import MaskRequest
 
 if TYPE_CHECKING:
+    from .clip import ClipEstimate
     from .masked_lm import MaskedLM
     from .worker import Engine
 
 __all__ = [
+    "CLIPS",
+    "ClipRange",
     "MaskRequest",
     "MaskedLMSpec",
     "ModelInfo",
@@ -52,8 +55,8 @@ def engine(name: str = "bundled", device: str | None = None) -> Engine:
     return shared_engine(name, device)
 
 
-def estimate_clip_range(texts, name: str = "bundled", **options) -> tuple[float, float]:
-    """(μ, μ + 4σ) of the logits of public `texts`: see `dptext_core.models.clip.estimate_clip_range`."""
+def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:
+    """The paper's clipping range and the tuned one, from public `texts`: see `clip.estimate_clip_range`."""
     from .clip import estimate_clip_range as estimate
 
     return estimate(texts, name, **options)

@@ -4,9 +4,40 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from ..errors import ConfigError, InputError
+from .registry import ClipRange
+
+#: Standard deviations above the mean at which a range ends: the paper's, and the one that tools/choose_clip_range.py
+#: chose for the bundled model.
+WIDTHS = {"tuned": 6.0, "paper": 4.0}
+
+
+@dataclass(frozen=True)
+class ClipEstimate:
+    """Both ranges from the mean and the standard deviation of a model's logits; as a pair of numbers the paper's."""
+
+    mean: float
+    deviation: float
+
+    def at(self, width: float) -> ClipRange:
+        """From the mean to ``width`` standard deviations above it."""
+        return ClipRange(self.mean, self.mean + width * self.deviation, f"μ to μ + {width:g}σ of public texts")
+
+    @property
+    def tuned(self) -> ClipRange:
+        """The width that was chosen for the bundled model: for another model a first guess, not a choice."""
+        return self.at(WIDTHS["tuned"])
+
+    @property
+    def paper(self) -> ClipRange:
+        """μ to μ + 4σ."""
+        return self.at(WIDTHS["paper"])
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.paper.low, self.paper.high))
 
 
 def estimate_clip_range(
@@ -19,8 +50,11 @@ def estimate_clip_range(
     device: str | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[float, float]:
-    """(μ, μ + 4σ) of the candidates' logits at masks in public `texts`, as in the DP-MLM paper (1,000 texts there).
+) -> ClipEstimate:
+    """Clipping ranges from the candidates' logits at masks in public `texts`.
+
+    ``paper`` is (μ, μ + 4σ), as in the DP-MLM paper (1,000 texts there); ``tuned`` is wider. ``low, high =
+    estimate_clip_range(…)`` takes the paper's.
 
     Every `every`-th word of each text is masked, at most `n_masks` words in all (None: no limit): no chance is
     involved. `contextualize`: whether the text stands before the masked one, as in the mechanism that will use the
@@ -60,5 +94,4 @@ def estimate_clip_range(
             break
     if not masks:
         raise InputError("No words to mask were found: give some public texts of several words each.")
-    sigma = math.sqrt(squares / count)
-    return mean, mean + 4 * sigma
+    return ClipEstimate(mean, math.sqrt(squares / count))

@@ -41,13 +41,27 @@ _OFFSET_POSITIONS = {
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?", re.ASCII)
 
 
+#: The named clipping ranges, the default first.
+CLIPS = ("tuned", "paper")
+
+
+@dataclass(frozen=True)
+class ClipRange:
+    """A public clipping range of a model's logits, and where it comes from."""
+
+    low: float
+    high: float
+    source: str = ""
+
+
 @dataclass(frozen=True)
 class MaskedLMSpec:
     """What is known of a masked LM before it is loaded.
 
-    `clip_min`, `clip_max`: the public clipping range of its logits (None: unknown, the caller must give one, for
-    example from `estimate_clip_range`); `clip_source` says where it comes from. `max_length`: positions of one input,
-    special tokens included. `folder`: where its files lie.
+    `clip_min`, `clip_max`: the public clipping range of its logits by the paper's rule or as published (None: unknown,
+    the caller must give one, for example from `estimate_clip_range`); `clip_source` says where it comes from. `tuned`:
+    the wider range that was chosen on public text, where there is one. `max_length`: positions of one input, special
+    tokens included. `folder`: where its files lie.
     """
 
     id: str
@@ -58,6 +72,15 @@ class MaskedLMSpec:
     clip_source: str
     max_length: int
     folder: Path
+    tuned: ClipRange | None = None
+
+    @property
+    def clips(self) -> dict[str, ClipRange]:
+        """The known ranges by name ("tuned", "paper"), the default first."""
+        found = {} if self.tuned is None else {"tuned": self.tuned}
+        if self.clip_min is not None and self.clip_max is not None:
+            found["paper"] = ClipRange(self.clip_min, self.clip_max, self.clip_source)
+        return found
 
     @property
     def on_trunk(self) -> bool:
@@ -76,6 +99,7 @@ class ModelInfo:
     megabytes: float
     clip_min: float | None
     clip_max: float | None
+    tuned: ClipRange | None = None
 
 
 def how_to_get(hub_id: str) -> str:
@@ -86,7 +110,8 @@ def how_to_get(hub_id: str) -> str:
 def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     """Look up masked LM `name`: "bundled", a local folder, or a hub id that is in the local cache. Loads no torch.
 
-    A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, max_length.
+    A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
+    tuned_max, tuned_source, max_length.
     Raises ConfigError where the name or the folder cannot be used, ModelUnavailable where it is not on this machine.
     """
     if not isinstance(name, str) or not name.strip():
@@ -156,30 +181,38 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
                 "code). Convert them with save_pretrained of a current transformers, or download a revision that "
                 "has model.safetensors."
             )
-    low: Any = notes.get("clip_min")
-    high: Any = notes.get("clip_max")
-    source = str(notes.get("clip_source", ""))
-    if low is None and high is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
-        low, high, source = known
-    if (low is None) != (high is None):
-        raise ConfigError(f"{notes_file} must give both clip_min and clip_max, or neither.")
-    if low is not None:
-        try:
-            low, high = float(low), float(high)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ConfigError(f"clip_min and clip_max in {notes_file} must be numbers.") from error
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ConfigError(f"clip_min and clip_max in {notes_file} must be finite, and clip_min below clip_max.")
+    paper, tuned = _range(notes, "clip", notes_file), _range(notes, "tuned", notes_file)
+    if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
+        paper = ClipRange(*known)
     return MaskedLMSpec(
         id=name,
         title=str(notes.get("title") or title),
         license=str(notes.get("license") or ("" if on_trunk else "see the model's page")),
-        clip_min=low,
-        clip_max=high,
-        clip_source=source,
+        clip_min=None if paper is None else paper.low,
+        clip_max=None if paper is None else paper.high,
+        clip_source="" if paper is None else paper.source,
         max_length=_max_length(folder, notes_file, notes, config, on_trunk),
         folder=folder,
+        tuned=tuned,
     )
+
+
+def _range(notes: dict[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
+    """The range that a model's notes name ``{kind}_min``, ``{kind}_max``; None where they name none."""
+    names = f"{kind}_min", f"{kind}_max"
+    low: Any = notes.get(names[0])
+    high: Any = notes.get(names[1])
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        raise ConfigError(f"{notes_file} must give both {names[0]} and {names[1]}, or neither.")
+    try:
+        low, high = float(low), float(high)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"{names[0]} and {names[1]} in {notes_file} must be numbers.") from error
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(f"{names[0]} and {names[1]} in {notes_file} must be finite, and {names[0]} below {names[1]}.")
+    return ClipRange(low, high, str(notes.get(f"{kind}_source", "")))
 
 
 def _max_length(folder: Path, notes_file: Path, notes: dict, config: dict, on_trunk: bool) -> int:
@@ -240,4 +273,4 @@ def _cached_repos() -> list[str]:
 
 def _info(spec: MaskedLMSpec, where: str) -> ModelInfo:
     size = sum(f.stat().st_size for f in spec.folder.glob("*.safetensors")) / 1e6
-    return ModelInfo(spec.id, spec.title, spec.license, where, round(size, 1), spec.clip_min, spec.clip_max)
+    return ModelInfo(spec.id, spec.title, spec.license, where, round(size, 1), spec.clip_min, spec.clip_max, spec.tuned)

@@ -28,6 +28,12 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
     return values
 
 
+def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
+    """The control of one option, where a page places it by itself; its value if that is not the default."""
+    field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
+    return _control(field, f"{key}-{spec.name}-{field.name}")
+
+
 def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
     meta, default = field.metadata, _default(field)
     label, help = meta["label"], meta["help"]
