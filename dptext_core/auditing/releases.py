@@ -48,7 +48,7 @@ FRESH, OTHERS = 500, 24
 MOST_TEXTS, MOST_WORDS, ENOUGH = 20, 200, 300
 #: Rewrites at a small ε are so many times as many as at that of the mechanism.
 LOW = 3
-#: Rewrites of a mechanism whose every draw needs a pass of a model.
+#: The same where each of these, and rewrites of a mechanism where every draw, needs passes of a model.
 FEW = 12
 #: Draws are refuted where they have a smaller chance than this, over all comparisons together; and where they are
 #: looked at again.
@@ -175,7 +175,7 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
     _same_name(texts[0], seeds)
     low = None if estimated or texts[0].per_draw else _small(m)
     if low is not None:
-        ways = dict.fromkeys(WAYS, 2 * OTHERS) | {"fresh draws": LOW * count, "a list of texts": count}
+        ways = texts[0].ways | {"fresh draws": LOW * count}
         small = _prepare(low, texts[0].text, ways, seeds, meter)
         texts += [small] if small.stated else []
     fits: list[_Fit] = []
@@ -218,7 +218,8 @@ def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, met
     ]
     words = list(dict.fromkeys(words))
     every = {"fresh draws": every_input(count)}
-    ways = dict.fromkeys(WAYS, OTHERS) | {"fresh draws": count}
+    # A text that a model has to read is costly in all ways but the last.
+    ways = dict.fromkeys(WAYS, FEW if "masked language model" in m.needs else OTHERS) | {"fresh draws": count}
     out = []
     if words:
         some = [words[i] for i in np.unique(np.linspace(0, len(words) - 1, WORDS).astype(int))]
