@@ -71,9 +71,9 @@ def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
     some = np.flatnonzero(total)
     worst = int(some[np.argmax(np.abs(a[some] / a.sum() - b[some] / b.sum()))])
     order = some[np.argsort(total[some], kind="stable")]
-    _, cell = np.unique(np.floor(np.cumsum(total[order]) / 40).astype(int), return_inverse=True)
+    _, cell = np.unique(np.floor(np.cumsum(total[order]) / 100).astype(int), return_inverse=True)
     table = np.stack([np.bincount(cell, a[order]), np.bincount(cell, b[order])])
-    return (float(chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0), worst
+    return (float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0), worst
 
 
 def counted(

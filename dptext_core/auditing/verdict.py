@@ -80,7 +80,7 @@ def audit(
     if len(probes) > MAX_INPUTS:
         raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     promise = m.guarantee(probes[0].prepared)
-    distances, known = _distances(m, probes, promise, claim)
+    distances, known, exempt = _distances(m, probes, promise, claim)
     claimed = claim if claim is not None else math.inf if promise.notion == "none" else promise.epsilon
     estimated = any(p.d.draws is not None for p in probes)
     pairs = int(np.isfinite(distances).sum()) // 2
@@ -96,7 +96,7 @@ def audit(
         count = draws or (FRESH if probes[0].d.depth <= DEPTH else 4 * FRESH)
         measured, witness = largest_loss(probes, distances, meter)
         report = replace(
-            report, measured=measured, witness=witness, proven=_proven(report, promise, known),
+            report, measured=measured, witness=witness, proven=_proven(report, promise, known, exempt),
             detectable=_shown_by(every_input(count), distances, confidence),
         )  # fmt: skip
         if (deep := too_deep(probes)) is not None:
@@ -117,11 +117,12 @@ def audit(
 
 def _distances(
     m: Mechanism, probes: Sequence[Probe], promise: Guarantee, claim: float | None
-) -> tuple[np.ndarray, bool]:
-    """Distances in the unit of the claim, float64 (n, n), NaN where two inputs are not compared; and whether they are
-    those of the metric that the guarantee names (true where it names none)."""
+) -> tuple[np.ndarray, bool, int]:
+    """Distances in the unit of the claim, float64 (n, n), NaN where two inputs are not compared; whether they are those
+    of the metric that the guarantee names (true where it names none); and how many pairs have a distance in that metric
+    and are not compared, because the mechanism says so."""
     n = len(probes)
-    known = True
+    known, exempt = True, 0
     # Pure: any two inputs. A claim of the caller's, or no claim at all: as if it were pure.
     if promise.notion == "metric" or (promise.notion == "group" and claim is None):
         words = [p.word for p in probes]
@@ -129,6 +130,8 @@ def _distances(
         if promise.notion == "metric":
             named = named_distances(m, promise, words)
             known = named is not None
+            if named is not None:
+                exempt = int(np.triu(np.isfinite(named) & ~np.isfinite(out), 1).sum())
             # The same but for rounding: then the mechanism's, which its scores are made of.
             if named is not None and not np.allclose(
                 np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
@@ -137,7 +140,7 @@ def _distances(
     else:
         out = np.ones((n, n))
     np.fill_diagonal(out, np.nan)
-    return out, known
+    return out, known, exempt
 
 
 def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
@@ -149,11 +152,12 @@ def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
     return could_show(count, alpha) / float(apart.min())
 
 
-def _proven(report: AuditReport, promise: Guarantee, known: bool) -> str:
+def _proven(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -> str:
     if not report.pairs:
         return ""
+    left_out = f" {exempt:,} pairs are not compared, since the mechanism does not promise them." if exempt else ""
     where = f" (its distances are taken from the mechanism: “{promise.metric}” is not known here)" if not known else ""
-    return f"Proven from the stated distributions, for these inputs and all outputs{where}."
+    return f"Proven from the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
 def _tested(tested: Tested, own: float) -> str:
