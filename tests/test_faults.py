@@ -62,21 +62,19 @@ def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_mode
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", ["float32-softmax", "private-support", "seldom-leak", "telling-capitals"])
 def test_the_audit_finds_the_fault_and_clears_its_twin(name):
-    options = {"seed": 1} if name in ("seldom-leak", "too-often") else {"seed": 1, "draws": 400}
+    """With what is bundled, as the page has them: those whose fault needs a large vocabulary or a real model."""
+    options = {"seed": 1} if name == "seldom-leak" else {"seed": 1, "draws": 200}
     report = audit(broken(name), **options)
     assert report.verdict == "refuted" and report.witness is not None
     w = report.witness
     if name in ("float32-softmax", "private-support"):
         assert report.measured == math.inf and w.p_second == 0 < w.p_first
-    elif name in ("other-sampler", "alone-only", "seldom-leak", "too-often"):
+    elif name == "seldom-leak":
         assert w.kind == "sampler" and report.sampler_p < 1e-6 and report.measured < report.claimed
-    elif name in ("unchanged-text", "telling-spaces", "telling-capitals"):
-        assert w.kind == "release" and report.measured < report.claimed
     else:
-        assert report.measured > 1.05 * report.claimed
-        assert (w.log_p_first - w.log_p_second) / w.distance == pytest.approx(report.measured)
+        assert w.kind == "release" and report.measured < report.claimed
     twin = audit(sound(name), **options)
     assert twin.verdict == "holds" and twin.claimed == report.claimed
 
