@@ -359,7 +359,8 @@ def _look(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter, out: Teste
     counts = _Counts()
     inserted: dict[int, TokenDistribution] = {}
     shapes: dict[int, str] = {}
-    middles = {} if text.per_draw else _middles(text)
+    # Of a long text they are many numbers, which fewer rewrites do not need.
+    middles = {} if text.per_draw or n < ENOUGH else _middles(text)
     for result in _rewritten(text, way, n, seeds, meter):
         steps = {s.index: s for s in result.steps if s.action != "insert"}
         _follows(text, way, result, steps, shapes)
@@ -395,7 +396,8 @@ def _look(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter, out: Teste
                 if not insert and i in middles:
                     place[middles[i][0]] = middles[i][1][at]
             out.draws += 1
-        counts.places.append(place)
+        if middles:
+            counts.places.append(place)
         for i, a in first.items():
             if a == i or not steps[a].action == steps[i].action == "replace":
                 continue
