@@ -109,6 +109,7 @@ def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
 def test_the_installed_package_rewrites_with_words_and_with_the_bundled_model(installed):
     code = """
 import sys
+from pathlib import Path
 import dptext_core as dpt
 print(dpt.__file__)
 words = dpt.get_mechanism("custext", epsilon=8.0).rewrite("My doctor treated my sister.", seed=1)
@@ -116,7 +117,7 @@ model = dpt.get_mechanism("dp-mlm", epsilon=50.0).rewrite("My doctor treated my 
 print([s.action for s in words.steps])
 print([s.action for s in model.steps])
 print(model.guarantee.draws, len(model.distribution(1)))
-print(any(sys.argv[1] in p for p in sys.path))
+print(any(Path(p or ".").resolve() == Path(sys.argv[1]) for p in sys.path))
 """
     out = command(
         sys.executable, "-P", "-c", code, str(ROOT), cwd=installed, PYTHONPATH=str(installed), HF_HUB_OFFLINE="1"
