@@ -29,9 +29,10 @@ from .errors import (
     NoDistribution,
 )
 from .guarantee import Guarantee
-from .mechanisms.base import Mechanism, MechanismSpec, Prepared, RewriteResult, Step, Sweep
+from .mechanisms.base import Mechanism, MechanismSpec, Prepared
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
+from .result import Release, RewriteResult, Step, Sweep, Trace
 from .sampling import Dice
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ _LAZY = {
 __all__ = [
     "MAX_EPSILON", "AuditReport", "Busy", "Calibration", "Cancelled", "ConfigError", "DPTextError", "Dice",
     "Document", "Guarantee", "InputError", "Law", "Ledger", "Mechanism", "MechanismSpec", "ModelUnavailable",
-    "NoDistribution", "Prepared", "RewriteResult", "ScoreTable", "Step", "Sweep", "Token", "TokenDistribution",
-    "WordSpace", "antonyms", "audit", "calibrate", "epsilon_option", "equal_privacy", "errors", "get_mechanism",
-    "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words", "unregister", "word_list",
-    "word_lists", "word_space", "word_spaces",
+    "NoDistribution", "Prepared", "Release", "RewriteResult", "ScoreTable", "Step", "Sweep", "Token",
+    "TokenDistribution", "Trace", "WordSpace", "antonyms", "audit", "calibrate", "epsilon_option", "equal_privacy",
+    "errors", "get_mechanism", "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words",
+    "unregister", "word_list", "word_lists", "word_space", "word_spaces",
 ]  # fmt: skip
 
 

@@ -17,8 +17,6 @@ from .checks import real, shown, whole
 from .errors import ConfigError, InputError
 from .guarantee import bound, number
 from .mechanisms.base import Mechanism, Prepared
-from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
-from .mechanisms.word_level import WordMechanism, WordPrepared
 
 RULES = ("uniform", "frequency", "hand")
 #: Weight of a word by its rank in the public vocabulary: up to this rank, this weight. Words that it lacks weigh least.
@@ -71,7 +69,7 @@ def distribute(
     "hand". shares, for "hand": token index → part of the total in (0, 1); the others share the rest evenly. A word that
     is drawn once for several places (CusText's record) counts at its first one. Raises InputError for shares that
     cannot be, and for a total that would give a token more than max_epsilon; ConfigError where the mechanism takes no
-    list.
+    list; NoDistribution where it writes a new text.
     """
     if not isinstance(by, str) or by not in RULES:
         raise ConfigError(f"by is one of {', '.join(RULES)}, not {shown(by)}.")
@@ -83,9 +81,10 @@ def distribute(
     check_mechanism(mechanism)
     # The plan of one ε for all: how many draws there are, and what they spend in the worst case.
     one = mechanism.with_(epsilon=1.0)
-    prepared = plan(one, text)
+    one.check_alignment("has no words over which a total could be spread. Give one ε")
+    prepared = one.plan(text)
     tokens = prepared.document.tokens
-    drawn = drawn_tokens(one, prepared)
+    drawn = one.spending_tokens(prepared)
     if not drawn:
         raise InputError("No word of this text is drawn, so there is nothing to distribute. Write more words.")
     draws_each = one.guarantee(prepared).total / len(drawn)
@@ -163,24 +162,3 @@ def check_mechanism(mechanism: object) -> None:
     """Raises ConfigError for anything else."""
     if not isinstance(mechanism, Mechanism):
         raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shown(mechanism)}.")
-
-
-def plan(mechanism: Mechanism, text: str | Prepared) -> Prepared:
-    """The text as the mechanism takes it, without a pass of a model where one can wait."""
-    check_mechanism(mechanism)
-    if isinstance(text, Prepared):
-        return text
-    return mechanism.plan(text) if isinstance(mechanism, DPMLM) else mechanism.prepare(text)
-
-
-def drawn_tokens(mechanism: Mechanism, text: str | Prepared) -> tuple[int, ...]:
-    """Indices of the tokens whose draw spends ε, ascending; words that are drawn unseen (unknown ones) spend none."""
-    prepared = plan(mechanism, text)
-    if isinstance(mechanism, WordMechanism) and isinstance(prepared, WordPrepared):
-        each = [1.0] * len(prepared.rows)
-        places = (i for i, r in enumerate(prepared.rows.tolist()) if r >= 0)
-        return tuple(i for i in places if mechanism._step_epsilon(prepared, i, each) > 0)
-    if isinstance(mechanism, DPMLM) and isinstance(prepared, DPMLMPrepared):
-        return prepared.targets
-    steps = mechanism.rewrite(prepared).steps
-    return tuple(sorted({s.index for s in steps if s.action == "replace" and s.epsilon > 0}))

@@ -25,13 +25,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .budget import check_mechanism, drawn_tokens, plan
+from .budget import check_mechanism
 from .checks import listed, real, shown
 from .distribution import Law, clopper_pearson
 from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import bound, number
-from .mechanisms.base import Mechanism, Prepared, Progress, check_cancel
-from .mechanisms.word_level import WordMechanism, WordPrepared
+from .mechanisms.base import Mechanism, Prepared, Progress, WordChannel, check_cancel
 from .private import Private
 from .sampling import Dice
 
@@ -120,7 +119,7 @@ def calibrate(
     """
     kind, value = _target(target)
     check_mechanism(mechanism)
-    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, text, words), progress, cancel)
+    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, kind, text, words), progress, cancel)
     if found.epsilon is None:
         raise InputError(found.reason)
     return found
@@ -150,13 +149,23 @@ def equal_privacy(
         raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(target)}.")
     kind = target if isinstance(target, str) else _target(target)[0]
     plain = [m.with_(epsilon=1.0) for m in mechanisms]
-    inputs = [_inputs(m, text, words) for m in plain]
+    inputs: list[_Inputs | None] = []
+    reasons: list[str] = []
+    for m in plain:
+        try:
+            inputs.append(_inputs(m, kind, text, words))
+            reasons.append("")
+        except NoDistribution as error:
+            inputs.append(None)
+            reasons.append(str(error))
     if kind != "total":
         inputs = _common(inputs)
     if isinstance(target, str):
         epsilon = mechanisms[0].config.epsilon
         if not isinstance(epsilon, float):
             raise ConfigError("The first mechanism has one ε a token. Give the target as a number.")
+        if inputs[0] is None:
+            raise NoDistribution(reasons[0])
         value = _measure(plain[0], kind, inputs[0], cancel)(epsilon).value
         if kind != "total" and not 0 < value < 1:
             raise InputError(
@@ -173,10 +182,12 @@ def equal_privacy(
                 progress(i * 100 + round(100 * done / of), len(plain) * 100)
 
         try:
+            if each is None:
+                raise NoDistribution(reasons[i])
             out.append(_search(m, kind, value, each, tell, cancel))
         except NoDistribution as error:
-            nothing = (math.nan, math.nan)
-            out.append(Calibration(m, kind, value, None, math.nan, nothing, None, len(each), 0, nothing, str(error)))
+            nothing, words_there = (math.nan, math.nan), 0 if each is None else len(each)
+            out.append(Calibration(m, kind, value, None, math.nan, nothing, None, words_there, 0, nothing, str(error)))
         tell(1, 1)
     return out
 
@@ -196,42 +207,44 @@ class _Inputs(Private):
         return len(self.names)
 
 
-def _inputs(mechanism: Mechanism, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
+def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
     if (text is None) == (words is None):
         raise ConfigError("Give a text or a list of words, and not both.")
     if text is not None:
-        prepared = plan(mechanism, text)
-        drawn = set(drawn_tokens(mechanism, prepared))
-        if isinstance(mechanism, WordMechanism) and isinstance(prepared, WordPrepared):
-            drawn = set(np.flatnonzero(prepared.rows >= 0).tolist())  # a word drawn once may stand in many places
-        if not drawn:
+        prepared = mechanism.plan(text)
+        if kind == "total" and "alignment" not in mechanism.can:
+            return _Inputs(prepared, (), ())
+        mechanism.check_alignment(f"has no {TARGETS[kind]}. Take the total as the target")
+        places = mechanism.drawn_tokens(prepared)
+        if not places:
             raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
-        places = tuple(sorted(drawn))
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
-    if not isinstance(mechanism, WordMechanism):
+    mechanism.check_alignment("cannot be measured on single words: give text=")
+    if (channel := mechanism.word_channel) is None:
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
         )
     words = listed(words, "words")
     if not all(isinstance(w, str) for w in words):
         raise InputError("Each of the words is a str. Give a list of them.")
-    known = {w.lower() for w in mechanism.vocabulary.words}
+    known = {w.lower() for w in channel.vocabulary.words}
     names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
     if not names:
         raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
     return _Inputs(None, (), names)
 
 
-def _common(inputs: list[_Inputs]) -> list[_Inputs]:
-    """What all of them have: the same places of a text, or the same words."""
+def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
+    """What all of them have that have words at all: the same places of a text, or the same words."""
+    inputs = [i for i in given if i is not None]
     if not inputs:
-        return []
+        return given
     if inputs[0].prepared is None:
         shared = set(inputs[0].names).intersection(*(i.names for i in inputs))
-        out = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
+        found = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
     else:
         every = set(inputs[0].places).intersection(*(i.places for i in inputs))
-        out = [
+        found = [
             _Inputs(
                 i.prepared,
                 tuple(p for p in i.places if p in every),
@@ -239,9 +252,10 @@ def _common(inputs: list[_Inputs]) -> list[_Inputs]:
             )
             for i in inputs
         ]
-    if not len(out[0]):
+    if not len(found[0]):
         raise InputError("There is no word that all of these mechanisms draw. Leave one of them out.")
-    return out
+    rest = iter(found)
+    return [None if i is None else next(rest) for i in given]
 
 
 def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
@@ -267,8 +281,10 @@ def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callab
             return _Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
 
         return bayes
-    if isinstance(mechanism, WordMechanism):
-        return _kept_words(mechanism, inputs, cancel)
+    if mechanism.word_channel is not None:
+        return _kept_words(mechanism.word_channel, inputs, cancel)
+    if "distribution" not in mechanism.can:
+        raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
 
     def kept(epsilon: float) -> _Measured:
         m = mechanism.with_(epsilon=epsilon)
@@ -283,17 +299,18 @@ def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callab
 
 
 def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
-    from .attacks.bayes import is_available, log_likelihood
+    from .attacks.bayes import is_available
     from .attacks.prior import public_prior
 
-    if not isinstance(mechanism, WordMechanism) or not is_available(mechanism):
+    channel = mechanism.word_channel
+    if channel is None or not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for the chances of a single word, so the best guesses for a text cannot "
             "be worked out. Take N_w as the target, or for a word mechanism a list of words."
         )
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)
-    rows, counts, laws = _laws(mechanism, inputs.names)
+    rows, counts, laws = _laws(channel, inputs.names)
     each, dice = max(4, GUESSES // len(rows)), Dice()
 
     def guessed(epsilon: float) -> _Measured:
@@ -305,7 +322,7 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
                 check_cancel(cancel)
                 word = law.candidates[k]
                 if word not in best:
-                    best[word] = int(np.argmax(log_prior + log_likelihood(mechanism, word, epsilon, None, cancel)[0]))
+                    best[word] = int(np.argmax(log_prior + channel.log_likelihood(word, epsilon, None, cancel)[0]))
                 right += best[word] == row
             rates.append(right / each)
         mean, n = float(np.average(rates, weights=counts)), each * len(rows)
@@ -316,12 +333,12 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
     return guessed
 
 
-def _laws(mechanism: WordMechanism, names: Sequence[str]):
+def _laws(channel: WordChannel, names: Sequence[str]):
     """Rows of the different words, how often each stands there, and a generator function of their laws."""
-    at = {w.lower(): i for i, w in enumerate(mechanism.vocabulary.words)}
+    at = {w.lower(): i for i, w in enumerate(channel.vocabulary.words)}
     times = Counter(at[n] for n in names)
     rows = np.array(list(times))
-    held = mechanism.laws(rows[:_HELD])
+    held = channel.laws(rows[:_HELD])
 
     def laws(cancel) -> Iterator[Law]:
         for law in held:
@@ -329,13 +346,13 @@ def _laws(mechanism: WordMechanism, names: Sequence[str]):
             yield law
         for start in range(_HELD, len(rows), 128):
             check_cancel(cancel)
-            yield from mechanism.laws(rows[start : start + 128])
+            yield from channel.laws(rows[start : start + 128])
 
     return rows, list(times.values()), laws
 
 
-def _kept_words(mechanism: WordMechanism, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
-    _, counts, laws = _laws(mechanism, inputs.names)
+def _kept_words(channel: WordChannel, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+    _, counts, laws = _laws(channel, inputs.names)
 
     def keep(law: Law, epsilon: float) -> float:
         # An estimate takes all the draws there are; a formula goes the short way.

@@ -21,7 +21,7 @@ import numpy as np
 
 from .distribution import Law, ScoreTable, TokenDistribution, logsumexp
 from .errors import ConfigError
-from .mechanisms.base import Mechanism, RewriteResult
+from .mechanisms.base import Mechanism
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.custext import CusText
 from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
@@ -29,6 +29,7 @@ from .mechanisms.mvc import MVC
 from .mechanisms.santext import SanText
 from .mechanisms.word_level import Draws, SpaceConfig, WordMechanism
 from .mechanisms.word_space import SpaceMechanism
+from .result import RewriteResult
 from .sampling import DEPTH, Dice, draw
 from .words import WordSpace
 

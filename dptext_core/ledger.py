@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .guarantee import NOTIONS, bound, scientific
-from .mechanisms.base import RewriteResult
+from .result import RewriteResult
 
 SHARED_NOISE = "two of them share their noise, so that together they tell more than any finite ε allows"
 

@@ -12,7 +12,8 @@ import dataclasses
 import numpy as np
 
 from .distribution import Law, ScoreTable
-from .mechanisms.base import RewriteResult, check_cancel
+from .mechanisms.base import check_cancel
+from .result import RewriteResult
 from .skeleton import sentence_case
 
 N_GRID = 60

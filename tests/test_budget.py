@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core.budget import distribute, drawn_tokens, frequency_weight
+from dptext_core.budget import distribute, frequency_weight
 
 TEXT = "My doctor in Lisbon changed the dose of insulin, and the doctor left Xqzzy."
 MECHANISMS = {
@@ -28,7 +28,7 @@ def words_of(text: str) -> list[str]:
 @pytest.mark.parametrize("by", ["uniform", "frequency", "hand"])
 def test_the_guarantee_of_the_list_is_the_total(name, by):
     m = MECHANISMS[name]()
-    shares = {drawn_tokens(m, TEXT)[1]: 0.02} if by == "hand" else None
+    shares = {m.spending_tokens(TEXT)[1]: 0.02} if by == "hand" else None
     plan = distribute(m, TEXT, 120.0, by, shares)
     assert len(plan.epsilons) == len(words_of(TEXT)) and all(0 < e <= dpt.MAX_EPSILON for e in plan.epsilons)
     listed = m.with_(epsilon=plan.epsilons).guarantee(TEXT)
@@ -86,7 +86,7 @@ def test_tokens_that_spend_nothing_are_valued_by_the_same_rule():
 
 def test_by_hand_the_others_share_the_rest_evenly():
     m = MECHANISMS["dp-mlm"]()
-    drawn = drawn_tokens(m, TEXT)
+    drawn = m.spending_tokens(TEXT)
     plan = distribute(m, TEXT, 100.0, "hand", {drawn[0]: 0.5, drawn[3]: 0.01})
     values = [plan.epsilons[i] for i in drawn]
     assert values[0] == pytest.approx(50) and values[3] == pytest.approx(1)
@@ -102,8 +102,8 @@ def test_by_hand_the_others_share_the_rest_evenly():
 def test_a_word_that_is_drawn_once_counts_once():
     m = dpt.get_mechanism("custext", strategy="record")
     text = "doctor doctor doctor nurse"
-    assert drawn_tokens(m, text) == (0, 3)
-    assert drawn_tokens(dpt.get_mechanism("custext"), text) == (0, 1, 2, 3)
+    assert m.spending_tokens(text) == (0, 3)
+    assert dpt.get_mechanism("custext").drawn_tokens(text) == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_largest_total_that_is_offered_is_taken():
 def test_it_always_adds_up(raw, total, words):
     m = dpt.get_mechanism("dp-mlm", keep_stopwords=False)
     text = " ".join(words)
-    drawn = drawn_tokens(m, text)
+    drawn = m.spending_tokens(text)
     scale = 0.9 / max(1.0, sum(raw))
     shares = {i: r * scale for i, r in zip(drawn, raw, strict=False)}
     try:

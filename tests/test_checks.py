@@ -132,7 +132,7 @@ def test_texts_that_are_none(name, text):
         lambda: m.distribution(text, 0),
         lambda: m.guarantee(text),
         lambda: budget.distribute(m, text, 10.0),
-        lambda: budget.drawn_tokens(m, text),
+        lambda: m.drawn_tokens(text),
         lambda: dpt.calibrate(m, {"total": 10}, text=text),
     ):
         with pytest.raises(dpt.DPTextError) as found:

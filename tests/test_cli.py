@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from traces import Stated
 
 import dptext_core as dpt
 from dptext_core import cli
@@ -73,7 +74,7 @@ class Shout(dpt.Mechanism):
         ]
         return dpt.RewriteResult(
             out.text, prepared.text, tuple(steps), self.guarantee(prepared), self.name, self.config, dice.seed, "f",
-            lambda i: self.distribution(prepared, i),
+            Stated(lambda i: self.distribution(prepared, i)),
         )  # fmt: skip
 
 

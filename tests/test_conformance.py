@@ -62,7 +62,7 @@ class Upper(dpt.Mechanism):
         )
         return dpt.RewriteResult(
             prepared.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, dice.seed,
-            dice.family, lambda k: self.distribution(prepared.text, k),
+            dice.family,
         )  # fmt: skip
 
 

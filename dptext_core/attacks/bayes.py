@@ -4,34 +4,26 @@ Knows the mechanism, its ε and how frequent words are in public; sees one relea
 P(x|y) ∝ π(x)·p(y|x) its posterior is exact where the mechanism's chances have a formula, and no attacker with the same
 knowledge guesses better: its success Σ_y max_x π(x)·p(y|x) compares mechanisms whose ε cannot be compared.
 
-p(y|x) of every word x at once: for CusText over the words whose set has y; for 1-Diffractor over all places of the
-lists; for SanText, SanText+ and TEM from the distances to y and a table of normalisers (``normalisers``), and for the
-likeliest words exactly. Another word mechanism with a formula is asked word by word.
+p(y|x) of every word x at once is the mechanism's own to say (``WordChannel.log_likelihood``); where that comes from a
+table of normalisers, the likeliest words are asked for exactly.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from ..distribution import Law, clopper_pearson, logsumexp
 from ..errors import InputError, NoDistribution
 from ..guarantee import number
-from ..mechanisms.base import Mechanism, Progress, RewriteResult, check_cancel
-from ..mechanisms.custext import CusText, Groups
-from ..mechanisms.diffractor import Diffractor, log_pmf
-from ..mechanisms.santext import SanText, SanTextPlus
-from ..mechanisms.tem import TEM
-from ..mechanisms.word_level import MASK, WordMechanism
+from ..mechanisms.base import Mechanism, Progress, WordChannel, check_cancel
 from ..private import Private
+from ..result import RewriteResult
 from ..sampling import Dice
 from ..views import percent
-from ..words import WordSpace
-from . import normalisers
 from .prior import Prior, public_prior
 
 #: Words whose chances are worked out exactly where a table serves the others.
@@ -122,20 +114,14 @@ class Success:
 
 
 def is_available(mechanism: Mechanism) -> bool:
-    """Whether the posterior is exact here: a word mechanism whose chances have a formula."""
-    return isinstance(mechanism, WordMechanism) and mechanism.law(0).draws is None
+    """Whether the posterior is exact here: words are drawn one by one, by chances that have a formula."""
+    channel = mechanism.word_channel
+    return channel is not None and channel.law(0).draws is None
 
 
 def is_ready(mechanism: Mechanism, epsilon: float) -> bool:
     """Whether :func:`posterior` answers within a second: no pass over all pairs of words is needed first."""
-    mechanism = _by_word(mechanism)
-    if type(mechanism) is SanText:
-        return normalisers.is_ready(mechanism.vocabulary)
-    if type(mechanism) is TEM:
-        return normalisers.is_ready(mechanism.vocabulary, _table_gamma(mechanism, epsilon))
-    if type(mechanism) is SanTextPlus:
-        return normalisers.is_ready(mechanism.vocabulary, first=mechanism.first_sensitive)
-    return type(mechanism) in (CusText, Diffractor) or len(mechanism.vocabulary.words) <= normalisers.SHORT
+    return _by_word(mechanism).likelihood_ready(epsilon)
 
 
 def attack(
@@ -152,15 +138,17 @@ def attack(
 
     Raises NoDistribution for a step where nothing was drawn, and for mechanisms without a formula.
     """
-    closed = _closed_form(mechanism)
+    _closed_form(mechanism)
     epsilon, s = result.distribution(step).epsilon, result.steps[step]
-    if s.reason and s.replacement == MASK:
-        raise NoDistribution(f"{MASK} stands for an unknown word and tells nothing else. Choose a word that was drawn.")
+    if s.reason in result.trace.rules:
+        raise NoDistribution(
+            f"{s.replacement} stands for an unknown word and tells nothing else. Choose a word that was drawn."
+        )
     if s.reason:  # drawn without looking at the word, which the attacker cannot tell
-        given = closed.config.epsilon
+        given = mechanism.config.epsilon
         epsilon = given[s.index] if isinstance(given, tuple) else given
     return posterior(
-        closed, s.replacement, epsilon, true=s.original, prior=prior, top=top, progress=progress, cancel=cancel
+        mechanism, s.replacement, epsilon, true=s.original, prior=prior, top=top, progress=progress, cancel=cancel
     )
 
 
@@ -180,14 +168,14 @@ def posterior(
     epsilon: that of the mechanism without it. prior: :func:`public_prior` without it. Raises NoDistribution for
     mechanisms without a formula, InputError where ``released`` cannot come out.
     """
-    mechanism = _closed_form(mechanism)
+    channel = _closed_form(mechanism)
     epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
     prior = _checked(mechanism, prior)
     place = {w: i for i, w in enumerate(w.lower() for w in prior.words)} if true is not None else {}
     at_true = place.get(true.lower()) if true is not None else None
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
-    log_p, error = log_likelihood(mechanism, released, epsilon, progress, cancel)
+    log_p, error = channel.log_likelihood(released, epsilon, progress, cancel)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
         raise InputError("The released word cannot come out of this mechanism. Give a word that it releases.")
@@ -197,7 +185,7 @@ def posterior(
         if at_true is not None and at_true not in rows:
             rows = np.append(rows, at_true)
         rows = rows[np.isfinite(weights[rows])]
-        weights[rows] = log_prior[rows] + _one_by_one(mechanism, released, epsilon, rows)
+        weights[rows] = log_prior[rows] + channel.likelihood_of(released, epsilon, rows)
     p = np.exp(weights - logsumexp(weights))
     if error:  # of the words that are not exact, which the others feel through the sum
         error *= float(np.delete(p, rows).sum())
@@ -215,60 +203,25 @@ def posterior(
     )  # fmt: skip
 
 
-def log_likelihood(
-    mechanism: WordMechanism,
-    released: str,
-    epsilon: float,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
-) -> tuple[np.ndarray, float]:
-    """ln p(released | word) of every word of the vocabulary, float64 (V,), −inf for 0; and how far it may be off."""
-    known = _KNOWN.get(type(mechanism))
-    if known is not None:
-        return known(mechanism, released, epsilon, progress, cancel)
-    every, step = np.arange(len(mechanism.vocabulary.words)), 256
-    out = np.empty(len(every))
-    for start in range(0, len(every), step):
-        check_cancel(cancel)
-        rows = every[start : start + step]
-        out[rows] = _one_by_one(mechanism, released, epsilon, rows)
-        if progress:
-            progress(int(rows[-1]) + 1, len(every))
-    return out, 0.0
-
-
-def _one_by_one(mechanism: WordMechanism, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
-    out, places, last = np.empty(len(rows)), np.empty(0, np.int64), None
-    for i, law in enumerate(mechanism.laws(rows)):
-        if law.candidates is not last:
-            last, places = law.candidates, _find(law.candidates, released)
-        out[i] = logsumexp(law.at(epsilon).log_probs[places]) if len(places) else -np.inf
-    return out
-
-
-def _find(candidates: Sequence[str], word: str) -> np.ndarray:
-    key = word.lower()
-    return np.flatnonzero([c.lower() == key for c in candidates])
-
-
 def _one(epsilon: float | tuple[float, ...]) -> float:
     if isinstance(epsilon, tuple):
         raise InputError("This mechanism has one ε a token: give the epsilon of the released word.")
     return epsilon
 
 
-def _by_word(mechanism: Mechanism) -> WordMechanism:
-    if not isinstance(mechanism, WordMechanism):
+def _by_word(mechanism: Mechanism) -> WordChannel:
+    mechanism.check_alignment("leaves no word in whose place another was drawn: nothing can be guessed word by word")
+    if mechanism.word_channel is None:
         raise NoDistribution(
             f"What {mechanism.title} releases depends on the whole text, so no posterior over one word can be worked "
             "out. Use the attack that asks a language model (mask inference)."
         )
-    return mechanism
+    return mechanism.word_channel
 
 
-def _closed_form(mechanism: Mechanism) -> WordMechanism:
+def _closed_form(mechanism: Mechanism) -> WordChannel:
     found = _by_word(mechanism)
-    if not is_available(found):
+    if not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for its chances, so no posterior can be worked out. Use the nearest "
             "neighbour attack."
@@ -276,124 +229,12 @@ def _closed_form(mechanism: Mechanism) -> WordMechanism:
     return found
 
 
-def _checked(mechanism: WordMechanism, prior: Prior | None) -> Prior:
+def _checked(mechanism: Mechanism, prior: Prior | None) -> Prior:
     if prior is None:
         return public_prior(mechanism)
-    if tuple(prior.words) != tuple(mechanism.vocabulary.words):
+    if tuple(prior.words) != tuple(_by_word(mechanism).vocabulary.words):
         raise InputError("This prior is over other words. Make it with public_prior(mechanism).")
     return prior
-
-
-# --- p(y|x) of all words at once
-
-
-def _custext(m: CusText, released: str, epsilon: float, progress, cancel) -> tuple[np.ndarray, float]:
-    """Only words of groups whose set has y. As CusText.law, all words of a group at once."""
-    from scipy.spatial.distance import cdist
-
-    space, groups = m.vocabulary, m.groups
-    out = np.full(len(space), -np.inf)
-    y = space.index(released)
-    if y is None:
-        return out, 0.0
-    owners, starts, members = _inverse(groups)
-    for g in owners[y]:
-        check_cancel(cancel)
-        rows, outputs = members[starts[g] : starts[g + 1]], groups.outputs[g]
-        a, b = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
-        if m.config.metric == "cosine":
-            value = a @ b.T / (np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b, axis=1))
-        else:
-            value = -cdist(a, b)
-        low, high = value.min(axis=1, keepdims=True), value.max(axis=1, keepdims=True)
-        spread = np.where(high > low, high - low, 1.0)
-        x = epsilon / 2 * np.where(high > low, (value - high) / spread, 0.0)
-        out[rows] = x[:, np.flatnonzero(outputs == y)[0]] - np.log(np.exp(x).sum(axis=1))
-    return out, 0.0
-
-
-@lru_cache(maxsize=4)
-def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
-    sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])
-    words = np.concatenate(groups.outputs)
-    order = np.argsort(words, kind="stable")
-    bounds = np.searchsorted(words[order], np.arange(1, len(groups.group)))
-    members = np.argsort(groups.group, kind="stable")
-    starts = np.searchsorted(groups.group[members], np.arange(len(groups.outputs) + 1))
-    return np.split(sets[order], bounds), starts, members
-
-
-def _diffractor(m: Diffractor, released: str, epsilon: float, progress, cancel) -> tuple[np.ndarray, float]:
-    """All places of all lists."""
-    b, noise, gamma = m.vocabulary, m.config.noise, m.config.gamma
-    found = _find(b.outputs, released)
-    out = np.full(len(b.words), -np.inf)
-    if not len(found):
-        return out, 0.0
-    for places, where, n in zip(b.places, b.where[:, found[0]].tolist(), b.lengths.tolist(), strict=True):
-        check_cancel(cancel)
-        if where < 0:
-            continue
-        out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))
-    return out - np.log(len(b.order)), 0.0
-
-
-def _santext(m: SanText, released: str, epsilon: float, progress, cancel) -> tuple[np.ndarray, float]:
-    return _by_distance(m.vocabulary, released, epsilon, 0, progress, cancel)
-
-
-def _tem(m: TEM, released: str, epsilon: float, progress, cancel) -> tuple[np.ndarray, float]:
-    gamma = m._gamma(epsilon)
-    space = m.vocabulary
-    y = space.index(released)
-    if y is None:
-        return np.full(len(space), -np.inf), 0.0
-    # Far words add at most β/(1−β) to a normaliser that is at least 1: with a small β they may be left out of it.
-    cut = _table_gamma(m, epsilon)
-    log_z, error = normalisers.log_z(space, epsilon, gamma=cut, progress=progress, cancel=cancel)
-    error += 0.0 if cut is not None else float(-np.log1p(-m.config.beta))
-    return -epsilon / 2 * np.minimum(space.distance_rows([y])[0].astype(np.float64), gamma) - log_z, error
-
-
-def _table_gamma(m: TEM, epsilon: float) -> float | None:
-    """γ as far as the table of normalisers has to know it."""
-    small = m.config.gamma is None and m.config.beta <= 1e-3 and normalisers.is_bundled(m.vocabulary)
-    return None if small else m._gamma(epsilon)
-
-
-def _santext_plus(m: SanTextPlus, released: str, epsilon: float, progress, cancel) -> tuple[np.ndarray, float]:
-    """Sensitive words come from the table; a common word is released by itself alone."""
-    space, first, p = m.vocabulary, m.first_sensitive, m.config.p
-    y = space.index(released)
-    if y is not None and y < first:
-        out = np.full(len(space), -np.inf)
-        if p < 1:
-            out[y] = np.log1p(-p)
-        return out, 0.0
-    out, error = _by_distance(space, released, epsilon, first, progress, cancel)
-    out[:first] += np.log(p)
-    return out, error
-
-
-def _by_distance(
-    space: WordSpace, released: str, epsilon: float, first: int, progress, cancel
-) -> tuple[np.ndarray, float]:
-    y = space.index(released)
-    if y is None:
-        return np.full(len(space), -np.inf), 0.0
-    log_z, error = normalisers.log_z(space, epsilon, first=first, progress=progress, cancel=cancel)
-    return -epsilon / 2 * space.distance_rows([y])[0].astype(np.float64) - log_z, error
-
-
-# By exact class: a subclass may draw in another way.
-_KNOWN: dict[type, Callable[..., tuple[np.ndarray, float]]] = {
-    CusText: _custext,
-    Diffractor: _diffractor,
-    SanText: _santext,
-    SanTextPlus: _santext_plus,
-    TEM: _tem,
-}
 
 
 # --- success over the words of a prior
@@ -516,7 +357,7 @@ def simulated_success(
 def _laws(mechanism: Mechanism, words, epsilon, prior):
     """A generator function of the laws of the words that the prior allows, their weights (n,), and ε."""
     by_word = _by_word(mechanism)
-    prior = _checked(by_word, prior)
+    prior = _checked(mechanism, prior)
     prior = prior if words is None else prior.only(words)
     rows = np.flatnonzero(prior.p > 0)
 
@@ -525,4 +366,4 @@ def _laws(mechanism: Mechanism, words, epsilon, prior):
             check_cancel(cancel)
             yield from by_word.laws(rows[start : start + 128])
 
-    return laws, prior.p[rows], _one(by_word.config.epsilon) if epsilon is None else float(epsilon)
+    return laws, prior.p[rows], _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..document import Document
-from ..mechanisms.base import Mechanism, Progress, RewriteResult
+from ..mechanisms.base import Mechanism, Progress
 from ..private import Private
+from ..result import RewriteResult
 from ..views import percent
 from .prior import public_prior
 
@@ -97,6 +98,7 @@ def attack(
     """
     from ..models import MaskRequest, engine, load_masked_lm
 
+    mechanism.check_alignment("leaves no word in whose place another stands: nothing can be guessed word by word")
     released = Document.parse(result.text)
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
     found: list[MaskGuess] = []

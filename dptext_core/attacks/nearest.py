@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..mechanisms.base import Mechanism, Progress, RewriteResult, check_cancel
-from ..mechanisms.diffractor import Diffractor
-from ..mechanisms.word_level import WordMechanism
+from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..private import Private
+from ..result import RewriteResult
 from ..views import percent
 from ..words import WordSpace, word_space
-from ..words.lists import list_space
 from .prior import public_prior
 
 #: Neighbours that a guess shows.
@@ -83,12 +81,8 @@ class NearestAttack:
 
 def space_of(mechanism: Mechanism) -> WordSpace:
     """The word space in which a mechanism's words are near or far; the default space where it has none."""
-    if isinstance(mechanism, WordMechanism):
-        if isinstance(mechanism.vocabulary, WordSpace):
-            return mechanism.vocabulary
-        if isinstance(mechanism, Diffractor):
-            return word_space(list_space(mechanism.config.lists[0]))
-    return word_space()
+    channel = mechanism.word_channel
+    return word_space() if channel is None else channel.space
 
 
 def attack(
@@ -100,6 +94,7 @@ def attack(
     cancel: threading.Event | None = None,
 ) -> NearestAttack:
     """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
+    mechanism.check_alignment("leaves no word in whose place another stands: nothing can be guessed word by word")
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
     rows = space.rows([s.replacement for _, s in steps])

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.word_level import WordMechanism
 from ..words import WordSpace, word_space
 from ..words.lexicons import Lexicon, stop_words
 
@@ -57,7 +56,8 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     if not smoothing > 0:
         raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")
     config = mechanism.config
-    vocabulary = mechanism.vocabulary if isinstance(mechanism, WordMechanism) else word_space()
+    channel = mechanism.word_channel
+    vocabulary = word_space() if channel is None else channel.vocabulary
     kept = getattr(config, "keep_stopwords", False)
     return _prior(vocabulary, stop_words(getattr(config, "stopwords", None)) if kept else None, smoothing)
 

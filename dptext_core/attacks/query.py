@@ -22,8 +22,9 @@ import numpy as np
 
 from ..distribution import Law, TokenDistribution
 from ..errors import ConfigError, InputError, NoDistribution
-from ..mechanisms.base import Progress, RewriteResult, check_cancel
+from ..mechanisms.base import Progress, check_cancel
 from ..private import Private
+from ..result import RewriteResult
 from ..sampling import Dice
 
 CONFIDENCE = 0.95

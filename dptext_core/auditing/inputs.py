@@ -7,14 +7,12 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..distribution import TokenDistribution
 from ..errors import InputError, NoDistribution
-from ..mechanisms.base import Mechanism, Prepared, Progress, check_cancel
-from ..mechanisms.word_level import UNKNOWN, WordMechanism, WordPrepared
+from ..mechanisms.base import Mechanism, Prepared, Progress, WordChannel, check_cancel
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
 MAX_INPUTS = 1000
@@ -59,25 +57,24 @@ class Meter:
 
 def default_inputs(m: Mechanism) -> list[str]:
     """Words spread over the public frequencies, each with a near one; short texts for language models."""
-    if not isinstance(m, WordMechanism):
-        return list(TEXTS)
-    return default_words(m)
+    return list(TEXTS) if m.word_channel is None else default_words(m)
 
 
-def default_words(m: WordMechanism, n: int | None = None) -> list[str]:
+def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     """About n words of the vocabulary, the same ones each time: half spread over the public frequencies (half of them
     by rank, half by its logarithm), and for each the likeliest output that the promise makes alike to it.
 
     Words that stay as they are and words that the promise does not cover are left out.
     """
-    from ..mechanisms.custext import CusText
-
-    spread = _by_frequency(m)
+    channel = m.word_channel
+    if channel is None:
+        raise InputError(f"{m.title} does not draw words one by one, so there are no words to audit it on: give texts.")
+    spread = _by_frequency(channel)
     if n is None:
         n = NOISY_WORDS if m.distribution(m.prepare(_first_drawn(m, spread)), 0).draws is not None else WORDS
-    if isinstance(m, CusText):
-        return _drawn(m, _in_groups(m, spread, n))
-    every, known = len(spread), set(m.vocabulary.words)
+    if (alike := channel.words_alike(spread, n)) is not None:
+        return _drawn(m, alike)
+    every, known = len(spread), set(spread)
     half = max(1, n // 4)
     ranks = np.concatenate([np.linspace(0, every - 1, 3 * half), np.geomspace(1, every, 3 * half) - 1])
     names = list(dict.fromkeys(spread[int(r)] for r in ranks))
@@ -90,11 +87,11 @@ def default_words(m: WordMechanism, n: int | None = None) -> list[str]:
     for probe in probes[::step][: max(1, n // 2)]:
         chosen[probe.word] = None
         # Of an estimate the likeliest outputs are not the same in every process: the nearest words are.
-        likely = probe.d.top(12) if probe.d.draws is None else m.vocabulary.neighbours(probe.word, 12)  # type: ignore[attr-defined]
+        likely = probe.d.top(12) if probe.d.draws is None else channel.space.neighbours(probe.word, 12)
         near = [w for w, _ in likely if w in known and w.casefold() != probe.word.casefold()]
         apart = m.distances([probe.word, *near])[0, 1:]
-        alike = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)] if np.isfinite(apart).any() else near
-        chosen |= dict.fromkeys(alike[:1])
+        covered_too = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)]
+        chosen |= dict.fromkeys((covered_too or near)[:1])
     # Where outputs are no words, or few are alike: more of those that are spread.
     chosen |= dict.fromkeys([p.word for p in probes][: n - len(chosen)])
     return _drawn(m, list(chosen))
@@ -105,7 +102,7 @@ def _drawn(m: Mechanism, words: Sequence[str]) -> list[str]:
     return [p.word for p in probes_of(m, words, Meter(None, None))[0]]
 
 
-def _first_drawn(m: WordMechanism, words: Sequence[str]) -> str:
+def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
     for word in words:
         try:
             m.distribution(word, 0)
@@ -115,31 +112,16 @@ def _first_drawn(m: WordMechanism, words: Sequence[str]) -> str:
     raise InputError("This mechanism draws no word of its vocabulary.")
 
 
-def _by_frequency(m: WordMechanism) -> list[str]:
+def _by_frequency(channel: WordChannel) -> list[str]:
     """The vocabulary, common words first."""
     from ..words import word_space
 
-    words = list(m.vocabulary.words)
-    if hasattr(m.vocabulary, "counts"):  # a word space: in that order already
+    words = list(channel.vocabulary.words)
+    if hasattr(channel.vocabulary, "counts"):  # a word space: in that order already
         return words
     known = word_space("minilm")
     rank = [i if (i := known.index(w)) is not None else len(known) for w in words]
     return [words[i] for i in np.argsort(rank, kind="stable")]
-
-
-def _in_groups(m: Any, words: Sequence[str], n: int) -> list[str]:
-    """About n words in whole groups of two and more, spread over the groups."""
-    groups = m.groups
-    large = np.flatnonzero(groups.sizes >= 2)
-    if not len(large):
-        return list(words[:n])
-    chosen: list[str] = []
-    # A fixed order that visits groups early and late alike.
-    for g in large[np.argsort((np.arange(len(large)) * 0.6180339887) % 1.0, kind="stable")]:
-        chosen += [m.vocabulary.words[r] for r in np.flatnonzero(groups.group == g)[:20]]
-        if len(chosen) >= n:
-            break
-    return chosen[: max(n, 2)]
 
 
 def probes_of(
@@ -182,7 +164,7 @@ def probes_of(
 
 def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
     """The next inputs that can be prepared together: single words of a mechanism that looks at words one by one."""
-    if not isinstance(m, WordMechanism) or isinstance(given[0], Prepared):
+    if m.word_channel is None or isinstance(given[0], Prepared):
         return given[:1]
     block: list[str] = []
     for one in given[:200]:
@@ -196,9 +178,10 @@ def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | P
 
 def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
     """The distribution of token i, or why there is none."""
-    if isinstance(prepared, WordPrepared) and prepared.rows[i] == UNKNOWN:
-        return "not in the vocabulary"
     try:
-        return m.distribution(prepared, i)
+        found = m.distribution(prepared, i)
     except NoDistribution as reason:
         return str(reason)
+    if m.word_channel is not None and m.word_channel.token_row(prepared, i) is None:
+        return "not in the vocabulary"
+    return found

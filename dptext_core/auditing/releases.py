@@ -34,8 +34,9 @@ from ..distribution import TokenDistribution
 from ..document import Document
 from ..errors import NoDistribution
 from ..guarantee import Guarantee, number
-from ..mechanisms.base import Mechanism, Prepared, RewriteResult, Step, check_cancel
+from ..mechanisms.base import Mechanism, Prepared, check_cancel
 from ..mechanisms.config import MIN_EPSILON
+from ..result import RewriteResult, Step
 from ..sampling import Dice
 from ..skeleton import Edit, Skeleton, sentence_case
 from .inputs import Meter, Probe
@@ -219,7 +220,7 @@ def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, met
     words = list(dict.fromkeys(words))
     every = {"fresh draws": every_input(count)}
     # A text that a model has to read is costly in all ways but the last.
-    ways = dict.fromkeys(WAYS, FEW if "masked language model" in m.needs else OTHERS) | {"fresh draws": count}
+    ways = dict.fromkeys(WAYS, FEW if m.word_channel is None else OTHERS) | {"fresh draws": count}
     out = []
     if words:
         some = [words[i] for i in np.unique(np.linspace(0, len(words) - 1, WORDS).astype(int))]

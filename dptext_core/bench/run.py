@@ -32,9 +32,10 @@ import numpy as np
 from .. import __version__
 from ..document import Document
 from ..errors import ConfigError, DPTextError, InputError
-from ..mechanisms.base import Mechanism, RewriteResult
+from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..mechanisms.word_level import WordMechanism
+from ..result import RewriteResult
 from ..sampling import Dice
 from . import results as store
 from . import tasks

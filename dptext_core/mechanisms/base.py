@@ -8,21 +8,26 @@ import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
 
 from ..checks import listed, shown, whole
-from ..distribution import MAX_EPSILON, Law, TokenDistribution
+from ..distribution import MAX_EPSILON, TokenDistribution
 from ..document import Document, Token
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..private import Private
+from ..result import RewriteResult, Sweep, marked
 from ..sampling import Dice
 from ..skeleton import sentence_case
 from .config import build
+
+if TYPE_CHECKING:
+    from ..distribution import Law
+    from ..words import WordSpace
 
 Progress = Callable[[int, int], None]
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -41,32 +46,36 @@ class MechanismSpec:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step(Private):
-    """What happened to one token.
-
-    span: offsets in the original (empty for an insertion). original, replacement: the words. action: "replace",
-    "keep", "insert" or "delete". reason: why it was kept, deleted or inserted. epsilon: what it spent. out: offsets
-    in the released text (empty for a deletion). index: the token's index in the document. capital: whether the
-    released word is capitalised by rule.
-    """
-
-    span: tuple[int, int]
-    original: str
-    replacement: str
-    action: str
-    reason: str
-    epsilon: float
-    out: tuple[int, int]
-    index: int
-    capital: bool = False
-
-    _shown: ClassVar[tuple[str, ...]] = ("action", "reason", "epsilon", "index")
+class WordChannel(Protocol):
+    """Words drawn one by one: each row of a public vocabulary has a law of its own, whatever stands around it."""
 
     @property
-    def changed(self) -> bool:
-        """Whether another word stands there now, ignoring case."""
-        return self.original.casefold() != self.replacement.casefold()
+    def vocabulary(self) -> Any:
+        """What has ``words``, each once, in a fixed order; ``counts`` and vectors where it is a word space."""
+
+    @property
+    def space(self) -> WordSpace:
+        """The word space in which its words are near or far."""
+
+    def law(self, row: int) -> Law: ...
+    def laws(self, rows: np.ndarray) -> list[Law]: ...
+
+    def token_row(self, prepared: Any, i: int) -> int | None:
+        """The row of token i; None where it is no word of the vocabulary, or stays."""
+
+    def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
+        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
+
+    def log_likelihood(
+        self, released: str, epsilon: float, progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> tuple[np.ndarray, float]:
+        """The same of every word, float64 (V,), and how far it may be off."""
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        """Whether :meth:`log_likelihood` answers within a second."""
+
+    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
+        """About n of the words, each with others that the promise makes alike to it; None where any are."""
 
 
 @dataclass(frozen=True)
@@ -95,107 +104,6 @@ class Prepared(Private):
         return self.document.text
 
 
-@dataclass(frozen=True, eq=False)
-class RewriteResult(Private):
-    """A rewritten text with its steps and its guarantee.
-
-    family: results of one family share their noise, so at most one of them may be released. batch: results of one call
-    on a list share it; empty for a text on its own.
-    """
-
-    text: str
-    original: str
-    steps: Sequence[Step]
-    guarantee: Guarantee
-    mechanism: str
-    config: Any
-    seed: int | None
-    family: str
-    _distribution: Callable[[int], TokenDistribution] = field(repr=False)
-    _locked: Callable[[int], tuple[Law, Dice]] | None = field(default=None, repr=False)
-    _logits: Callable[[int], np.ndarray] | None = field(default=None, repr=False)
-    _views: Callable[[int], tuple] | None = field(default=None, repr=False)
-    _similarities: Callable[[int], Mapping[str, float] | None] | None = field(default=None, repr=False)
-    batch: str = ""
-
-    def __repr__(self) -> str:
-        replaced = sum(s.action == "replace" for s in self.steps)
-        steps = f"{len(self.steps):,} steps, {replaced:,} replaced"
-        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {steps}, seed={self.seed!r})"
-
-    @property
-    def live(self) -> bool:
-        """Whether the same dice at another ε need no new pass of the mechanism."""
-        return self._locked is not None
-
-    def locked(self, i: int) -> tuple[Law, Dice]:
-        """The law and the dice of drawn step ``i``: what it would be at every other ε. For the owner's eyes."""
-        if self._locked is None:
-            raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
-        return self._locked(i)
-
-    def logits(self, i: int) -> np.ndarray | None:
-        """The model's scores at drawn step ``i`` before clipping, float32 (V,); None where the mechanism has none."""
-        return None if self._logits is None else self._logits(i)
-
-    def views(self, i: int) -> tuple:
-        """Pictures of how drawn step ``i`` came about (see ``dptext_core.views``); () where the mechanism has none."""
-        if self._views is None or self.steps[i].action not in ("replace", "insert"):
-            return ()
-        return self._views(i)
-
-    def similarities(self, i: int) -> Mapping[str, float] | None:
-        """Cosine of the original word of step ``i`` with every word of the space; None where there is none."""
-        return None if self._similarities is None else self._similarities(i)
-
-    def distribution(self, i: int) -> TokenDistribution:
-        """The distribution that step ``i`` was drawn from, given what came before it. NoDistribution for kept ones."""
-        if not 0 <= whole("i, the number of a step,", i) < len(self.steps):
-            raise InputError(f"There is no step {i}: this rewrite has {len(self.steps)}, counted from 0.")
-        step = self.steps[i]
-        if step.action in ("keep", "delete"):
-            verb = "kept" if step.action == "keep" else "deleted"
-            raise NoDistribution(
-                f"Step {i} was {verb} ({step.reason}), so no word was drawn for it. Pick another step."
-            )
-        return self._distribution(i)
-
-    def to_dict(self, trace: bool = False) -> dict:
-        """What may leave with the release. The trace tells the original words: for the owner's eyes only."""
-        out: dict[str, Any] = {
-            "text": self.text,
-            "mechanism": self.mechanism,
-            "config": dataclasses.asdict(self.config),
-            "guarantee": self.guarantee.to_dict(),
-            "family": self.family,
-        }
-        if self.seed is not None:
-            out["seed"] = self.seed
-            out["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
-        if trace:
-            out["original"] = self.original
-            out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class Sweep(Private):
-    """One text at many ε under the same dice: one family, of which at most one member may be released."""
-
-    epsilons: tuple[float, ...]
-    results: tuple[RewriteResult, ...]
-
-    _shown: ClassVar[tuple[str, ...]] = ("epsilons", "results")
-
-    @property
-    def distributions(self) -> list[list[TokenDistribution | None]]:
-        """For every ε, for every step, what it was drawn from; None where nothing was drawn."""
-        return [
-            [None if s.action in ("keep", "delete") else r.distribution(i) for i, s in enumerate(r.steps)]
-            for r in self.results
-        ]
-
-
 class Mechanism(ABC):
     """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call."""
 
@@ -216,7 +124,10 @@ class Mechanism(ABC):
         config = build(cls.config_cls, options)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
-        return cls(cls.resolve(config))
+        made = cls(cls.resolve(config))
+        if isinstance(config.epsilon, tuple):
+            made.check_alignment("takes one ε, not a list of them")
+        return made
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -230,6 +141,17 @@ class Mechanism(ABC):
     @property
     def config(self) -> Any:
         return self._config
+
+    @property
+    def can(self) -> frozenset[str]:
+        """What its results have: of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε
+        without a new pass) and "alignment" (pieces answer to the words that were read, so that there are steps)."""
+        return frozenset(("distribution", "alignment"))
+
+    @property
+    def word_channel(self) -> WordChannel | None:
+        """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
+        return None
 
     def with_(self, **options: Any) -> Mechanism:
         """The same mechanism with some options changed."""
@@ -312,10 +234,10 @@ class Mechanism(ABC):
         """
         dice = _one_dice(seed, dice)
         if isinstance(text, str | Prepared):
-            return _marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
+            return marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
         batch = secrets.token_hex(8)
         results = self._rewrite_list(listed(text), dice, progress, cancel)
-        return [dataclasses.replace(_marked(r), batch=batch) for r in results]
+        return [dataclasses.replace(marked(r), batch=batch) for r in results]
 
     def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
         return [
@@ -335,7 +257,7 @@ class Mechanism(ABC):
         """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
         dice, n = Dice(seed), whole("n, the number of rewrites,", n, least=0)
         prepared = self._prepared(text, progress, cancel)
-        return [_marked(r) for r in self._rewrites(prepared, n, dice, progress, cancel)]
+        return [marked(r) for r in self._rewrites(prepared, n, dice, progress, cancel)]
 
     def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
         out = []
@@ -380,9 +302,13 @@ class Mechanism(ABC):
     def guarantee(self, text: str | Prepared) -> Guarantee:
         """What a rewrite of this text promises, and what it exposes. Loads no model."""
 
-    @abstractmethod
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
-        """The distribution of the ``index``-th token, given the original text. NoDistribution for kept tokens."""
+        """The distribution of the ``index``-th token, given the original text.
+
+        Raises NoDistribution for kept tokens, and where nothing is drawn in a token's place.
+        """
+        self.check_alignment("has no distribution for a word of the original: ask a result for those of its pieces")
+        raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
 
     @abstractmethod
     def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared: ...
@@ -391,6 +317,43 @@ class Mechanism(ABC):
     def _rewrite(
         self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
     ) -> RewriteResult: ...
+
+    def plan(self, text: str | Prepared) -> Prepared:
+        """The text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
+        return self._prepared(text)
+
+    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        """Tokens in whose place a word is drawn by looking at them, ascending. Runs no model where none is needed.
+
+        Raises NoDistribution where nothing answers to the words that were read.
+        """
+        self.check_alignment("draws in no word's place")
+        steps = self.rewrite(self.plan(text)).steps
+        return tuple(sorted({s.index for s in steps if s.action == "replace" and not s.reason}))
+
+    def spending_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        """Those of the drawn tokens whose draw spends ε of its own: a word that is drawn once may stand in many."""
+        return self.drawn_tokens(text)
+
+    def check_alignment(self, consequence: str) -> None:
+        """Raise NoDistribution, with what follows, where a new text is written that answers to no word of the old."""
+        if "alignment" not in self.can:
+            raise NoDistribution(f"{self.title} writes a new text instead of replacing words, so it {consequence}.")
+
+    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
+        """Whether the promise makes two texts alike as wholes: here by their tokens' number, kept words and gaps.
+
+        Any two texts, where nothing answers to the words that were read.
+        """
+        if "alignment" not in self.can:
+            return True
+        one, other = self.plan(a), self.plan(b)
+        drawn = (frozenset(self.drawn_tokens(one)), frozenset(self.drawn_tokens(other)))
+        if drawn[0] != drawn[1] or len(one.document.tokens) != len(other.document.tokens):
+            return False
+        skeletons = [p.document.skeleton([i in d for i in range(len(p.document.tokens))])
+                     for p, d in zip((one, other), drawn, strict=True)]  # fmt: skip
+        return skeletons[0] == skeletons[1]
 
     @property
     def max_epsilon(self) -> float:
@@ -469,12 +432,3 @@ def check_cancel(cancel: threading.Event | None) -> None:
     """Raise Cancelled when the caller has asked to stop."""
     if cancel is not None and cancel.is_set():
         raise Cancelled("Stopped, as you asked.")
-
-
-def _marked(result: RewriteResult) -> RewriteResult:
-    """A seeded result says so in its guarantee, whatever the mechanism."""
-    if result.seed is None:
-        return result
-    g = result.guarantee
-    exposed = (*g.exposed, "everything, to whoever knows the seed")
-    return dataclasses.replace(result, guarantee=dataclasses.replace(g, seeded=True, exposed=exposed))

@@ -30,9 +30,10 @@ import numpy as np
 
 from ..distribution import ScoreTable, TokenDistribution
 from ..errors import ConfigError
+from ..result import RewriteResult
 from ..sampling import LOG_DEPTH, Dice
 from ..words import WordSpace
-from .base import Prepared, Progress, RewriteResult, check_cancel
+from .base import Prepared, Progress, check_cancel
 from .config import epsilon_option, option
 from .word_level import Draws, SpaceConfig, WordPrepared
 from .word_space import SpaceMechanism
@@ -428,7 +429,7 @@ class CusText(SpaceMechanism):
             leaks.append(f"which words are repeated {where}")
         return tuple(leaks)
 
-    def _views(self, result: RewriteResult, k: int, row: int, dice: Dice) -> tuple:
+    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
         from ..views import GroupView
 
         space, groups = self.vocabulary, self.groups
@@ -436,15 +437,65 @@ class CusText(SpaceMechanism):
         outputs = space.rows(table.candidates)
         x, y = space.vectors[row].astype(np.float64), space.vectors[outputs].astype(np.float64)
         similarity = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
-        epsilon = self._epsilons_of(result)[result.steps[k].index]
         return (
             GroupView(
-                space.words[row], result.steps[k].replacement, tuple(table.candidates),
+                space.words[row], released, tuple(table.candidates),
                 similarity, table.at(epsilon).probs,
                 tuple(space.words[i] for i in groups.members(row)), groups.alone, len(groups.outputs),
             ),
         )  # fmt: skip
 
-    def _epsilons_of(self, result: RewriteResult) -> tuple[float, ...]:
-        epsilon = self.config.epsilon
-        return epsilon if isinstance(epsilon, tuple) else (epsilon,) * len(result.steps)
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        """Only words of groups whose set has ``released``. As :meth:`law`, all words of a group at once."""
+        if not self._draws_as(CusText):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        from scipy.spatial.distance import cdist
+
+        space, groups = self.vocabulary, self.groups
+        out = np.full(len(space), -np.inf)
+        y = space.index(released)
+        if y is None:
+            return out, 0.0
+        owners, starts, members = _inverse(groups)
+        for g in owners[y]:
+            check_cancel(cancel)
+            rows, outputs = members[starts[g] : starts[g + 1]], groups.outputs[g]
+            a, b = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+            if self.config.metric == "cosine":
+                value = a @ b.T / (np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b, axis=1))
+            else:
+                value = -cdist(a, b)
+            low, high = value.min(axis=1, keepdims=True), value.max(axis=1, keepdims=True)
+            spread = np.where(high > low, high - low, 1.0)
+            x = epsilon / 2 * np.where(high > low, (value - high) / spread, 0.0)
+            out[rows] = x[:, np.flatnonzero(outputs == y)[0]] - np.log(np.exp(x).sum(axis=1))
+        return out, 0.0
+
+    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
+        """Whole groups of two and more, spread over the groups."""
+        groups = self.groups
+        large = np.flatnonzero(groups.sizes >= 2)
+        if not len(large):
+            return list(words[:n])
+        chosen: list[str] = []
+        # A fixed order that visits groups early and late alike.
+        for g in large[np.argsort((np.arange(len(large)) * 0.6180339887) % 1.0, kind="stable")]:
+            chosen += [self.vocabulary.words[r] for r in np.flatnonzero(groups.group == g)[:20]]
+            if len(chosen) >= n:
+                break
+        return chosen[: max(n, 2)]
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        return self._draws_as(CusText) or super().likelihood_ready(epsilon)
+
+
+@lru_cache(maxsize=4)
+def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
+    sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])
+    words = np.concatenate(groups.outputs)
+    order = np.argsort(words, kind="stable")
+    bounds = np.searchsorted(words[order], np.arange(1, len(groups.group)))
+    members = np.argsort(groups.group, kind="stable")
+    starts = np.searchsorted(groups.group[members], np.arange(len(groups.outputs) + 1))
+    return np.split(sets[order], bounds), starts, members

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,9 +42,12 @@ from ..errors import ConfigError
 from ..guarantee import bound
 from ..sampling import LOG_DEPTH, Dice
 from ..words.lists import CONFIGURATIONS, WordList, check_list, word_list
-from .base import RewriteResult, check_cancel
+from .base import check_cancel
 from .config import epsilon_option, option
-from .word_level import Draws, WordConfig, WordMechanism, WordPrepared
+from .word_level import Draws, WordConfig, WordMechanism, WordPrepared, places_of
+
+if TYPE_CHECKING:
+    from ..words import WordSpace
 
 #: Lists that one mechanism takes at most.
 MAX_LISTS = 20
@@ -526,26 +529,49 @@ class Diffractor(WordMechanism):
                 name += f" {BY_LENGTH} ({bound(most.min())} on the shortest)"
         return {"notion": "metric", "metric": name, "near": min(1.0, largest), "largest": largest}
 
-    def _similarities(self, row: int) -> Mapping[str, float] | None:
-        """In the space of the first list."""
+    @property
+    def space(self) -> WordSpace:
+        """That of the first list."""
         from ..words import word_space
         from ..words.lists import list_space
 
-        space = word_space(list_space(self.config.lists[0]))
+        return word_space(list_space(self.config.lists[0]))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        """All places of all lists."""
+        if not self._draws_as(Diffractor):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        b, noise, gamma = self.vocabulary, self.config.noise, self.config.gamma
+        found = places_of(b.outputs, released)
+        out = np.full(len(b.words), -np.inf)
+        if not len(found):
+            return out, 0.0
+        for places, where, n in zip(b.places, b.where[:, found[0]].tolist(), b.lengths.tolist(), strict=True):
+            check_cancel(cancel)
+            if where >= 0:
+                out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))
+        return out - np.log(len(b.order)), 0.0
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        return self._draws_as(Diffractor) or super().likelihood_ready(epsilon)
+
+    def _similarities(self, row: int) -> Mapping[str, float] | None:
+        """In the space of the first list."""
+        space = self.space
         return dict(zip(space.words, space.similarities(self.vocabulary.words[row]).tolist(), strict=True))
 
-    def _views(self, result: RewriteResult, k: int, row: int, dice: Dice) -> tuple:
+    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
         from ..views import DiffractionView, ListNeighbourhood
 
-        b, c, step = self.vocabulary, self.config, result.steps[k]
+        b, c = self.vocabulary, self.config
         chosen, sign, log_uniform, log_far = _random(b, dice, 1)
         lanes = []
         for j, order in enumerate(b.order):
             at, n = int(b.places[j, row]), len(order)
             to = np.arange(max(0, at - WINDOW), min(n, at + WINDOW + 1))
             random = (sign[0, j], log_uniform[0, j], log_far[0, j])
-            landed = int(noisy_place(c.noise, step.epsilon, np.array([at]), n, c.gamma, *random)[0])
-            chances = np.exp(log_pmf(c.noise, step.epsilon, at, to, n, c.gamma))
+            landed = int(noisy_place(c.noise, epsilon, np.array([at]), n, c.gamma, *random)[0])
+            chances = np.exp(log_pmf(c.noise, epsilon, at, to, n, c.gamma))
             words = tuple(b.outputs[order[i]] for i in to)
             lanes.append(ListNeighbourhood(c.lists[j], words, to - at, chances, b.outputs[order[landed]], landed - at))
-        return (DiffractionView(b.words[row], step.replacement, tuple(lanes), int(chosen[0])),)
+        return (DiffractionView(b.words[row], released, tuple(lanes), int(chosen[0])),)

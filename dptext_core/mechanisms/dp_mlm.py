@@ -33,14 +33,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import whole
-from ..distribution import ScoreTable, TokenDistribution
+from ..distribution import Law, ScoreTable, TokenDistribution
 from ..document import Document, Token
 from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
+from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import Dice, draw
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import ClipCost, Mechanism, Prepared, Progress, RewriteResult, Step, check_cancel
+from .base import ClipCost, Mechanism, Prepared, Progress, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
@@ -229,6 +230,46 @@ class DPMLMPrepared(Prepared):
             return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
 
 
+@dataclass(frozen=True, eq=False)
+class MaskedTrace(Trace):
+    """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
+    was added), None where there was none. fresh: the noise is not that of ``dice``."""
+
+    mechanism: DPMLM
+    prepared: DPMLMPrepared
+    acts: dict[int, tuple[str | None, str | None]]
+    keys: tuple[tuple[int, bool] | None, ...]
+    dice: Dice
+    fresh: bool
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.mechanism.can - {"sweep"} if self.fresh else self.mechanism.can
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
+        key = self.keys[i]
+        if key is None:
+            return None
+        if self.mechanism.config.order == "parallel":
+            return self.prepared.logits([key])[0]
+        before = {j: a for j, a in self.acts.items() if j < key[0]} | {key[0]: (self.acts[key[0]][0], None)}
+        return self.mechanism._logits_given(self.prepared, before, *key)
+
+    def table(self, i: int, unit: Unit) -> ScoreTable:
+        logits = self.logits(i, unit)
+        assert logits is not None
+        return self.mechanism.table(logits, unit.original or None)
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self.table(i, unit).at(unit.epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Law, Dice]:
+        key = self.keys[i]
+        if key is None or "sweep" not in self.can:
+            return super().locked(i, unit)
+        return self.table(i, unit), self.dice.at(*key)
+
+
 class DPMLM(Mechanism):
     """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
 
@@ -290,8 +331,15 @@ class DPMLM(Mechanism):
             prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
         return prepared
 
-    def plan(self, text: str | Document) -> DPMLMPrepared:
+    @property
+    def can(self) -> frozenset[str]:
+        """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
+        return frozenset(PARTS) - ({"sweep"} if self.config.order == "sequential" else set())
+
+    def plan(self, text: str | Prepared | Document) -> DPMLMPrepared:
         """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
+        if isinstance(text, Prepared):
+            return self._planned(text)
         document = text if isinstance(text, Document) else self._document(text)
         stop = stop_words(self.config.stopwords) if self.config.keep_stopwords else None
         reasons = self._reasons(document, stop)
@@ -302,6 +350,9 @@ class DPMLM(Mechanism):
         prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
         assert isinstance(prepared, DPMLMPrepared)
         return prepared
+
+    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        return self._planned(text).targets
 
     # --- scores to distributions
 
@@ -559,28 +610,9 @@ class DPMLM(Mechanism):
                 )
                 drawn.append((i, True))
 
-        def logits(k: int) -> np.ndarray:
-            key = drawn[k]
-            assert key is not None
-            if self.config.order == "parallel":
-                return prepared.logits([key])[0]
-            before = {j: a for j, a in acts.items() if j < key[0]} | {key[0]: (acts[key[0]][0], None)}
-            return self._logits_given(prepared, before, *key)
-
-        def table(k: int) -> ScoreTable:
-            return self.table(logits(k), steps[k].original or None)
-
-        def locked(k: int) -> tuple[ScoreTable, Dice]:
-            key = drawn[k]
-            assert key is not None
-            return table(k), dice.at(*key)
-
         return RewriteResult(
             spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
-            dice.seed, dice.family,
-            lambda k: table(k).at(steps[k].epsilon),
-            locked if self.config.order == "parallel" and promise is None else None,
-            logits,
+            dice.seed, dice.family, MaskedTrace(self, prepared, acts, tuple(drawn), dice, promise is not None),
         )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from ..distribution import Law, TokenDistribution, envelope, rarefied
 from ..sampling import Dice
 from ..words import WordSpace
-from .base import RewriteResult, check_cancel
+from .base import check_cancel
 from .config import epsilon_option
 from .word_level import Draws, SpaceConfig
 from .word_space import SpaceMechanism
@@ -235,20 +235,20 @@ class MVC(SpaceMechanism):
 
     # --- pictures
 
-    def _views(self, result: RewriteResult, k: int, row: int, dice: Dice) -> tuple:
+    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
         from ..views import CloudView, project
 
-        space, epsilon = self.vocabulary, result.steps[k].epsilon
+        space = self.vocabulary
         near = space.nearest(np.array([row]), 24)[0][0]
-        released = space.rows([result.steps[k].replacement])
-        shown = list(dict.fromkeys([row, *near.tolist(), *released[released >= 0].tolist()]))
+        there = space.rows([released])
+        shown = list(dict.fromkeys([row, *near.tolist(), *there[there >= 0].tolist()]))
         plane = project(space.vectors[shown].astype(np.float64), 0)
         source = space.vectors[row].astype(np.float64)
         cloud = source + self.block.noise[:CLOUD] / epsilon
         landed = source + self.noise(dice) / epsilon
         return (
             CloudView(
-                space.words[row], result.steps[k].replacement, tuple(space.words[i] for i in shown), plane.xy,
+                space.words[row], released, tuple(space.words[i] for i in shown), plane.xy,
                 plane.of(cloud), plane.of(landed[None])[0], len(cloud), space.vectors.shape[1], plane.share,
             ),
         )  # fmt: skip

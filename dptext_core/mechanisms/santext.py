@@ -22,6 +22,7 @@ import numpy as np
 
 from ..distribution import Law, ScoreTable, TokenDistribution, logsumexp
 from ..sampling import DEPTH, Dice, draw
+from . import normalisers
 from .config import epsilon_option, option
 from .word_level import SpaceConfig
 from .word_space import SpaceMechanism
@@ -71,6 +72,14 @@ class SanText(SpaceMechanism):
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
         return exponential_limit(largest, np.log(size))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        if not self._draws_as(SanText):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        return normalisers.log_distances(self.vocabulary, released, epsilon, 0, progress, cancel)
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        return (self._draws_as(SanText) and normalisers.is_ready(self.vocabulary)) or super().likelihood_ready(epsilon)
 
     def laws(self, rows: np.ndarray) -> list[Law]:
         distances = self.vocabulary.distance_rows(rows)
@@ -155,6 +164,26 @@ class SanTextPlus(SanText):
         """Rows from here on are sensitive: the rarest words."""
         n = len(self.vocabulary.words)
         return n - max(1, round(n * self.config.sensitive))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        """Sensitive words come from the table; a common word is released by itself alone."""
+        if not self._draws_as(SanTextPlus):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        space, first, p = self.vocabulary, self.first_sensitive, self.config.p
+        y = space.index(released)
+        if y is not None and y < first:
+            out = np.full(len(space), -np.inf)
+            if p < 1:
+                out[y] = np.log1p(-p)
+            return out, 0.0
+        out, error = normalisers.log_distances(space, released, epsilon, first, progress, cancel)
+        out[:first] += np.log(p)
+        return out, error
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        if not self._draws_as(SanTextPlus):
+            return super().likelihood_ready(epsilon)
+        return normalisers.is_ready(self.vocabulary, first=self.first_sensitive)
 
     def laws(self, rows: np.ndarray) -> list[Law]:
         out: list[Law] = []

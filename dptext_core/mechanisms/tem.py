@@ -19,6 +19,7 @@ import numpy as np
 
 from ..distribution import Law, TokenDistribution, envelope, logsumexp, seen_at_least_once
 from ..sampling import Dice, draw
+from . import normalisers
 from .config import epsilon_option, option
 from .santext import exponential_limit
 from .word_level import SpaceConfig
@@ -126,6 +127,29 @@ class TEM(SpaceMechanism):
     def _span(self) -> float:
         n, beta = len(self.vocabulary.words), self.config.beta
         return float(np.log(max(2.0, (1 - beta) * (n - 1) / beta)))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        if not self._draws_as(TEM):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        gamma, space = self._gamma(epsilon), self.vocabulary
+        y = space.index(released)
+        if y is None:
+            return np.full(len(space), -np.inf), 0.0
+        # Far words add at most β/(1−β) to a normaliser that is at least 1: with a small β they may be left out of it.
+        cut = self._table_gamma(epsilon)
+        log_z, error = normalisers.log_z(space, epsilon, gamma=cut, progress=progress, cancel=cancel)
+        error += 0.0 if cut is not None else float(-np.log1p(-self.config.beta))
+        return -epsilon / 2 * np.minimum(space.distance_rows([y])[0].astype(np.float64), gamma) - log_z, error
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        if not self._draws_as(TEM):
+            return super().likelihood_ready(epsilon)
+        return normalisers.is_ready(self.vocabulary, self._table_gamma(epsilon))
+
+    def _table_gamma(self, epsilon: float) -> float | None:
+        """γ as far as the table of normalisers has to know it."""
+        small = self.config.gamma is None and self.config.beta <= 1e-3 and normalisers.is_bundled(self.vocabulary)
+        return None if small else self._gamma(epsilon)
 
     def laws(self, rows: np.ndarray) -> list[Law]:
         words = self.vocabulary.words

@@ -9,28 +9,33 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from .._assets import assets_folder
 from ..checks import whole
-from ..distribution import Law, TokenDistribution
+from ..distribution import Law, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
 from ..private import Private
+from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import Dice
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import Mechanism, Prepared, RewriteResult, Step, check_cancel
+from .base import Mechanism, Prepared, Progress, WordChannel, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+
+if TYPE_CHECKING:
+    from ..words import WordSpace
 
 UNKNOWN = -1
 KEPT = -2
@@ -40,6 +45,8 @@ NOT_IN_VOCABULARY = "not in the vocabulary"
 BLOCK = 256
 PART = 128
 LAWS_KEPT = 200
+#: Words up to which a pass over all of them is too short to ask for patience.
+SHORT = 3000
 
 
 @dataclass(frozen=True)
@@ -152,6 +159,44 @@ class Draws(Private):
         return self.texts[self.owners[j]][0].at(self.paths[j])
 
 
+@dataclass(frozen=True, eq=False)
+class WordTrace(Trace):
+    """How each word was drawn: by its law, and by a stream of its own below the dice of the text (``unknown``: below
+    those of unknown words). Steps are tokens here, so that they have the same numbers."""
+
+    mechanism: WordMechanism
+    prepared: WordPrepared
+    epsilons: Sequence[float]
+    dice: Dice
+    unknown: Dice
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.mechanism.can
+
+    @property
+    def rules(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({NOT_IN_VOCABULARY} if self.mechanism.config.oov == "mask" else ())
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self.mechanism._law_at(self.prepared, i).at(self.epsilons[i])
+
+    def locked(self, i: int, unit: Unit) -> tuple[Law, Dice]:
+        known = self.prepared.rows[i] != UNKNOWN
+        return self.mechanism._law_at(self.prepared, i), self._stream(i) if known else self.unknown.at(i)
+
+    def views(self, i: int, unit: Unit) -> tuple:
+        row = int(self.prepared.rows[i])
+        return self.mechanism._views(unit.text, row, self.epsilons[i], self._stream(i)) if row >= 0 else ()
+
+    def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
+        row = int(self.prepared.rows[i])
+        return self.mechanism._similarities(row) if row >= 0 else None
+
+    def _stream(self, i: int) -> Dice:
+        return self.mechanism._stream(self.prepared, i, self.dice)
+
+
 class WordMechanism(Mechanism):
     """Replaces every word of the vocabulary by a draw of its own (see :meth:`law`)."""
 
@@ -202,13 +247,66 @@ class WordMechanism(Mechanism):
         """What else of this mechanism shows."""
         return ()
 
-    def _views(self, result: RewriteResult, k: int, row: int, dice: Dice) -> tuple:
-        """Pictures of how step ``k`` came about."""
+    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
+        """Pictures of how a word came about."""
         return ()
 
     def _similarities(self, row: int) -> Mapping[str, float] | None:
         """Cosine of a word with every word, where they have vectors."""
         return None
+
+    # --- what each word is drawn from by itself (base.WordChannel)
+
+    @property
+    def can(self) -> frozenset[str]:
+        return frozenset(PARTS)
+
+    @property
+    def word_channel(self) -> WordChannel | None:
+        return self
+
+    @property
+    def space(self) -> WordSpace:
+        """The word space in which its words are near or far: the default one, where it has none of its own."""
+        from ..words import word_space
+
+        return word_space()
+
+    def token_row(self, prepared: Prepared, i: int) -> int | None:
+        row = int(self._planned(prepared).rows[i])
+        return row if row >= 0 else None
+
+    def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
+        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly."""
+        out, places, last = np.empty(len(rows)), np.empty(0, np.int64), None
+        for i, law in enumerate(self.laws(rows)):
+            if law.candidates is not last:
+                last, places = law.candidates, places_of(law.candidates, released)
+            out[i] = logsumexp(law.at(epsilon).log_probs[places]) if len(places) else -np.inf
+        return out
+
+    def log_likelihood(
+        self, released: str, epsilon: float, progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> tuple[np.ndarray, float]:
+        every, step = np.arange(len(self.vocabulary.words)), 256
+        out = np.empty(len(every))
+        for start in range(0, len(every), step):
+            check_cancel(cancel)
+            rows = every[start : start + step]
+            out[rows] = self.likelihood_of(released, epsilon, rows)
+            if progress:
+                progress(int(rows[-1]) + 1, len(every))
+        return out, 0.0
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        return len(self.vocabulary.words) <= SHORT
+
+    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
+        return None
+
+    def _draws_as(self, cls: type[WordMechanism]) -> bool:
+        """Whether words are drawn as ``cls`` draws them, so that its formulas hold: a subclass may draw otherwise."""
+        return all(getattr(type(self), name) is getattr(cls, name) for name in ("law", "laws"))
 
     # --- texts
 
@@ -268,6 +366,14 @@ class WordMechanism(Mechanism):
         if row == UNKNOWN and self.config.oov == "drop":
             raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
+
+    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        return tuple(np.flatnonzero(self._planned(text).rows >= 0).tolist())
+
+    def spending_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        prepared = self._planned(text)
+        each = [1.0] * len(prepared.rows)
+        return tuple(i for i in self.drawn_tokens(prepared) if self._step_epsilon(prepared, i, each) > 0)
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         prepared = self._planned(text)
@@ -452,21 +558,10 @@ class WordMechanism(Mechanism):
                     reason = "" if row >= 0 else NOT_IN_VOCABULARY
                     yield Step(span, token.text, shown, "replace", reason, spent, out, i, capitals.get(i, False))
 
-        def law(k: int) -> Law:
-            return self._law_at(prepared, k)
-
-        def locked(k: int) -> tuple[Law, Dice]:
-            return law(k), unknown.at(k) if rows[k] == UNKNOWN else self._stream(prepared, k, dice)
-
-        def views(k: int) -> tuple:
-            return self._views(result, k, rows[k], self._stream(prepared, k, dice)) if rows[k] >= 0 else ()
-
-        result = RewriteResult(
+        return RewriteResult(
             spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
-            self.config, dice.seed, dice.family, lambda k: law(k).at(epsilons[k]), locked, None, views,
-            lambda k: self._similarities(rows[k]) if rows[k] >= 0 else None,
+            self.config, dice.seed, dice.family, WordTrace(self, prepared, epsilons, dice, unknown),
         )  # fmt: skip
-        return result
 
     def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:
         """The stream that token i was drawn with."""
@@ -504,6 +599,12 @@ def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
 def _ranges() -> dict[str, dict[str, dict[str, float]]]:
     path = assets_folder() / "benchmarks" / "deniability.json"
     return json.loads(path.read_text(encoding="utf-8"))["ranges"] if path.is_file() else {}
+
+
+def places_of(candidates: Sequence[str], word: str) -> np.ndarray:
+    """Where a word stands among candidates, case ignored."""
+    key = word.lower()
+    return np.flatnonzero([c.lower() == key for c in candidates])
 
 
 def metric_promise(name: str, near: float, largest: float) -> dict[str, Any]:

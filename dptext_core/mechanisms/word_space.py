@@ -30,6 +30,10 @@ class SpaceMechanism(WordMechanism):
     def vocabulary(self) -> WordSpace:
         return word_space(self.config.space)
 
+    @property
+    def space(self) -> WordSpace:
+        return self.vocabulary
+
     @cached_property
     def max_epsilon(self) -> float:
         space = self.vocabulary

@@ -26,7 +26,8 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
         return None
     try:
         # The number of draws is all that is needed here: no ε of the mechanism is looked at.
-        per_unit = mechanism.with_(epsilon=1.0).guarantee(budget.plan(mechanism.with_(epsilon=1.0), text)).total
+        one = mechanism.with_(epsilon=1.0)
+        per_unit = one.guarantee(one.plan(text)).total
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return None

@@ -17,8 +17,8 @@ import numpy as np
 from dptext_core import live
 from dptext_core.distribution import Law, ScoreTable, TokenDistribution
 from dptext_core.guarantee import Guarantee
-from dptext_core.mechanisms.base import RewriteResult, Step
 from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.result import RewriteResult, Step, Trace
 from dptext_core.sampling import Dice
 
 LO, HI, N_GRID, N_CANDIDATES = 5.0, 500.0, 60, 8000
@@ -29,6 +29,20 @@ TEXT = (
     "to pay for the HOSTILE and the **bold** therapy 🙂 because שלום was written there; "
     "my very old |uncle paid the bill"
 )
+
+
+class Stated(Trace):
+    """Made-up chances, and the laws behind them where ε can be dragged."""
+
+    def __init__(self, distribution: Callable[[int], TokenDistribution], locked: Callable | None):
+        self._distribution, self._locked = distribution, locked
+        self.can = frozenset({"distribution", "alignment"} | ({"sweep"} if locked else set()))
+
+    def distribution(self, i, unit):
+        return self._distribution(i)
+
+    def locked(self, i, unit):
+        return super().locked(i, unit) if self._locked is None else self._locked(i)
 
 
 def listed(words: str) -> list[str]:
@@ -312,7 +326,7 @@ def fake_rewrite(
     nothing = Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
     return RewriteResult(
         out, text, tuple(steps), nothing, "fake", FakeConfig(epsilon), None, "",
-        lambda k: locked(k)[0].at(epsilon), locked if live else None,
+        Stated(lambda k: locked(k)[0].at(epsilon), locked if live else None),
     )  # fmt: skip
 
 

@@ -15,13 +15,12 @@ from functools import lru_cache
 import numpy as np
 
 from .._assets import assets_folder
-from ..mechanisms.base import Progress, check_cancel
 from ..words import WordSpace, word_space
 from ..words.space import words_sha256
+from .base import Progress, check_cancel
+from .word_level import SHORT
 
 BINS = 512
-#: Words of a space up to which the pass is too short to ask for patience.
-SHORT = 3000
 #: Largest error of the bundled ln Z; tools/build_log_z.py measures a quarter of it.
 ERROR = 1e-3
 _FILE = "log_z.npz"
@@ -163,3 +162,20 @@ def _table():
         step = float(file["step"])
     curves = np.vstack([mean, directions.astype(np.float64) * step]).T
     return CubicSpline(grid, curves), codes.astype(np.float64), float(grid[-1])
+
+
+def log_distances(
+    space: WordSpace,
+    released: str,
+    epsilon: float,
+    first: int = 0,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[np.ndarray, float]:
+    """ln of exp(−ε·d(x, y)/2) / Z(x) for the word y that was released and every word x, float64 (V,), and how far it
+    may be off."""
+    y = space.index(released)
+    if y is None:
+        return np.full(len(space), -np.inf), 0.0
+    normaliser, error = log_z(space, epsilon, first=first, progress=progress, cancel=cancel)
+    return -epsilon / 2 * space.distance_rows([y])[0].astype(np.float64) - normaliser, error

@@ -1,0 +1,269 @@
+"""An audit by whole outputs alone: for mechanisms whose outputs answer to no word, or that state no distribution.
+
+Rewrites of two texts that the promise makes alike are told apart by events that anyone who reads them could look for:
+the whole text, its first and last piece, how many pieces there are, whether a word of one of the two texts stands in
+it. One half of the rewrites chooses the pair and the event, the other half gives Clopper-Pearson bounds of its two
+probabilities, simultaneous over what is tested (Bonferroni). With P_low and Q_up these bounds, (ε, δ)-DP needs
+ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the first one are compared exactly too: nothing was
+drawn before it, so that each text states one distribution.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..distribution import TokenDistribution
+from ..errors import InputError
+from ..guarantee import Guarantee, at_least, bound, scientific
+from ..mechanisms.base import Mechanism, Prepared
+from ..result import RewriteResult
+from ..sampling import Dice
+from .exact import TOLERANCE, largest_loss
+from .inputs import TEXTS, Meter, Probe
+from .report import AuditReport, Witness, chance
+from .sampled import TESTED, could_show, event, highest, lowest, misfit
+
+#: Rewrites of each text.
+DRAWS = 2_000
+#: Rewrites of one call, so that a wish to stop is seen in between.
+_BLOCK = 100
+#: Words of each text whose presence in an output is looked at.
+_WORDS = 12
+#: A stated distribution of first pieces is refuted where its draws have a smaller chance than this.
+_LEVEL = 1e-6
+_WORD = re.compile(r"\w+")
+_EVENTS = {
+    "text": "are the very text",
+    "first": "begin with",
+    "last": "end with",
+    "pieces": "have so many pieces:",
+    "word": "hold the word",
+}
+
+
+@dataclass(frozen=True)
+class _Text:
+    """One input: its rewrites as events, one Counter for each half; and what it states of the first piece."""
+
+    prepared: Prepared
+    promise: Guarantee
+    halves: tuple[dict[str, Counter], dict[str, Counter]]
+    first: TokenDistribution | None
+    drawn_first: Counter
+
+
+def audit_outputs(
+    report: AuditReport, m: Mechanism, inputs: Sequence[str | Prepared] | None, claim: float | None,
+    draws: int | None, dice: Dice, meter: Meter,
+) -> AuditReport:  # fmt: skip
+    """The report filled in. The claim is the total of a text, since its whole output is looked at."""
+    given = list(TEXTS[:4]) if inputs is None else list(inputs)
+    prepared = [t if isinstance(t, Prepared) else m.prepare(t, cancel=meter.cancel) for t in given]
+    pairs = [
+        (a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b and m.adjacent(given[a], given[b])
+    ]
+    half = max(50, (draws or DRAWS) // 2)
+    words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
+    seeds = None if dice.seed is None else iter(range(dice.seed * 1_000_003, dice.seed * 1_000_003 + 10**9))
+    texts: list[_Text] = []
+    for k, p in enumerate(prepared):
+        texts.append(_look(m, p, half, words, seeds, meter, k / len(prepared), 1 / len(prepared)))
+    promise = max((t.promise for t in texts), key=lambda g: g.total)
+    claimed = claim if claim is not None else math.inf if promise.notion == "none" else promise.total
+    delta = 0.0 if claim is not None else promise.total_delta
+    report = replace(
+        report, notion=promise.notion, claimed=float(claimed), delta=delta, exact=False, inputs=len(texts),
+        pairs=len(pairs) // 2, draws=2 * half * len(texts), unit="the whole output",
+    )  # fmt: skip
+    if (breach := _misstated(m, texts)) is not None:
+        return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
+    report, broken = _first_pieces(report, texts, prepared, promise, meter)
+    if broken is not None:
+        return broken
+    report = _bounded(report, texts, pairs, half, meter)
+    if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
+        return replace(report, verdict="refuted")
+    if claim is None and promise.notion == "none":
+        return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
+    if not pairs:
+        reason = "no two of these texts are alike under the promise, so that there is nothing to compare."
+        return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
+    seen = float(highest(0, half, (1 - report.confidence) / 2))
+    if 0 < delta < seen:
+        reason = (
+            f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
+            f"that happen in {chance(math.log(seen))} of them or more)."
+        )
+        return replace(report, verdict="inconclusive", reason=reason)
+    if report.detectable < report.claimed:
+        reason = (
+            f"with {2 * half:,} rewrites of each text the largest loss that could have been found is "
+            f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
+        )
+        return replace(report, verdict="inconclusive", reason=reason)
+    return replace(report, verdict="holds")
+
+
+def _words(text: str) -> list[str]:
+    return list(dict.fromkeys(w.casefold() for w in _WORD.findall(text)))
+
+
+def _look(
+    m: Mechanism, prepared: Prepared, half: int, words: Iterable[str], seeds, meter: Meter, start: float, share: float
+) -> _Text:
+    promise = m.guarantee(prepared)
+    halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
+    first, drawn_first, families, n = None, Counter(), set(), 0
+    wanted = frozenset(words)
+    for counts in halves:
+        done = 0
+        while done < half:
+            meter.at(0.75 * (start + share * n / (2 * half)))
+            size = min(_BLOCK, half - done)
+            results = m.rewrites(prepared, size, None if seeds is None else next(seeds), cancel=meter.cancel)
+            for r in results:
+                _check(m, r, promise)
+                families.add(r.family)
+                for kind, value in _events(r, wanted):
+                    counts.setdefault(kind, Counter())[value] += 1
+                if "distribution" in r.can and r.releases and r.releases[0].drawn:
+                    if first is None:
+                        first = r.distribution(0)
+                    drawn_first[r.releases[0].text.casefold()] += 1
+            done, n = done + size, n + size
+    if len(families) < n:
+        raise InputError(f"{m.title} gives rewrites of one text the same noise, so that they are no fresh draws.")
+    return _Text(prepared, promise, halves, first, drawn_first)
+
+
+def _check(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
+    """Raise InputError where the pieces of a result are not those of its text, or spend more than is promised."""
+    at = 0
+    for piece in r.releases:
+        if piece.span[0] < at or r.text[slice(*piece.span)] != piece.text:
+            raise InputError(f"{m.title} names pieces that do not stand in its released text in this order.")
+        at = piece.span[1]
+    spent = math.fsum(p.epsilon for p in r.releases)
+    if spent > promise.total * (1 + 1e-9) or r.guarantee.total < promise.total * (1 - 1e-9):
+        raise InputError(f"{m.title} spends {spent:g} in a rewrite, and promises {promise.total:g} for its text.")
+
+
+def _events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
+    """What can be seen of one output, as (kind, value)."""
+    out = [("text", r.text), ("pieces", str(len(r.releases)))]
+    found = _WORD.findall(r.text.casefold())
+    if found:
+        out += [("first", found[0]), ("last", found[-1])]
+    return out + [(f"word {w}", "yes") for w in words.intersection(found)]
+
+
+def _misstated(m: Mechanism, texts: Sequence[_Text]) -> tuple[Witness, str] | None:
+    """First pieces that do not follow the distribution stated of them."""
+    compared = sum(t.first is not None for t in texts)
+    for t in texts:
+        if t.first is None or t.first.draws is not None:
+            continue
+        place: dict[str, int] = {}
+        for i, word in enumerate(t.first.candidates):
+            place.setdefault(word.strip().casefold(), i)
+        alike = np.array([place[w.strip().casefold()] for w in t.first.candidates])
+        log_p = np.full(len(t.first), -np.inf)
+        np.logaddexp.at(log_p, alike, t.first.log_probs)
+        counts = np.zeros(len(t.first), np.int64)
+        n = t.drawn_first.total()
+        for word, times in t.drawn_first.items():
+            at = place.get(word.strip())
+            if at is None or not np.isfinite(log_p[at]):
+                told = f"“{word}” began a rewrite of “{t.prepared.text}”, and is stated to be impossible there."
+                reason = "what is released is impossible under the distribution that the mechanism states."
+                return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, told=told), reason
+            counts[at] += times
+        p, worst = misfit(counts, log_p)
+        if p * compared < _LEVEL:
+            share = math.log(counts[worst] / n) if counts[worst] else -math.inf
+            name = t.first.candidates[worst]
+            witness = Witness(
+                t.prepared.text, t.prepared.text, (name,), share, float(log_p[worst]), 0.0, kind="sampler"
+            )
+            return witness, "the first pieces do not follow the distribution that the mechanism states of them."
+    return None
+
+
+def _first_pieces(
+    report: AuditReport, texts: Sequence[_Text], prepared: Sequence[Prepared], promise: Guarantee, meter: Meter
+) -> tuple[AuditReport, AuditReport | None]:
+    """The exact loss of the first pieces, over all pairs; a refuting report where it exceeds ε of one draw."""
+    probes = [
+        Probe(p.text, None, p.text, t.first, p, 0, True)
+        for p, t in zip(prepared, texts, strict=True)
+        if t.first is not None and t.first.draws is None
+    ]
+    if len(probes) < 2 or promise.notion != "pure":
+        return report, None
+    apart = np.ones((len(probes), len(probes)))
+    np.fill_diagonal(apart, np.nan)
+    loss, witness = largest_loss(probes, apart, meter)
+    if loss > promise.epsilon * (1 + TOLERANCE) + TOLERANCE:
+        return report, replace(
+            report, verdict="refuted", measured=loss, claimed=promise.epsilon, exact=True, witness=witness,
+            unit="the first piece",
+        )  # fmt: skip
+    said = (
+        f"Proven for the first piece, from its stated distributions: it loses {at_least(loss)} at most, of the "
+        f"{bound(promise.epsilon)} of one draw."
+    )
+    return replace(report, proven=said), None
+
+
+def _bounded(
+    report: AuditReport, texts: Sequence[_Text], pairs: Sequence[tuple[int, int]], half: int, meter: Meter
+) -> AuditReport:
+    """A lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests."""
+    delta = report.delta
+    if not pairs:
+        return report
+    level = (1 - report.confidence) / (2 * TESTED)
+    ranked: list[tuple[float, int, int, str, tuple[str, ...]]] = []
+    for k, (a, b) in enumerate(pairs):
+        meter.at(0.8 + 0.15 * k / len(pairs))
+        one, other = texts[a].halves[0], texts[b].halves[0]
+        for kind in one:
+            values = list(one[kind].keys() | other.get(kind, Counter()).keys())
+            x, y = (np.array([c.get(kind, Counter())[v] for v in values]) for c in (one, other))
+            value, chosen = event(x, y, half, level)
+            ranked.append((value, a, b, kind, tuple(values[i] for i in chosen)))
+    ranked.sort(key=lambda r: -r[0])
+    best, witness = 0.0, None
+    for _, a, b, kind, values in ranked[:TESTED]:
+        hits, others = (sum(t.halves[1].get(kind, Counter())[v] for v in values) for t in (texts[a], texts[b]))
+        low, high = float(lowest(hits, half, level)), float(highest(others, half, level))
+        value = math.log((low - delta) / high) if low > delta else -math.inf
+        if witness is None or value > best:
+            best, name = max(best, value), kind.partition(" ")
+            what = f"{_EVENTS[name[0]]} “{name[2] or values[0]}”"
+            if len(values) > 1:
+                what += f" or one of {len(values) - 1:,} others"
+            log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
+            told = (
+                f"Rewrites of “{texts[a].prepared.text}” {what} in {chance(log_low)} of the draws at least, those of "
+                f"“{texts[b].prepared.text}” in {chance(log_high)} at most."
+            )
+            witness = Witness(
+                texts[a].prepared.text, texts[b].prepared.text, values[:3], log_low, log_high, 1.0, told=told
+            )
+    limit = could_show(half, level)
+    if delta:
+        limit = math.log(max(1e-300, math.exp(-abs(math.log(float(lowest(half, half, level))))) - delta)) - math.log(
+            float(highest(0, half, level))
+        )
+    tested = (
+        f"Tested: {2 * half:,} whole rewrites of each of {len(texts)} texts, by the events that anyone who reads them "
+        "could look for."
+    )
+    return replace(report, measured=best, witness=witness, detectable=limit, tested=tested)

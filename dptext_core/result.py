@@ -1,0 +1,299 @@
+"""What a rewrite is: the pieces of the released text, how each came about, and the guarantee that goes with it.
+
+A result is seen from what it releases: :attr:`RewriteResult.releases` are the pieces of the released text in order.
+Where every piece answers to a word that was read, :attr:`RewriteResult.steps` is the same from the side of that word.
+How a piece came about (its distribution, its noise, the model's scores) is in one private :class:`Trace`, which is
+asked for what it has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from .checks import whole
+from .distribution import Law, TokenDistribution
+from .errors import InputError, NoDistribution
+from .guarantee import Guarantee
+from .private import Private
+from .sampling import Dice
+
+#: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
+#: that answer to the words that were read.
+PARTS = ("distribution", "sweep", "alignment")
+ORIGINS = ("drawn", "copied", "rule")
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Private):
+    """A piece of the released text.
+
+    span: offsets in the released text; text: what stands there. epsilon: what it spent. origin: "drawn"; "copied" from
+    the original; or placed by a public "rule". source: offsets in the original of the word that it answers to, None
+    where there is none. reason: why it was not drawn by looking at a word, where it was not. capital: whether it is
+    capitalised by rule.
+    """
+
+    span: tuple[int, int]
+    text: str
+    epsilon: float
+    origin: str
+    source: tuple[int, int] | None = None
+    reason: str = ""
+    capital: bool = False
+
+    _shown: ClassVar[tuple[str, ...]] = ("origin", "span", "epsilon")
+
+    @property
+    def drawn(self) -> bool:
+        return self.origin == "drawn"
+
+    @property
+    def original(self) -> str:
+        """The word in whose place it stands: none that is known. Steps have one."""
+        return ""
+
+    @property
+    def action(self) -> str:
+        """As that of a step: what answers to no word is an insertion."""
+        return "insert" if self.drawn else "keep"
+
+    @property
+    def out(self) -> tuple[int, int]:
+        return self.span
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Private):
+    """What happened to one token.
+
+    span: offsets in the original (empty for an insertion). original, replacement: the words. action: "replace",
+    "keep", "insert" or "delete". reason: why it was kept, deleted or inserted. epsilon: what it spent. out: offsets
+    in the released text (empty for a deletion). index: the token's index in the document. capital: whether the
+    released word is capitalised by rule.
+    """
+
+    span: tuple[int, int]
+    original: str
+    replacement: str
+    action: str
+    reason: str
+    epsilon: float
+    out: tuple[int, int]
+    index: int
+    capital: bool = False
+
+    _shown: ClassVar[tuple[str, ...]] = ("action", "reason", "epsilon", "index")
+
+    @property
+    def changed(self) -> bool:
+        """Whether another word stands there now, ignoring case."""
+        return self.original.casefold() != self.replacement.casefold()
+
+    @property
+    def drawn(self) -> bool:
+        """Whether what stands there now was drawn, with or without looking at the word."""
+        return self.action in ("replace", "insert")
+
+    @property
+    def text(self) -> str:
+        """What was released."""
+        return self.replacement
+
+
+class Unit(Protocol):
+    """What a token view shows and ``distribution(i)`` counts: a step where there is alignment, else a piece."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def original(self) -> str: ...
+    @property
+    def action(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def out(self) -> tuple[int, int]: ...
+    @property
+    def capital(self) -> bool: ...
+    @property
+    def drawn(self) -> bool: ...
+
+
+class Trace(Private):
+    """How the drawn units of one result came about, for the owner's eyes. Units are counted as in ``result.units``.
+
+    A mechanism derives its own from this one and fills in what it has; ``can`` says what that is (see PARTS).
+    """
+
+    can: frozenset[str] = frozenset()
+    #: Reasons of steps whose word was placed by a public rule, and not drawn.
+    rules: frozenset[str] = frozenset()
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        """What unit ``i`` was drawn from, given what came before it."""
+        raise NoDistribution("This mechanism writes the text as a whole: no piece of it has a distribution of its own.")
+
+    def locked(self, i: int, unit: Unit) -> tuple[Law, Dice]:
+        """The law and the noise of unit ``i``: what it would be at every other ε."""
+        raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
+        """A model's scores before clipping, float32 (V,)."""
+        return None
+
+    def views(self, i: int, unit: Unit) -> tuple:
+        """Pictures of how unit ``i`` came about."""
+        return ()
+
+    def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
+        """Cosine of the original word with every word of a space."""
+        return None
+
+
+def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Release, ...]:
+    """The pieces that were released, from aligned steps. rules: reasons of steps whose word was placed, not drawn."""
+    out = []
+    for s in steps:
+        if s.action == "delete":
+            continue
+        origin = "copied" if s.action == "keep" else "rule" if s.reason in rules else "drawn"
+        source = None if s.action == "insert" else s.span
+        out.append(Release(s.out, s.replacement, s.epsilon, origin, source, s.reason, s.capital))
+    return tuple(out)
+
+
+@dataclass(frozen=True, eq=False)
+class RewriteResult(Private):
+    """A rewritten text with its pieces and its guarantee.
+
+    steps: one for each token of the original and each insertion, in order; empty where nothing answers to a word.
+    releases: the pieces of the released text in order; made from the steps where there are any. family: results of one
+    family share their noise, so at most one of them may be released. batch: results of one call on a list share it;
+    empty for a text on its own.
+    """
+
+    text: str
+    original: str
+    steps: Sequence[Step]
+    guarantee: Guarantee
+    mechanism: str
+    config: Any
+    seed: int | None
+    family: str
+    trace: Trace = dataclasses.field(default_factory=Trace, repr=False)
+    pieces: Sequence[Release] | None = dataclasses.field(default=None, repr=False)
+    batch: str = ""
+
+    def __repr__(self) -> str:
+        drawn = sum(u.drawn for u in self.units)
+        return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} pieces drawn, seed={self.seed!r})"
+
+    @cached_property
+    def releases(self) -> Sequence[Release]:
+        """The pieces of the released text in order."""
+        return releases_of(self.steps, self.trace.rules) if self.pieces is None else self.pieces
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """What ``distribution(i)`` counts: the steps where there is alignment, else the released pieces."""
+        return self.steps if "alignment" in self.can else self.releases
+
+    @property
+    def can(self) -> frozenset[str]:
+        """What this result has: of "distribution", "sweep" (another ε without a new pass) and "alignment"."""
+        return self.trace.can | {"alignment"} if len(self.steps) else self.trace.can
+
+    @property
+    def live(self) -> bool:
+        """Whether the same noise at another ε needs no new pass of the mechanism."""
+        return "sweep" in self.can
+
+    def locked(self, i: int) -> tuple[Law, Dice]:
+        """The law and the dice of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
+        return self.trace.locked(i, self._unit(i))
+
+    def logits(self, i: int) -> np.ndarray | None:
+        """The model's scores at drawn unit ``i`` before clipping, float32 (V,); None where the mechanism has none."""
+        return self.trace.logits(i, self._unit(i))
+
+    def views(self, i: int) -> tuple:
+        """Pictures of how drawn unit ``i`` came about (see ``dptext_core.views``); () where the mechanism has none."""
+        return self.trace.views(i, self.units[i]) if self._unit(i).drawn else ()
+
+    def similarities(self, i: int) -> Mapping[str, float] | None:
+        """Cosine of the original word of unit ``i`` with every word of the space; None where there is none."""
+        return self.trace.similarities(i, self._unit(i))
+
+    def distribution(self, i: int) -> TokenDistribution:
+        """What step ``i`` was drawn from, given what came before it; piece ``i`` where there are no steps.
+
+        Raises NoDistribution for what was not drawn, and where the mechanism writes a text as a whole.
+        """
+        unit = self._unit(i)
+        if not unit.drawn:
+            name = "Step" if "alignment" in self.can else "Piece"
+            verb = "deleted" if unit.action == "delete" else "kept"
+            raise NoDistribution(
+                f"{name} {i} was {verb} ({unit.reason or 'by rule'}), so no word was drawn for it. Pick another one."
+            )
+        return self.trace.distribution(i, unit)
+
+    def _unit(self, i: int) -> Unit:
+        units = self.units
+        name = "step" if "alignment" in self.can else "piece"
+        if not 0 <= whole(f"i, the number of a {name},", i) < len(units):
+            raise InputError(f"There is no {name} {i}: this rewrite has {len(units)}, counted from 0.")
+        return units[i]
+
+    def to_dict(self, trace: bool = False) -> dict:
+        """What may leave with the release. The trace tells the original words: for the owner's eyes only."""
+        out: dict[str, Any] = {
+            "text": self.text,
+            "mechanism": self.mechanism,
+            "config": dataclasses.asdict(self.config),
+            "guarantee": self.guarantee.to_dict(),
+            "family": self.family,
+        }
+        if self.seed is not None:
+            out["seed"] = self.seed
+            out["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
+        if trace:
+            out["original"] = self.original
+            out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
+            out["releases"] = [dataclasses.asdict(r) for r in self.releases]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Private):
+    """One text at many ε under the same dice: one family, of which at most one member may be released."""
+
+    epsilons: tuple[float, ...]
+    results: tuple[RewriteResult, ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("epsilons", "results")
+
+    @property
+    def distributions(self) -> list[list[TokenDistribution | None]]:
+        """For every ε, for every unit, what it was drawn from; None where nothing was drawn from a distribution."""
+        return [
+            [r.distribution(i) if u.drawn and "distribution" in r.can else None for i, u in enumerate(r.units)]
+            for r in self.results
+        ]
+
+
+def marked(result: RewriteResult) -> RewriteResult:
+    """A seeded result says so in its guarantee, whatever the mechanism."""
+    if result.seed is None:
+        return result
+    g = result.guarantee
+    exposed = (*g.exposed, "everything, to whoever knows the seed")
+    return dataclasses.replace(result, guarantee=dataclasses.replace(g, seeded=True, exposed=exposed))
