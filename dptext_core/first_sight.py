@@ -18,8 +18,9 @@ import numpy as np
 
 from ._assets import assets_folder
 from .document import Document, Token
-from .mechanisms.base import Prepared
-from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
+from .errors import InputError
+from .mechanisms.base import Mechanism, Prepared
+from .mechanisms.registry import get_mechanism
 
 _FILE = "first_sight.npz"
 
@@ -33,14 +34,15 @@ def _model_hash() -> str:
     return hashlib.sha256(_model_file().read_bytes()).hexdigest()
 
 
-def save(prepared: Prepared, folder: Path | None = None) -> Path:
+def save(mechanism: Mechanism, prepared: Prepared, folder: Path | None = None) -> Path:
     """Write the scores of a prepared text (float16, the masks of the original text) as an asset."""
-    assert isinstance(prepared, DPMLMPrepared)
-    keys = [(i, False) for i in prepared.targets]
+    scores = mechanism.scores_of(prepared)
+    if scores is None:
+        raise InputError(f"{mechanism.title} has no scores that could be kept.")
     path = (folder or assets_folder() / "examples") / _FILE
     tokens = [dataclasses.astuple(t) for t in prepared.document.tokens]
-    about = {"text": prepared.text, "tokens": tokens, "model": _model_hash()}
-    np.savez_compressed(path, logits=prepared.logits(keys).astype(np.float16), about=np.array(json.dumps(about)))
+    about = {"mechanism": mechanism.name, "text": prepared.text, "tokens": tokens, "model": _model_hash()}
+    np.savez_compressed(path, logits=scores.astype(np.float16), about=np.array(json.dumps(about)))
     return path
 
 
@@ -53,18 +55,13 @@ def _read() -> tuple[dict, np.ndarray] | None:
         return json.loads(str(z["about"])), z["logits"].astype(np.float32)
 
 
-def load(text: str, mechanism: str, options: Mapping[str, Any]) -> DPMLMPrepared | None:
+def load(text: str, mechanism: str, options: Mapping[str, Any]) -> Prepared | None:
     """The bundled text as if it had just been prepared; None for any other text, mechanism or options."""
-    if mechanism != DPMLM.name or options or (found := _read()) is None:
+    if options or (found := _read()) is None:
         return None
     about, logits = found
-    if about["text"] != text or about["model"] != _model_hash():
+    if about["mechanism"] != mechanism or about["text"] != text or about["model"] != _model_hash():
         return None
-    m = DPMLM.create()
-    assert isinstance(m, DPMLM)
     # The tokens are bundled too: cutting a text into words imports NLTK, which takes over a second.
-    prepared = m.plan(Document(text, tuple(Token(*t) for t in about["tokens"])))
-    if len(prepared.targets) != len(logits):
-        return None
-    prepared.fill([(i, False) for i in prepared.targets], logits)
-    return prepared
+    document = Document(text, tuple(Token(*t) for t in about["tokens"]))
+    return get_mechanism(mechanism).with_scores(document, logits)

@@ -44,6 +44,10 @@ def payload(
     low, high: the ends of the ε axis. Where the mechanism needs a new pass for another ε, ``live`` is False and the
     figures hold at the ε of the result only. progress: called with the tokens that are done, and all of them.
 
+    A token's action ``a`` is that of its step or piece, or "whole" for a drawn piece that has no chances of its own;
+    ``o`` is the original word where there is one, else what stands there. Where nothing answers to the words that were
+    read, ``aligned`` is False and ``original`` holds the text.
+
     A drawn token has candidates ``c``, the index ``src`` of the original among them (−1: none), ``flips``
     [[ε, index], …] ascending, ``total`` where it differs from the payload's ``total_candidates``, and ``draws`` = n
     where its chances are estimated from n draws. Of a score table: scores ``s``, ``rank``, and ``z``, ln Z at
@@ -58,15 +62,19 @@ def payload(
     tokens: list[dict] = []
     places: dict[str, list[int]] = {}  # of equal words, which may share one law
     end = 0
-    for k, step in enumerate(result.steps):
+    aligned = "alignment" in result.can
+    for k, unit in enumerate(result.units):
         check_cancel(cancel)
-        token: dict = {"pre": "", "o": step.original, "a": step.action, "why": step.reason}
-        if step.action != "delete":
-            token["pre"] = result.text[end : step.out[0]]
-            end = step.out[1]
-        if step.action in ("replace", "insert"):
-            token["cap"] = int(step.capital)
-            places.setdefault(step.original.casefold(), []).append(k)
+        chances = unit.drawn and "distribution" in result.can
+        word = unit.original if aligned or chances else unit.text
+        token: dict = {"pre": "", "o": word, "a": unit.action if chances or not unit.drawn else "whole"}
+        token["why"] = unit.reason
+        if unit.action != "delete":
+            token["pre"] = result.text[end : unit.out[0]]
+            end = unit.out[1]
+        if chances:
+            token["cap"] = int(unit.capital)
+            places.setdefault(unit.original.casefold() if aligned else f"{k}", []).append(k)
         tokens.append(token)
     drawn = sum(map(len, places.values()))
     n = N_LAW_CANDIDATES if drawn <= LONG_TEXT else N_LAW_CANDIDATES_LONG
@@ -116,6 +124,8 @@ def payload(
         "total_candidates": max(totals, default=0),
         "unit": _unit(result.config),
         "cap_rule": True,
+        "aligned": aligned,
+        **({} if aligned else {"original": result.original}),
         "tail": result.text[end:],
         "tokens": tokens,
     }
@@ -131,9 +141,9 @@ def _unit(config) -> str:
 
 def _of_one_epsilon(result: RewriteResult, k: int, low: float, shown_at: float) -> dict:
     """A drawn step at ``shown_at`` alone: there ε·s is log p, and ln Z is 0."""
-    step, d = result.steps[k], result.distribution(k)
-    at = d.index(step.replacement)
-    exact = [i for i in at if d.candidates[i] == step.replacement]
+    word, d = result.units[k].text, result.distribution(k)
+    at = d.index(word)
+    exact = [i for i in at if d.candidates[i] == word]
     table = ScoreTable(d.candidates, np.maximum(d.log_probs, -1e5) / shown_at, d.source)
     part = _of_scores(result, table, [(low, int((exact or list(at))[0]))], np.zeros(N_GRID))
     return part if d.draws is None else part | {"draws": int(d.draws)}

@@ -13,7 +13,6 @@ from dptext_core import auditing as core
 from dptext_core.bench import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.guarantee import at_least, bound, number
-from dptext_core.mechanisms.word_level import WordMechanism
 from dptext_core.private import Private
 from pages.ui import controls
 from pages.ui.jobs import Job, failure, waiting
@@ -109,7 +108,7 @@ def start(wanted: Request) -> None:
     def work(progress, cancel):
         m = wanted.make()
         inputs = list(wanted.lines) or None
-        if inputs and isinstance(m, WordMechanism):
+        if inputs and m.word_channel is not None:
             # A list of words is often typed on one line.
             inputs = [w for line in inputs for w in line.replace(",", " ").split()]
         return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)

@@ -412,8 +412,10 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     if not void and (account := book().account(run.inputs.text)).void:
         st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
     per, drawn, total = st.columns(3)
-    per.metric("ε per word, at most" if run.spread else "ε per word", bound(g.epsilon))
-    drawn.metric("Words drawn", f"{sum(s.action in ('replace', 'insert') and s.epsilon > 0 for s in result.steps):,}")
+    one = "word" if "word" in g.unit else g.unit.removeprefix("released ")
+    per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon))
+    what = "Words drawn" if "alignment" in result.can else "Pieces drawn"
+    drawn.metric(what, f"{sum(u.drawn and u.epsilon > 0 for u in result.units):,}")
     total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total))
     if g.expected is not None:
         st.caption(
@@ -433,20 +435,25 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
 def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
     """The distribution of the chosen word, at the ε of the slider."""
     st.subheader("How this word was drawn")
-    drawn = [i for i, s in enumerate(result.steps) if s.action in ("replace", "insert")]
+    units = result.units
+    drawn = [i for i, u in enumerate(units) if u.drawn]
+    if "distribution" not in result.can:
+        st.caption("This mechanism writes the text as a whole: no piece of it has a distribution of its own.")
+        return
     if not drawn:
         st.caption("No word was drawn. Turn off “Keep stop words”, or write more words.")
         return
-    if token is None or token >= len(result.steps):
+    if token is None or token >= len(units):
         token = drawn[0]
         st.caption("Choose a word in the text. Until then, this is the first one that was drawn.")
-    step = result.steps[token]
+    step = units[token]
     if step.action in ("keep", "delete"):
         verb = "stays as it is" if step.action == "keep" else "was left out"
-        st.markdown(f"“{literal(step.original)}” {verb}: {step.reason}. No word was drawn for it.")
+        st.markdown(f"“{literal(step.original or step.text)}” {verb}: {step.reason}. No word was drawn for it.")
         return
     d = result.distribution(token)
-    st.markdown(f"“{literal(step.original) or '(added)'}” → “**{literal(step.replacement)}**”")
+    before = f"“{literal(step.original) or '(added)'}” → " if "alignment" in result.can else ""
+    st.markdown(f"{before}“**{literal(step.text)}**”")
     keep, distinct, support = st.columns(3)
     keep.metric("N_w", percent(d.p_keep()), help="The chance that the word stays what it was.")
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws.")
@@ -482,8 +489,8 @@ def clip_panel(
     run: runs.Run, result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, dark: bool
 ) -> None:
     """The model's scores at the chosen word with all named clipping ranges, and what each costs there."""
-    step = result.steps[token]
-    marks = {w: float(logits[at[0]]) for w in (step.original, step.replacement) if w and len(at := d.index(w))}
+    step = result.units[token]
+    marks = {w: float(logits[at[0]]) for w in (step.original, step.text) if w and len(at := d.index(w))}
     costs = run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
     if not costs:
         return
@@ -519,7 +526,10 @@ def over_all(
     """N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
     kept, distinct = deniability.law_curve(result.locked(token)[0], epsilons)
-    word = f"“{result.steps[token].original}”" if result.steps[token].original else "the added word"
+    unit = result.units[token]
+    word = (
+        f"“{unit.original}”" if unit.original else "the added word" if "alignment" in result.can else f"“{unit.text}”"
+    )
     lines = {"N_w": {word: (epsilons, kept, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
     if (mean := deniability.bundled(run.mechanism)) is not None:
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
@@ -530,7 +540,7 @@ def over_all(
     )
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
     figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark)
-    figure.add_vline(x=result.steps[token].epsilon, line={"width": 1, "dash": "dot"})
+    figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot"})
     st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_curves")
     if mean is not None:
         st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")

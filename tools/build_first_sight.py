@@ -22,7 +22,8 @@ def main() -> None:
     folder = assets_folder() / "examples"
     first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
     text = (folder / first["file"]).read_text(encoding="utf-8").strip()
-    path = first_sight.save(dpt.get_mechanism("dp-mlm").prepare(text))
+    mechanism = dpt.get_mechanism("dp-mlm")
+    path = first_sight.save(mechanism, mechanism.prepare(text))
     print(f"{path.name}: {path.stat().st_size:,} bytes")
 
 

@@ -210,7 +210,7 @@ def _one(epsilon: float | tuple[float, ...]) -> float:
 
 
 def _by_word(mechanism: Mechanism) -> WordChannel:
-    mechanism.check_alignment("leaves no word in whose place another was drawn: nothing can be guessed word by word")
+    mechanism.check_alignment("leaves no word in whose place another stands")
     if mechanism.word_channel is None:
         raise NoDistribution(
             f"What {mechanism.title} releases depends on the whole text, so no posterior over one word can be worked "

@@ -98,7 +98,7 @@ def attack(
     """
     from ..models import MaskRequest, engine, load_masked_lm
 
-    mechanism.check_alignment("leaves no word in whose place another stands: nothing can be guessed word by word")
+    mechanism.check_alignment("leaves no word in whose place another stands")
     released = Document.parse(result.text)
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
     found: list[MaskGuess] = []

@@ -94,7 +94,7 @@ def attack(
     cancel: threading.Event | None = None,
 ) -> NearestAttack:
     """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
-    mechanism.check_alignment("leaves no word in whose place another stands: nothing can be guessed word by word")
+    mechanism.check_alignment("leaves no word in whose place another stands")
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
     rows = space.rows([s.replacement for _, s in steps])

@@ -59,6 +59,37 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
     return max(best, 0.0), witness
 
 
+def hockey_stick(log_p: np.ndarray, epsilon: float) -> np.ndarray:
+    """Σ_y max(0, p_a(y) − e^ε·p_b(y)) of all ordered pairs of rows of ``log_p`` (n, V), float64 (n, n)."""
+    p = np.exp(log_p)
+    most = p * math.exp(min(epsilon, 700.0))
+    return np.stack([np.maximum(row[None] - most, 0.0).sum(axis=1) for row in p])
+
+
+def loss_beyond(probes: Sequence[Probe], epsilon: float, delta: float, meter: Meter) -> tuple[float, Witness | None]:
+    """The least ε' for which the pair that exceeds ``delta`` most at ``epsilon`` is within it, and its witness."""
+    log_p, outputs = _aligned(probes)
+    meter.at(0.5)
+    excess = hockey_stick(log_p, epsilon)
+    np.fill_diagonal(excess, -1.0)
+    a, b = (int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
+    pair = log_p[[a, b]]
+
+    def within(x: float) -> bool:
+        return float(hockey_stick(pair, x)[0, 1]) <= delta * (1 + TOLERANCE)
+
+    low, high = 0.0, 800.0
+    if within(low):
+        high = low
+    elif not within(700.0):
+        low = high = math.inf
+    while high - low > 1e-9 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (low, middle) if within(middle) else (middle, high)
+    y = int(np.argmax(np.exp(log_p[a]) - np.exp(np.minimum(log_p[b] + epsilon, 700.0))))
+    return high, witness_of(probes[a], probes[b], (outputs[y],), log_p[a, y], log_p[b, y], 1.0)
+
+
 def _cliques(distances: np.ndarray) -> list[np.ndarray] | None:
     """The groups of inputs that are all 1 apart, where that is all there is; else None."""
     finite = np.isfinite(distances)

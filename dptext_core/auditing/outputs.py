@@ -79,7 +79,7 @@ def audit_outputs(
     delta = 0.0 if claim is not None else promise.total_delta
     report = replace(
         report, notion=promise.notion, claimed=float(claimed), delta=delta, exact=False, inputs=len(texts),
-        pairs=len(pairs) // 2, draws=2 * half * len(texts), unit="the whole output",
+        pairs=len(pairs) // 2, draws=2 * half * len(texts), of="the whole output",
     )  # fmt: skip
     if (breach := _misstated(m, texts)) is not None:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
@@ -119,7 +119,9 @@ def _look(
 ) -> _Text:
     promise = m.guarantee(prepared)
     halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
-    first, drawn_first, families, n = None, Counter(), set(), 0
+    drawn_first: Counter = Counter()
+    families: set[str] = set()
+    first, n = None, 0
     wanted = frozenset(words)
     for counts in halves:
         done = 0
@@ -212,7 +214,7 @@ def _first_pieces(
     if loss > promise.epsilon * (1 + TOLERANCE) + TOLERANCE:
         return report, replace(
             report, verdict="refuted", measured=loss, claimed=promise.epsilon, exact=True, witness=witness,
-            unit="the first piece",
+            of="the first piece",
         )  # fmt: skip
     said = (
         f"Proven for the first piece, from its stated distributions: it loses {at_least(loss)} at most, of the "
@@ -240,28 +242,25 @@ def _bounded(
             ranked.append((value, a, b, kind, tuple(values[i] for i in chosen)))
     ranked.sort(key=lambda r: -r[0])
     best, witness = 0.0, None
-    for _, a, b, kind, values in ranked[:TESTED]:
-        hits, others = (sum(t.halves[1].get(kind, Counter())[v] for v in values) for t in (texts[a], texts[b]))
+    for _, a, b, kind, found in ranked[:TESTED]:
+        hits, others = (sum(t.halves[1].get(kind, Counter())[v] for v in found) for t in (texts[a], texts[b]))
         low, high = float(lowest(hits, half, level)), float(highest(others, half, level))
         value = math.log((low - delta) / high) if low > delta else -math.inf
         if witness is None or value > best:
-            best, name = max(best, value), kind.partition(" ")
-            what = f"{_EVENTS[name[0]]} “{name[2] or values[0]}”"
-            if len(values) > 1:
-                what += f" or one of {len(values) - 1:,} others"
+            best = max(best, value)
+            name, _, word = kind.partition(" ")
+            what = f"{_EVENTS[name]} “{word or found[0]}”"
+            if len(found) > 1:
+                what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
             told = (
                 f"Rewrites of “{texts[a].prepared.text}” {what} in {chance(log_low)} of the draws at least, those of "
                 f"“{texts[b].prepared.text}” in {chance(log_high)} at most."
             )
             witness = Witness(
-                texts[a].prepared.text, texts[b].prepared.text, values[:3], log_low, log_high, 1.0, told=told
+                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=told
             )
-    limit = could_show(half, level)
-    if delta:
-        limit = math.log(max(1e-300, math.exp(-abs(math.log(float(lowest(half, half, level))))) - delta)) - math.log(
-            float(highest(0, half, level))
-        )
+    limit = could_show(half, level, delta)
     tested = (
         f"Tested: {2 * half:,} whole rewrites of each of {len(texts)} texts, by the events that anyone who reads them "
         "could look for."

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..guarantee import at_least, bound, number, odds_text
+from ..guarantee import at_least, bound, number, odds_text, scientific
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -79,7 +79,8 @@ class AuditReport:
     rewrite (leak_fresh: in fresh draws, of which there are more), at ``leak_epsilon``.
     inputs, pairs: how many were compared; skipped: inputs left out, with why. draws: words drawn, altogether.
     sampler_p: the chance of draws like these from the stated distributions, corrected for the number of comparisons;
-    None where nothing was compared.
+    None where nothing was compared. delta: that of the claim; ``measured`` is the loss beyond it. of: what the claim is
+    about: one draw, or the whole output, where nothing else can be looked at.
     """
 
     mechanism: str
@@ -104,6 +105,8 @@ class AuditReport:
     leak: float | None = None
     leak_fresh: float | None = None
     leak_epsilon: float | None = None
+    delta: float = 0.0
+    of: str = "one draw"
 
     @property
     def holds(self) -> bool:
@@ -116,6 +119,8 @@ class AuditReport:
         loss, limit = at_least(self.measured), bound(self.claimed)
         if loss == limit and self.verdict == "refuted":
             loss, limit = f"{self.measured:.10g}", f"{self.claimed:.10g}"
+        beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
+        per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
         found = (
             "a released word is possible under one input and impossible under another (an infinite loss)"
             if self.measured == math.inf
@@ -128,7 +133,9 @@ class AuditReport:
         if self.verdict == "inconclusive":
             return f"Inconclusive: {self.reason}" + (f" Measured {scope}: {found}." if self.pairs else "")
         claim = f"the promise allows {limit}"
-        if self.claimed < 23 and not self.unit:
+        if self.delta:
+            claim += f" with δ = {scientific(self.delta)}"
+        elif self.claimed < 23 and not self.unit:
             claim += f" (one output at most {odds_text(self.claimed)} as likely)"
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""
@@ -175,7 +182,7 @@ def figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Fig
             annotation_text="draws could have shown", annotation_font_color=colours["soft"],
             annotation_position="top", annotation_yshift=4,
         )  # fmt: skip
-    picture.update_xaxes(range=[0, top], title="ε of one draw" + (", per unit of distance" if report.unit else ""))
+    picture.update_xaxes(range=[0, top], title=f"ε of {report.of}" + (", per unit of distance" if report.unit else ""))
     _layout(picture, colours, height)
     return picture.update_layout(bargap=0.35, margin_t=26)
 

@@ -133,11 +133,11 @@ def estimate(
     ranked.sort(key=lambda r: -r[0])
     names = list(outputs)
     best, witness = 0.0, None
-    limit = could_show(half, alpha) / float(np.nanmin(apart))
+    limit = could_show(half, alpha, report.delta) / float(np.nanmin(apart))
     for _, a, b, outcome in ranked[:TESTED]:
         low = lowest(test[a, outcome].sum(), half, alpha)
         high = highest(test[b, outcome].sum(), half, alpha)
-        value = float((np.log(low) - np.log(high)) / apart[a, b]) if low > 0 else -math.inf
+        value = float((np.log(low - report.delta) - np.log(high)) / apart[a, b]) if low > report.delta else -math.inf
         if witness is None or value > best:
             best = max(best, value)
             likely = outcome[np.argsort(-test[a, outcome], kind="stable")]
@@ -149,9 +149,11 @@ def estimate(
     return replace(report, measured=max(best, 0.0), detectable=limit, witness=witness)
 
 
-def could_show(n: int, alpha: float) -> float:
-    """The loss that n draws at each of two inputs show where all of one, and none of the other, are in an event."""
-    return float(np.log(lowest(n, n, alpha)) - np.log(highest(0, n, alpha)))
+def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
+    """The loss beyond δ that n draws at each of two inputs show where all of one, and none of the other, are in an
+    event; 0 where δ leaves nothing to show."""
+    low = float(lowest(n, n, alpha)) - delta
+    return float(np.log(low) - np.log(highest(0, n, alpha))) if low > 0 else 0.0
 
 
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float) -> tuple[float, np.ndarray]:

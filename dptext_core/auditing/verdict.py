@@ -12,13 +12,14 @@ import numpy as np
 from ..budget import check_mechanism
 from ..checks import listed, real, shown, whole
 from ..errors import ConfigError, InputError
-from ..guarantee import Guarantee, at_least, bound, number
+from ..guarantee import Guarantee, at_least, bound, number, scientific
 from ..mechanisms.base import Mechanism, Prepared, Progress
 from ..sampling import DEPTH, Dice
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
-from .exact import TOLERANCE, largest_loss, too_deep
-from .inputs import MAX_INPUTS, Meter, Probe, default_inputs, probes_of
+from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
+from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_of
+from .outputs import audit_outputs
 from .releases import FRESH, Tested, check_releases, every_input
 from .report import AuditReport
 from .sampled import TESTED, could_show, estimate
@@ -45,7 +46,9 @@ def audit(
     frequencies with near neighbours, or short texts for language models. Inputs that the promise does not make alike
     are not compared. claim: an ε to hold the mechanism against in the place of its own; then any two inputs count as
     neighbours (of a metric promise: per unit of its distance). draws: rewrites of each text that is rewritten; None:
-    500 to compare them with closed forms, 20,000 where there are none. seed: makes the draws repeatable.
+    500 to compare them with closed forms, 20,000 where there are none, 2,000 where only whole outputs can be looked at
+    (``outputs``). A promise with δ is judged by the hockey-stick divergence where chances have a formula; by draws the
+    loss is that of ln((P_low − δ)/Q_up). seed: makes the draws repeatable.
 
     Raises ConfigError for a list of ε, InputError where no distribution is found for any input, and Cancelled.
     """
@@ -63,8 +66,9 @@ def audit(
         raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
     dice = Dice(seed)
     meter = Meter(progress, cancel)
+    whole_outputs = not {"alignment", "distribution"} <= m.can
     if inputs is None:
-        inputs = default_inputs(m)
+        inputs = list(TEXTS[:4]) if whole_outputs else default_inputs(m)
     if isinstance(inputs, str):
         raise InputError("inputs is a list of words or of texts. Put the text into a list.")
     inputs = listed(inputs, "words or texts")
@@ -73,6 +77,11 @@ def audit(
     inputs = list(dict.fromkeys(inputs))
     if len(inputs) > MAX_INPUTS:
         raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
+    if whole_outputs:
+        empty = AuditReport(
+            m.name, float(epsilon), m.notion, 0.0, 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None, confidence
+        )
+        return audit_outputs(empty, m, inputs, claim, draws, dice, meter)
     probes, skipped = probes_of(m, inputs, meter)
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
@@ -87,6 +96,7 @@ def audit(
     report = AuditReport(
         m.name, float(epsilon), promise.notion, float(claimed), 0.0, not estimated, 0.0, "", "", None,
         promise.metric if promise.notion == "metric" else "", len(probes), pairs, tuple(skipped), 0, None, confidence,
+        delta=promise.delta if claim is None else 0.0,
     )  # fmt: skip
     if estimated:
         report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, dice, meter)
@@ -99,10 +109,13 @@ def audit(
             report, measured=measured, witness=witness, proven=_proven(report, promise, known, exempt),
             detectable=_shown_by(every_input(count), distances, confidence),
         )  # fmt: skip
+        if promise.notion == "approx" and claim is None:
+            measured, witness = loss_beyond(probes, promise.epsilon, promise.delta, meter)
+            report = replace(report, measured=measured, witness=witness)
         if (deep := too_deep(probes)) is not None:
             reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."
             return replace(report, verdict="refuted", measured=math.inf, witness=deep, reason=reason)
-    if report.pairs and _exceeds(report) and not (claim is None and promise.notion in ("none", "approx")):
+    if report.pairs and _exceeds(report) and not (claim is None and promise.notion == "none"):
         return replace(report, verdict="refuted")
     behind = report.draws  # the bound, where there is one
     tested = check_releases(m, promise, probes, count, dice, meter)
@@ -156,6 +169,11 @@ def _proven(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -
     if not report.pairs:
         return ""
     left_out = f" {exempt:,} pairs are not compared, since the mechanism does not promise them." if exempt else ""
+    if report.delta:
+        return (
+            "Proven from the stated distributions, for these inputs and all outputs: no two of them differ by more "
+            f"than δ = {scientific(report.delta)} at ε = {bound(report.claimed)}."
+        )
     where = f" (its distances are taken from the mechanism: “{promise.metric}” is not known here)" if not known else ""
     return f"Proven from the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
@@ -180,12 +198,15 @@ def _tested(tested: Tested, own: float) -> str:
 def _judged(report: AuditReport, promise: Guarantee, claim: float | None, behind: int) -> AuditReport:
     if claim is None and promise.notion == "none":
         return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
-    if claim is None and promise.notion == "approx":
-        reason = "a promise with δ allows rare outputs any ratio, so that the largest ratio cannot refute it."
-        return replace(report, verdict="inconclusive", reason=reason)
     if not report.pairs:
         reason = "no two of these inputs are alike under the promise, so that there is nothing to compare."
         return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
+    if not report.exact and 0 < report.delta < (rarest := 3 / max(1, behind // max(1, 2 * report.inputs))):
+        reason = (
+            f"δ = {scientific(report.delta)} allows failures that are rarer than these draws can show (about "
+            f"{scientific(rarest)})."
+        )
+        return replace(report, verdict="inconclusive", reason=reason)
     if not report.exact and report.detectable < report.claimed:
         reason = (
             f"with {behind:,} draws the largest loss that could have been found is "

@@ -267,6 +267,14 @@ class Mechanism(ABC):
                 progress(k + 1, n)
         return out
 
+    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
+        """The scores that a prepared text holds, one row a draw, to be kept in a file; None where there are none."""
+        return None
+
+    def with_scores(self, document: Document, scores: np.ndarray) -> Prepared | None:
+        """A prepared text with scores that were kept; None where they are not those of this document."""
+        return None
+
     def prepare_many(
         self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> Iterator[Prepared]:

@@ -351,6 +351,17 @@ class DPMLM(Mechanism):
         assert isinstance(prepared, DPMLMPrepared)
         return prepared
 
+    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
+        planned = self._planned(prepared)
+        return planned.logits([(i, False) for i in planned.targets])
+
+    def with_scores(self, document: Document, scores: np.ndarray) -> DPMLMPrepared | None:
+        planned = self.plan(document)
+        if len(planned.targets) != len(scores):
+            return None
+        planned.fill([(i, False) for i in planned.targets], scores)
+        return planned
+
     def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         return self._planned(text).targets
 

@@ -29,11 +29,16 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     """Four attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
     on the whole text."""
     st.subheader("What an attacker gets")
-    drawn = [i for i, s in enumerate(result.steps) if s.action in ("replace", "insert")]
+    try:
+        run.mechanism.check_alignment("leaves no word in whose place another stands")
+    except dpt.NoDistribution as reason:
+        st.info(literal(str(reason)))
+        return
+    drawn = [i for i, u in enumerate(result.units) if u.drawn]
     if not drawn:
         st.caption("No word was drawn, so there is nothing to guess: what stands there is your text.")
         return
-    token = token if token is not None and token < len(result.steps) else drawn[0]
+    token = token if token is not None and token < len(result.units) else drawn[0]
     mechanism = type(run.mechanism)(result.config)
     st.caption("Each figure is worked out from your own text: for your eyes, not for release.")
     names = ["Best guess", "Repeated answers", "Nearest words", "Language model"]

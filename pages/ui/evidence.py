@@ -59,6 +59,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
     """The metric of the user's own text; None where it would take long or has no meaning for one text."""
     if metric == "n_w":
+        if not {"alignment", "distribution"} <= result.can:
+            return None
         drawn = [i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason][:WORDS]
         return float(np.mean([result.distribution(i).p_keep() for i in drawn])) if drawn else None
     if metric in ("unchanged", "bleu"):

@@ -106,7 +106,7 @@ def _is_spread(config: Any) -> bool:
 
 def spread(result: dpt.RewriteResult) -> str:
     """What is spent where each word has an ε of its own, in one sentence."""
-    each = [s.epsilon for s in result.steps if s.epsilon > 0] or [0.0]
+    each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
     low, high = bound(min(each)), bound(max(each))
     said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
     unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""

@@ -159,7 +159,7 @@ function ticks(lo, hi) {
 function prepare(raw, data, i) {
   const token = { pre: raw.pre ?? "", o: raw.o ?? "", a: raw.a, why: raw.why ?? "", at: -1, changed: false };
   token.drawn = raw.a === "replace" || raw.a === "insert";
-  token.counts = raw.a !== "insert" && hasWord(token.o);
+  token.counts = raw.a !== "insert" && raw.a !== "whole" && hasWord(token.o);
   token.button = token.drawn || raw.a === "delete" || token.counts;
   if (!token.drawn) return token;
   const off = raw.off ?? raw.c?.map(() => 0);
@@ -209,7 +209,7 @@ class Strip {
       line: q(".line"), lineTag: q(".line-tag"), shareTag: q(".share-tag"), head: q(".playhead"),
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
       spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
-      text: q(".text"), legend: q(".legend"),
+      before: q(".before"), beforeText: q(".before p"), text: q(".text"), legend: q(".legend"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       rows: q(".rows"), spoken: q(".spoken"),
@@ -256,6 +256,7 @@ class Strip {
     const { lo, hi, n_grid: nGrid } = data;
     if (!(lo > 0 && hi > lo && nGrid >= 3)) throw new Error("the range of ε is not usable");
     const tokens = data.tokens.map((raw, i) => prepare(raw, data, i));
+    this.aligned = data.aligned !== false;
     const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
     const sameText = text === this.textKey;
     const newRun = data.run !== this.run;
@@ -358,6 +359,10 @@ class Strip {
     ui.reset.textContent = `back to ${plain(data.default_eps ?? data.eps)}`;
     this.total = this.tokens.reduce((n, t) => n + t.counts, 0);
     this.added = this.tokens.reduce((n, t) => n + (t.a === "insert"), 0);
+    this.el.classList.toggle("unaligned", !this.aligned);
+    ui.before.hidden = this.aligned;
+    ui.beforeText.textContent = this.aligned ? "" : (data.original ?? "");
+    ui.originals.parentElement.hidden = !this.aligned;
     const marks = ticks(this.lo, this.hi);
     ui.ticks.replaceChildren(
       ...marks.map((x, i) => {
@@ -376,7 +381,7 @@ class Strip {
         ["fixed", "lg-fixed", "replaced whatever ε is"],
         ["keep", "lg-keep", "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
-        ["insert", "lg-ins", "added"],
+        ["insert", "lg-ins", this.aligned ? "added" : "drawn, given the pieces before it"],
       ].filter(([a]) => kinds.has(a)).map(([, name, text]) => make("li", name, text)),
     );
   }
@@ -440,7 +445,7 @@ class Strip {
       t.node.setAttribute("aria-pressed", "false");
       t.word = make("span", "now", t.a === "delete" ? "·" : t.o);
       t.word.dir = "auto";
-      const below = make("span", "was", t.a === "insert" ? "+" : t.a === "keep" ? "" : t.o);
+      const below = make("span", "was", t.a === "insert" ? (this.aligned ? "+" : "") : t.a === "keep" ? "" : t.o);
       below.dir = "auto";
       t.node.append(t.word, below);
       const did = { keep: "kept", insert: "added", delete: "deleted" }[t.a];
@@ -581,10 +586,12 @@ class Strip {
       ui.exact.style.width = `${label.length + (label.includes(".") ? 0 : 0.5)}ch`;
     }
     const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
-    const count = stale ? "…" : integer.format(this.changed);
-    const rest = ` of ${integer.format(this.total)} ${this.total === 1 ? "word" : "words"} changed`;
+    const count = stale ? "…" : integer.format(this.aligned ? this.changed : this.tokens.length);
+    const rest = this.aligned
+      ? ` of ${integer.format(this.total)} ${this.total === 1 ? "word" : "words"} changed`
+      : ` ${this.tokens.length === 1 ? "piece" : "pieces"} written anew`;
     if (ui.count.textContent !== count) ui.count.textContent = count;
-    const all = rest + (this.added ? `, ${integer.format(this.added)} added` : "");
+    const all = rest + (this.added && this.aligned ? `, ${integer.format(this.added)} added` : "");
     if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;
     const spoken = `ε ${label}${stale ? "" : `, ${count}${rest}`}`;
     if (ui.slider.getAttribute("aria-valuetext") !== spoken) ui.slider.setAttribute("aria-valuetext", spoken);
@@ -653,7 +660,7 @@ class Strip {
     const { ui } = this;
     this.segments = [];
     if (!t?.drawn || !this.data.live) {
-      const text = !t ? "Choose a word in the text" : t.a === "delete" ? "deleted at every ε" : "kept at every ε";
+      const text = !t ? "Choose a word in the text" : t.drawn ? "another ε needs a new rewrite" : t.a === "delete" ? "deleted at every ε" : "kept at every ε";
       ui.lane.replaceChildren(make("span", "lane-note", text));
       return;
     }
@@ -693,24 +700,28 @@ class Strip {
     ui.rows.hidden = !t?.drawn;
     for (const row of this.rows) row.k = null;
     if (!t) {
-      ui.place.textContent = "What could each word have become?";
-      ui.note.textContent =
-        "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how " +
+      const some = this.tokens.some((t) => t.drawn);
+      ui.place.textContent = some ? "What could each word have become?" : "Written as a whole";
+      ui.note.textContent = !some && !this.aligned
+        ? "This mechanism writes the text as a whole: no piece of it has chances of its own."
+        : "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how " +
         "likely each was. Click it or press Enter to pin it; then move ε.";
       ui.note.hidden = false;
       return;
     }
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
-    ui.place.textContent = `Word ${nth} of ${all}`;
+    ui.place.textContent = `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
     const note = {
       keep: `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
-      insert: `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`,
+      insert: this.aligned
+        ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`
+        : "drawn given your text and the pieces before it. No word of your text stands behind it alone.",
       replace: t.a === "replace" ? this.noteOnDrawn(t) : "",
     }[t.a] + (t.draws ? this.noteOnDraws(t) : "");
     ui.note.textContent = note.trim();
     ui.note.hidden = !note;
-    ui.from.textContent = t.a === "insert" ? "+" : t.o;
+    ui.from.textContent = t.a === "insert" ? (this.aligned ? "+" : "") : t.o;
     ui.from.dir = "auto";
     ui.to.dir = "auto";
     const one = t.a === "keep";
@@ -1121,7 +1132,7 @@ class Strip {
         // Marks between words are no buttons.
         const [from, to] = [words[0], words.at(-1)].map((t) => this.tokens.indexOf(t));
         if (words.length < buttons.length) taken = this.tokens.slice(from, to + 1);
-        return words.some((t) => t.drawn);
+        return words.some((t) => t.drawn) || this.tokens.some((t) => t.a === "whole");
       }
       return Boolean(root.host) && range.intersectsNode(root.host);
     };

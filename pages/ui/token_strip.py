@@ -52,6 +52,7 @@ _HTML = """
       <div class="ends" aria-hidden="true"><span>more private</span><span>closer to the original</span></div>
     </div>
     <div class="columns">
+      <div class="before" hidden><h3>Your text</h3><p dir="auto"></p></div>
       <div class="reader">
         <div class="bar">
           <h3>Rewritten text</h3>

@@ -1,0 +1,203 @@
+"""Three mechanisms that nothing outside this file knows, as somebody else would write them.
+
+A word-level one that draws each word from its own distribution; a generator whose pieces have distributions and answer
+to no word; one that decodes a noisy vector, with one ε and one δ for the whole text. They derive from ``dpt.Mechanism``
+alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+
+import dptext_core as dpt
+from dptext_core.skeleton import Edit
+
+WORDS = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
+PIECES = ("sun", "rain", "walks", "sings", "slowly", "home", "again", "today", "blue", "warm")
+
+
+@dataclasses.dataclass(frozen=True)
+class SwapConfig:
+    epsilon: float | tuple[float, ...] = dpt.epsilon_option(2.0, 0.1, 20.0)
+    recase: str = dpt.option("none", label="Capitals", kind="choice", choices=("none",), help="As they are listed.")
+
+
+class SwapTrace(dpt.Trace):
+    can = frozenset({"distribution", "sweep", "alignment"})
+
+    def __init__(self, laws: dict[int, dpt.Law], epsilons: tuple[float, ...], dice: dpt.Dice):
+        self.laws, self.epsilons, self.dice = laws, epsilons, dice
+
+    def distribution(self, i: int, unit: Any) -> dpt.TokenDistribution:
+        return self.laws[i].at(self.epsilons[i])
+
+    def locked(self, i: int, unit: Any) -> tuple[dpt.Law, dpt.Dice]:
+        return self.laws[i], self.dice.at(i)
+
+
+class Swap(dpt.Mechanism):
+    """Randomised response over eight words; every other token stays."""
+
+    name, title, family, notion = "foreign-swap", "Foreign swap", "foreign", "pure"
+    summary = "Keeps or exchanges each of eight words."
+    config_cls = SwapConfig
+
+    @property
+    def can(self) -> frozenset[str]:
+        return SwapTrace.can
+
+    def _prepare(self, document, progress, cancel):
+        return dpt.Prepared(document, self.key)
+
+    def _laws(self, prepared) -> dict[int, dpt.Law]:
+        out = {}
+        for i, token in enumerate(prepared.document.tokens):
+            if (word := token.text.lower()) in WORDS:
+                scores = np.where(np.array(WORDS) == word, 0.0, -1.0)
+                out[i] = dpt.ScoreTable(WORDS, scores, token.text)
+        return out
+
+    def guarantee(self, text):
+        prepared = self._prepared(text)
+        every, laws = self._epsilons(prepared), self._laws(prepared)
+        spent = tuple(every[i] for i in laws)
+        return dpt.Guarantee(
+            "pure", max(spent, default=0.0), "released word", self._same(), len(spent), sum(spent), spent=spent,
+            exposed=("every other word", "the spacing and the line breaks"),
+        )  # fmt: skip
+
+    def distribution(self, text, index):
+        prepared = self._prepared(text)
+        laws = self._laws(prepared)
+        if index not in laws:
+            raise dpt.NoDistribution(f"Token {index} is kept as it is, so no word is drawn for it.")
+        return laws[index].at(self._epsilons(prepared)[index])
+
+    def _rewrite(self, prepared, dice, progress, cancel):
+        epsilons, laws = self._epsilons(prepared), self._laws(prepared)
+        words = {i: WORDS[law.draw(epsilons[i], dice.at(i))] for i, law in laws.items()}
+        tokens = prepared.document.tokens
+        skeleton = prepared.document.skeleton([i in words for i in range(len(tokens))])
+        out = skeleton.render([Edit(words.get(i)) for i in range(len(tokens))])
+        steps = tuple(
+            dpt.Step((t.start, t.end), t.text, words[i], "replace", "", epsilons[i], out.spans[i], i)
+            if i in words
+            else dpt.Step((t.start, t.end), t.text, t.text, "keep", "not of the eight", 0.0, out.spans[i], i)
+            for i, t in enumerate(tokens)
+        )
+        return dpt.RewriteResult(
+            out.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
+            SwapTrace(laws, epsilons, dice),
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class GeneratorConfig:
+    epsilon: float | tuple[float, ...] = dpt.epsilon_option(1.0, 0.1, 20.0, "per piece")
+    length: int = dpt.option(6, label="Pieces", kind="integer", min=1, max=40, help="How many pieces are written.")
+
+
+class GeneratorTrace(dpt.Trace):
+    can = frozenset({"distribution"})
+
+    def __init__(self, tables: list[dpt.ScoreTable], epsilon: float):
+        self.tables, self.epsilon = tables, epsilon
+
+    def distribution(self, i: int, unit: Any) -> dpt.TokenDistribution:
+        return self.tables[i].at(self.epsilon)
+
+
+class Generator(dpt.Mechanism):
+    """Writes a public number of pieces, each more likely where the private text shares letters with it."""
+
+    name, title, family, notion = "foreign-generator", "Foreign generator", "foreign", "pure"
+    summary = "Writes a new text, piece by piece."
+    config_cls = GeneratorConfig
+
+    @property
+    def can(self) -> frozenset[str]:
+        return GeneratorTrace.can
+
+    def _prepare(self, document, progress, cancel):
+        return dpt.Prepared(document, self.key)
+
+    def guarantee(self, text):
+        c = self.config
+        return dpt.Guarantee(
+            "pure", c.epsilon, "released piece", "any two texts", c.length, c.epsilon * c.length,
+            exposed=("the number of pieces, which you set",),
+        )  # fmt: skip
+
+    def table(self, prepared, before: str) -> dpt.ScoreTable:
+        letters = set(prepared.text.lower())
+        share = np.array([len(letters & set(p)) / len(set(p)) for p in PIECES])
+        return dpt.ScoreTable(PIECES, share / 2 - 2.0 * (np.array(PIECES) == before))
+
+    def _rewrite(self, prepared, dice, progress, cancel):
+        text, before, pieces, tables = "", "", [], []
+        for k in range(self.config.length):
+            tables.append(self.table(prepared, before))
+            before = PIECES[tables[-1].draw(self.config.epsilon, dice.at(k))]
+            text += " " * bool(text)
+            pieces.append(dpt.Release((len(text), len(text) + len(before)), before, self.config.epsilon, "drawn"))
+            text += before
+        pieces.append(dpt.Release((len(text), len(text) + 1), ".", 0.0, "rule", reason="the end"))
+        return dpt.RewriteResult(
+            text + ".", prepared.text, (), self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
+            GeneratorTrace(tables, self.config.epsilon), tuple(pieces),
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class LatentConfig:
+    epsilon: float | tuple[float, ...] = dpt.epsilon_option(1.0, 0.1, 1.0, "for the whole text")
+    delta: float = dpt.option(0.05, label="δ", min=1e-9, max=0.5, help="Chance that the promise fails.")
+
+
+class Latent(dpt.Mechanism):
+    """A vector of norm 1 from the text, Gaussian noise, and a text from the noisy vector."""
+
+    name, title, family, notion = "foreign-latent", "Foreign latent", "foreign", "approx"
+    summary = "Decodes a noisy vector."
+    config_cls = LatentConfig
+
+    @property
+    def can(self) -> frozenset[str]:
+        return frozenset()
+
+    def _prepare(self, document, progress, cancel):
+        return dpt.Prepared(document, self.key)
+
+    def guarantee(self, text):
+        c = self.config
+        return dpt.Guarantee(
+            "approx",
+            c.epsilon,
+            "released text",
+            "any two texts",
+            1,
+            c.epsilon,
+            delta=c.delta,
+            exposed=("nothing else",),
+        )
+
+    def _rewrite(self, prepared, dice, progress, cancel):
+        c = self.config
+        angle = zlib.crc32(prepared.text.encode()) / 2**32 * 2 * math.pi
+        noise = dice.normals(2) * 2 * math.sqrt(2 * math.log(1.25 / c.delta)) / c.epsilon
+        x, y = np.array([math.cos(angle), math.sin(angle)]) + noise
+        at = [int(5 * (math.tanh(v) + 1) - 1e-9) for v in (x, y)]
+        text = f"{PIECES[at[0]]} {PIECES[at[1]]}"
+        piece = dpt.Release((0, len(text)), text, c.epsilon, "drawn")
+        return dpt.RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
+            pieces=(piece,),
+        )  # fmt: skip
+
+
+ALL = (Swap, Generator, Latent)
