@@ -263,7 +263,21 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     equal.add_argument("--total", type=_real, metavar="E", help="ε of the whole text")
     _add_text_options(equal)
     equal.set_defaults(run=_calibrate)
-    named = {"rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal}
+    attack = commands.add_parser(
+        "attack", help="rewrite a text, and see what an attacker finds out from the rewrite", allow_abbrev=False
+    )
+    attack.add_argument(
+        "--attacker", metavar="NAME", help=f"one of {_attackers()}" if argv[:1] == ["attack"] else "which one",
+    )  # fmt: skip
+    at = attack.add_mutually_exclusive_group()
+    at.add_argument("--word", metavar="W", help="attack the first occurrence of this word")
+    at.add_argument("--index", type=_whole, metavar="N", help="attack the N-th step of the rewriting, from 0")
+    attack.add_argument("--seed", type=_whole, metavar="N", help="repeat the same draw: a demonstration, not private")
+    _add_text_options(attack)
+    attack.set_defaults(run=_attack)
+    named = {
+        "rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal, "attack": attack
+    }  # fmt: skip
     if argv and argv[0] in named:
         _add_mechanism_options(named[argv[0]], mechanism_class(_asked_mechanism(argv[1:])).spec())
 
@@ -484,6 +498,39 @@ def _calibrate(args: argparse.Namespace) -> None:
     if len(target) != 1:
         raise InputError("Give one target: --n-w, --bayes or --total.")
     _emit(calibrate(_mechanism(args), target, text=_read_text(args)).sentence())
+
+
+def _attackers() -> str:
+    from .attacks import attackers
+
+    return ", ".join(a.name for a in attackers() if a.scope != "data set")
+
+
+def _attack(args: argparse.Namespace) -> None:
+    from .attacks import TextAttacker, get_attacker
+
+    if args.attacker is None:
+        raise InputError(f"Name an attacker with --attacker: one of {_attackers()}.")
+    attacker = get_attacker(args.attacker)
+    if not isinstance(attacker, TextAttacker):
+        raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Take one of {_attackers()}.")
+    mechanism = _mechanism(args)
+    attacker.check(mechanism)
+    result = mechanism.rewrite(_read_text(args), seed=args.seed)
+    unit = args.index
+    if unit is None and args.word is not None:
+        at = _find_word(_typed(args.word), Document.parse(result.original))[0]
+        unit = next(i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert")
+    if unit is None:
+        unit = next((i for i, u in enumerate(result.units) if u.drawn), None)
+    if unit is None:
+        raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
+    if not 0 <= unit < len(result.units):
+        raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
+    found = attacker.attack(mechanism, result, unit, progress=_progress("attacking"))
+    _emit(f"{result.text}\n{found.sentence()}")
+    if not args.quiet:
+        _note(OWNER_ONLY)
 
 
 def _mechanisms(args: argparse.Namespace) -> None:

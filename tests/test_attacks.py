@@ -507,3 +507,53 @@ def test_one_mask_stands_for_all_that_one_step_released(tiny_model):
     found = mask_inference.attack(m, r, model=tiny_model)
     assert len(found.guesses) == sum(s.action == "replace" for s in r.steps)
     assert mask_inference.attack(m, m.rewrite("The of.", seed=1), model=tiny_model).guesses == ()
+
+
+# --- the registry
+
+
+def test_attackers_are_registered_once_and_by_scope():
+    assert [a.name for a in attacks.attackers("word")] == ["best-guess", "repeated-answers"]
+    assert [a.name for a in attacks.attackers("text")] == ["nearest-words", "language-model"]
+    assert [a.name for a in attacks.attackers("data set")] == ["static", "adaptive"]
+    with pytest.raises(dpt.ConfigError, match="already"):
+        attacks.register(bayes.BestGuess)
+    with pytest.raises(dpt.InputError, match="There are: best-guess"):
+        attacks.get_attacker("nobody")
+
+
+def test_what_a_classifier_trains_on_tells_the_static_from_the_adaptive_one():
+    static, adaptive = (attacks.get_attacker(n) for n in ("static", "adaptive"))
+    assert static.training_texts(["a"], ["b"]) == ["a"] and adaptive.training_texts(["a"], ["b"]) == ["b"]
+
+
+@pytest.mark.parametrize("name", ["best-guess", "repeated-answers", "nearest-words"])
+def test_every_attacker_finds_something_between_0_and_1_and_says_it(name):
+    m = dpt.get_mechanism("custext", epsilon=8.0)
+    r = m.rewrite("My doctor treated my sister.", seed=1)
+    found = attacks.get_attacker(name).attack(m, r, 1)
+    assert 0 <= found.success <= 1 and 0 < found.chance < 1 and found.sentence().endswith(".")
+
+
+@pytest.mark.parametrize("name", ["best-guess", "repeated-answers"])
+def test_an_attacker_of_a_word_asks_for_one_that_was_drawn(name):
+    m = dpt.get_mechanism("custext", epsilon=8.0)
+    r = m.rewrite("My doctor.", seed=1)
+    attacker = attacks.get_attacker(name)
+    with pytest.raises(dpt.InputError, match="say which"):
+        attacker.attack(m, r)
+    with pytest.raises(dpt.NoDistribution, match="stays as it is"):
+        attacker.attack(m, r, 0)
+
+
+def test_an_attacker_of_ones_own_is_in_the_list():
+    @attacks.register
+    class Same(attacks.TextAttacker):
+        name, title, question, scope = "same", "Same", "Did nothing change?", "text"
+
+        def attack(self, mechanism, result, unit=None, *, progress=None, cancel=None):
+            return result
+
+    assert attacks.attackers("text")[-1].name == "same"
+    attacks.unregister("same")
+    assert "same" not in [a.name for a in attacks.attackers()]

@@ -474,3 +474,20 @@ def test_arguments_are_utf8_whatever_the_locale(tmp_path):
     assert done.returncode == 0 and "keeping “Zoë”" in done.stdout.decode("utf-8")
     done = shell(["rewrite", "--mechanism", "santext", os.fsdecode(b"caf\xe9")], "", **plain)
     assert done.returncode == 2 and b"not UTF-8" in done.stderr
+
+
+def test_attack_says_what_an_attacker_finds_out(run):
+    given = ("attack", "--mechanism", "custext", "--epsilon", "8", "--seed", "1", "My doctor treated my sister.")
+    status, out, err = run(*given, "--attacker", "best-guess", "--word", "doctor")
+    assert status == 0 and "would guess" in out and "author's eyes" in err
+    status, out, _ = run(*given, "--attacker", "nearest-words")
+    assert status == 0 and "nothing was changed" in out
+    for more, says in (
+        ((), "--attacker: one of best-guess, repeated-answers, nearest-words, language-model"),
+        (("--attacker", "nobody"), "There is no attacker"),
+        (("--attacker", "static"), "needs a data set"),
+        (("--attacker", "best-guess", "--index", "99"), "no step 99"),
+        (("--attacker", "best-guess", "--index", "0"), "stays as it is"),
+    ):
+        status, _, err = run(*given, *more)
+        assert status == 2 and says in err, err

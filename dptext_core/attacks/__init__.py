@@ -3,12 +3,17 @@
 * ``bayes``: the posterior over what a word was, and the success of the best guess;
 * ``query``: how many answers would give a word away;
 * ``nearest``: the released word, or its nearest neighbour, as the guess;
-* ``mask_inference``: a language model guesses from the words around.
+* ``mask_inference``: a language model guesses from the words around;
+* ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark).
+
+``base`` says what an attacker is, and holds the registry.
 
 What they say of a text comes from the private text itself: for its owner's eyes.
 """
 
-from . import bayes, mask_inference, nearest, query
+# In the order in which they are shown.
+from . import bayes, query, nearest, mask_inference, classifier  # isort: skip
+from .base import Attacker, DataAttacker, Finding, TextAttacker, attackers, get_attacker, register, unregister
 from .bayes import Posterior, Success, expected_success, posterior, simulated_success
 from .mask_inference import MaskInference
 from .nearest import NearestAttack
@@ -16,6 +21,9 @@ from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
 
 __all__ = [
+    "Attacker",
+    "DataAttacker",
+    "Finding",
     "MaskInference",
     "NearestAttack",
     "Posterior",
@@ -23,8 +31,12 @@ __all__ = [
     "QueryCurve",
     "QueryNumber",
     "Success",
+    "TextAttacker",
+    "attackers",
     "bayes",
+    "classifier",
     "expected_success",
+    "get_attacker",
     "mask_inference",
     "nearest",
     "posterior",
@@ -32,5 +44,7 @@ __all__ = [
     "query",
     "query_curve",
     "query_number",
+    "register",
     "simulated_success",
+    "unregister",
 ]

@@ -24,6 +24,7 @@ from ..private import Private
 from ..result import RewriteResult
 from ..sampling import Dice
 from ..views import percent
+from .base import TextAttacker, drawn_by_looking, register
 from .prior import Prior, public_prior
 
 #: Words whose chances are worked out exactly where a table serves the others.
@@ -367,3 +368,26 @@ def _laws(mechanism: Mechanism, words, epsilon, prior):
             yield from by_word.laws(rows[start : start + 128])
 
     return laws, prior.p[rows], _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
+
+
+@register
+class BestGuess(TextAttacker):
+    """The Bayes-optimal attacker on one word."""
+
+    name = "best-guess"
+    title = "Best guess"
+    question = "What was this word, by the best guess that anyone can make who sees it alone?"
+    scope = "word"
+
+    def check(self, mechanism: Mechanism) -> None:
+        _closed_form(mechanism)
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> Posterior:  # fmt: skip
+        if unit is None:
+            raise InputError("This attacker guesses one word: say which.")
+        self.check(mechanism)
+        drawn_by_looking(mechanism, result.units[unit])
+        return attack(mechanism, result, unit, progress=progress, cancel=cancel)

@@ -16,6 +16,7 @@ from ..mechanisms.base import Mechanism, Progress
 from ..private import Private
 from ..result import RewriteResult
 from ..views import percent
+from .base import TextAttacker, register
 from .prior import public_prior
 
 #: Guesses that are shown for each word.
@@ -55,6 +56,11 @@ class MaskInference:
     def _share(self, most: int) -> float:
         hits = sum(g.rank is not None and g.rank <= most for g in self.guesses)
         return hits / len(self.guesses) if self.guesses else 0.0
+
+    @property
+    def success(self) -> float:
+        """Of the first guess."""
+        return self.top1
 
     @property
     def top1(self) -> float:
@@ -133,3 +139,21 @@ def attack(
 
 def _shifted(progress: Progress, begin: int, of: int) -> Progress:
     return lambda done, _: progress(begin + done, of)
+
+
+@register
+class LanguageModel(TextAttacker):
+    """This attack on a whole text."""
+
+    name = "language-model"
+    title = "Language model"
+    question = "What does a language model read from the words around?"
+    scope = "text"
+    needs = ("masked language model",)
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> MaskInference:  # fmt: skip
+        self.check(mechanism)
+        return attack(mechanism, result, progress=progress, cancel=cancel)

@@ -12,6 +12,7 @@ from ..private import Private
 from ..result import RewriteResult
 from ..views import percent
 from ..words import WordSpace, word_space
+from .base import TextAttacker, register
 from .prior import public_prior
 
 #: Neighbours that a guess shows.
@@ -52,6 +53,11 @@ class NearestAttack:
     def _share(self, lowest: int, highest: int) -> float:
         hits = sum(g.rank is not None and lowest <= g.rank <= highest for g in self.guesses)
         return hits / len(self.guesses) if self.guesses else 0.0
+
+    @property
+    def success(self) -> float:
+        """Of the first guess."""
+        return self.same
 
     @property
     def same(self) -> float:
@@ -122,3 +128,20 @@ def attack(
     )
     prior = public_prior(mechanism)
     return NearestAttack(space.name, guesses, prior.chance, prior.chance_of(10))
+
+
+@register
+class NearestWords(TextAttacker):
+    """This attack on a whole text."""
+
+    name = "nearest-words"
+    title = "Nearest words"
+    question = "Which originals are the released word itself, or its nearest neighbour?"
+    scope = "text"
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> NearestAttack:  # fmt: skip
+        self.check(mechanism)
+        return attack(mechanism, result, progress=progress, cancel=cancel)

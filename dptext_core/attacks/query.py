@@ -22,10 +22,11 @@ import numpy as np
 
 from ..distribution import Law, TokenDistribution
 from ..errors import ConfigError, InputError, NoDistribution
-from ..mechanisms.base import Progress, check_cancel
+from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..private import Private
 from ..result import RewriteResult
 from ..sampling import Dice
+from .base import TextAttacker, drawn_by_looking, register
 
 CONFIDENCE = 0.95
 REPEATS = 2000
@@ -275,3 +276,34 @@ def drawn_laws(result: RewriteResult) -> list[Law]:
     if not steps:
         raise NoDistribution("No word of this text was drawn. Turn off “Keep stop words”, or write more words.")
     return [result.locked(i)[0] for i in steps.values()]
+
+
+@register
+class RepeatedAnswers(TextAttacker):
+    """The query attack on one word."""
+
+    name = "repeated-answers"
+    title = "Repeated answers"
+    question = "How many fresh answers to the same text give this word away?"
+    scope = "word"
+
+    def check(self, mechanism: Mechanism) -> None:
+        super().check(mechanism)
+        if "distribution" not in mechanism.can:
+            raise NoDistribution(f"{mechanism.title} states no chances for a word, so answers cannot be simulated.")
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> QueryNumber:  # fmt: skip
+        if unit is None:
+            raise InputError("This attacker asks for one word: say which.")
+        self.check(mechanism)
+        step = result.units[unit]
+        drawn_by_looking(mechanism, step)
+        if step.reason:
+            raise NoDistribution(
+                f"“{step.original}” is {step.reason}: it is drawn without being looked at. Any number of answers tells "
+                "nothing about it."
+            )
+        return query_number(result.distribution(unit), cancel=cancel)

@@ -26,7 +26,7 @@ state = st.session_state
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
-    """Four attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
+    """The attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
     on the whole text."""
     st.subheader("What an attacker gets")
     try:
@@ -41,18 +41,24 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     token = token if token is not None and token < len(result.units) else drawn[0]
     mechanism = type(run.mechanism)(result.config)
     st.caption("Each figure is worked out from your own text: for your eyes, not for release.")
-    names = ["Best guess", "Repeated answers", "Nearest words", "Language model"]
-    # Without a formula there is no best guess to show first.
-    first = names[0 if bayes.is_available(mechanism) else 1]
-    best, repeated, near, model = st.tabs(names, default=first)
-    with best:
-        _bayes(run, mechanism, result, token)
-    with repeated:
-        _query(run, result, token)
-    with near:
-        _nearest(run, mechanism, result, token)
-    with model:
-        _mask(run, mechanism, result, token)
+    every = attacks.attackers("word") + attacks.attackers("text")
+    # One that cannot attack this mechanism is not shown first.
+    first = next((a.title for a in every if not _refuses(a, mechanism)), every[0].title)
+    for tab, attacker in zip(st.tabs([a.title for a in every], default=first), every, strict=True):
+        with tab:
+            if refusal := _refuses(attacker, mechanism):
+                st.info(literal(refusal))
+            else:
+                _PANELS.get(attacker.name, _any)(attacker, run, mechanism, result, token)
+
+
+def _refuses(attacker: attacks.Attacker, mechanism: dpt.Mechanism) -> str:
+    """Why it cannot attack this mechanism; empty where it can."""
+    try:
+        attacker.check(mechanism)
+    except dpt.NoDistribution as reason:
+        return str(reason)
+    return ""
 
 
 # --- work beside the page
@@ -114,7 +120,9 @@ def _table(columns: dict[str, list], share: str = "") -> None:
 # --- the attackers
 
 
-def _bayes(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> None:
+def _bayes(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
     """The posterior over what the word was."""
     step = result.steps[token]
     if not _replaced(step):
@@ -162,7 +170,9 @@ def _largest(result: dpt.RewriteResult) -> float:
     return max((s.epsilon for s in result.steps), default=0.0) or 1.0
 
 
-def _query(run: runs.Run, result: dpt.RewriteResult, token: int) -> None:
+def _query(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
     """How many answers give the word away."""
     step = result.steps[token]
     if not _replaced(step):
@@ -213,7 +223,9 @@ def _query(run: runs.Run, result: dpt.RewriteResult, token: int) -> None:
     )
 
 
-def _nearest(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> None:
+def _nearest(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
     """The released word, or its nearest neighbour, as the guess."""
     found = _work(
         "nearest", (run.number, result.config), "Looking for the nearest words",
@@ -241,7 +253,9 @@ def _nearest(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult,
         st.caption(f"“{literal(guess.original)}” comes in place {guess.rank + 1:,}.")
 
 
-def _mask(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int) -> None:
+def _mask(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
     """What a language model reads from the words around."""
     found = _work(
         "mask", (run.number, result.config), "The language model guesses",
@@ -264,3 +278,30 @@ def _mask(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, to
         "the model's guesses": [", ".join(g.guesses) for g in found.guesses],
         "": ["◀ chosen" if g.step == token else "" for g in found.guesses],
     })  # fmt: skip
+
+
+def _any(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """An attacker without a panel of its own: what it says."""
+    assert isinstance(attacker, attacks.TextAttacker)
+    st.caption(literal(attacker.question))
+    unit = token if attacker.scope == "word" else None
+    found = _work(
+        attacker.name, (run.number, result.config, unit), attacker.title,
+        lambda progress, cancel: attacker.attack(mechanism, result, unit, progress=progress, cancel=cancel),
+    )  # fmt: skip
+    if found is not None:
+        success, chance = st.columns(2)
+        success.metric("Right", percent(found.success))
+        chance.metric("Without the output", percent(found.chance))
+        st.markdown(literal(found.sentence()))
+
+
+#: Attackers with a panel of their own.
+_PANELS: dict[str, Callable[..., None]] = {
+    "best-guess": _bayes,
+    "repeated-answers": _query,
+    "nearest-words": _nearest,
+    "language-model": _mask,
+}

@@ -1,0 +1,117 @@
+"""What an attacker is, and which there are.
+
+An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them, one of scope "data set" a
+label (who wrote it?) from texts that it was trained on. Each is one class: register yours as a mechanism is registered,
+and the Playground's tabs, ``python -m dptext_core attack`` and the benchmark have it.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, TypeVar
+
+from ..errors import ConfigError, InputError, NoDistribution
+from ..mechanisms.base import Mechanism, Progress
+from ..result import RewriteResult, Unit
+
+SCOPES = ("word", "text", "data set")
+
+
+class Finding(Protocol):
+    """What an attack found."""
+
+    @property
+    def success(self) -> float:
+        """How often the attacker is right, 0 to 1."""
+
+    @property
+    def chance(self) -> float:
+        """How often one would be who does not see the output."""
+
+    def sentence(self) -> str:
+        """The attack in plain words."""
+
+
+class Attacker(ABC):
+    """Somebody who sees what was released and knows the mechanism.
+
+    name: as on the command line. title: a few words for a tab. question: what it tries to find out, one sentence.
+    scope: one of SCOPES. needs: what must be on this machine, as for a mechanism.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    question: ClassVar[str]
+    scope: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, mechanism: Mechanism) -> None:
+        """Raise NoDistribution, with the reason, for a mechanism that it cannot attack."""
+        if self.scope != "data set":
+            mechanism.check_alignment("leaves no word in whose place another stands")
+
+
+class TextAttacker(Attacker):
+    """Attacks one rewrite, or one word of it."""
+
+    @abstractmethod
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> Finding:  # fmt: skip
+        """unit: the number of the attacked step, for scope "word". Raises NoDistribution where nothing was drawn."""
+
+
+class DataAttacker(Attacker):
+    """Guesses a label of rewritten texts by a classifier that it trains."""
+
+    scope = "data set"
+
+    @abstractmethod
+    def training_texts(self, originals: Sequence, rewrites: Sequence) -> Sequence:
+        """What it has to train on, of originals and rewrites of the same texts (or of their features)."""
+
+
+def drawn_by_looking(mechanism: Mechanism, unit: Unit) -> None:
+    """Raise NoDistribution where a step's word was not drawn by looking at the original."""
+    if unit.action == "insert":
+        raise NoDistribution(f"“{unit.text}” was added by chance: there is no original to guess.")
+    if unit.action == "keep":
+        raise NoDistribution(f"“{unit.original}” stays as it is, for all to read ({unit.reason}).")
+    if unit.action == "delete":
+        raise NoDistribution(f"“{unit.original}” was left out ({unit.reason}).")
+
+
+_registry: dict[str, Attacker] = {}
+A = TypeVar("A", bound=type[Attacker])
+
+
+def register(cls: A) -> A:
+    """Make an attacker known under its name; a class decorator. Raises ConfigError for a name that is taken."""
+    if not (isinstance(cls, type) and issubclass(cls, Attacker)):
+        raise ConfigError("An attacker is a class that derives from dptext_core.attacks.Attacker.")
+    if cls.scope not in SCOPES:
+        raise ConfigError(f"The scope of an attacker is one of {', '.join(SCOPES)}.")
+    if cls.name in _registry:
+        raise ConfigError(f"There is an attacker named {cls.name!r} already. Choose another name.")
+    _registry[cls.name] = cls()
+    return cls
+
+
+def unregister(name: str) -> None:
+    """Forget an attacker."""
+    _registry.pop(name, None)
+
+
+def attackers(scope: str | None = None) -> list[Attacker]:
+    """All attackers, or those of one scope, in the order in which they were registered."""
+    return [a for a in _registry.values() if scope is None or a.scope == scope]
+
+
+def get_attacker(name: str) -> Attacker:
+    """The attacker of this name. Raises InputError for a name that is not there."""
+    if name not in _registry:
+        raise InputError(f"There is no attacker {name!r}. There are: {', '.join(_registry)}.")
+    return _registry[name]

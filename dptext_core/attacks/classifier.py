@@ -1,0 +1,31 @@
+"""Attackers that guess who wrote a text, by a classifier trained on public texts of the same authors.
+
+The static one trains on original texts, as somebody does who does not know that texts are rewritten; the adaptive one
+rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Both are tested on rewritten texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .base import DataAttacker, register
+
+
+@register
+class Static(DataAttacker):
+    name = "static"
+    title = "Static classifier"
+    question = "Who wrote it, by a classifier that was trained on original texts?"
+
+    def training_texts(self, originals: Sequence, rewrites: Sequence) -> Sequence:
+        return originals
+
+
+@register
+class Adaptive(DataAttacker):
+    name = "adaptive"
+    title = "Adaptive classifier"
+    question = "Who wrote it, by a classifier that was trained on texts which the attacker rewrote alike?"
+
+    def training_texts(self, originals: Sequence, rewrites: Sequence) -> Sequence:
+        return rewrites
