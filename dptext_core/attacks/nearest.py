@@ -87,7 +87,7 @@ def space_of(mechanism: Mechanism) -> WordSpace:
         if isinstance(mechanism.vocabulary, WordSpace):
             return mechanism.vocabulary
         if isinstance(mechanism, Diffractor):
-            return word_space(list_space(mechanism.config.lists[0]))
+            return word_space(list_space(mechanism.config.lists[0]), language=mechanism.language)
     return word_space()
 
 

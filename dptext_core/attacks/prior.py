@@ -59,7 +59,9 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     config = mechanism.config
     vocabulary = mechanism.vocabulary if isinstance(mechanism, WordMechanism) else word_space()
     kept = getattr(config, "keep_stopwords", False)
-    return _prior(vocabulary, stop_words(getattr(config, "stopwords", None)) if kept else None, smoothing)
+    return _prior(
+        vocabulary, stop_words(getattr(config, "stopwords", None), mechanism.language) if kept else None, smoothing
+    )
 
 
 @lru_cache(maxsize=8)
