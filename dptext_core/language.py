@@ -46,16 +46,17 @@ def _no_bases(word: str) -> tuple[str, ...]:
 class Language:
     """A language as the core needs it: every field has a default that assumes none, save its name and its code.
 
-    All words are in lower case with straight apostrophes. A word stands between blanks or marks: what is written
-    without blanks, and clitics before a word (the l' of French), are not cut.
+    All words in its fields are in lower case with straight apostrophes. A word stands between blanks or marks:
+    letters that touch stay one token, so that no script without blanks is cut into words, nor a clitic off the front of
+    one (the l' of French).
 
     * ``name`` and ``code``: the English name, and the code of ISO 639-1.
     * ``clitics``: what follows an apostrophe at the end of a word and is a token of its own, without the apostrophe
       (``s`` for ``it's``). ``detached``: other parts of words that are clitics where a text has them apart (``n't``).
     * ``titles``: abbreviations that never end a sentence, without the full stop (``dr``); ``abbreviations``: those that
-      end one only before another sentence than ``starters`` begin; ``before_number``: those that end none before a
-      digit (``no``); ``starters``: words that show that a sentence begins; ``no_initials``: words of one letter that
-      are no initial of a name; ``enders``: the characters that end a sentence.
+      end one only where a word of ``starters`` follows (``etc``); ``before_number``: those that end none before a digit
+      (``no``); ``no_initials``: words of one letter that are no initial of a name (``i``); ``enders``: the characters
+      that end a sentence.
     * ``tokenize``: words and marks of one sentence in order, without blanks, before the module ``document`` refines
       them, or None to cut by blanks and marks alone. ``plain``: a short way for sentences without doubt, or None:
       an expression whose matches are the tokens, each in group 1, exactly as the long way gives them; group 2 takes
