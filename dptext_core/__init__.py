@@ -29,6 +29,8 @@ from .errors import (
     NoDistribution,
 )
 from .guarantee import Guarantee
+from .language import Language
+from .languages import ENGLISH
 from .mechanisms.base import Mechanism, MechanismSpec, Prepared
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
@@ -60,12 +62,12 @@ _LAZY = {
 }
 
 __all__ = [
-    "MAX_EPSILON", "AuditReport", "Busy", "Calibration", "Cancelled", "ConfigError", "DPTextError", "Dice",
-    "Document", "Guarantee", "InputError", "Law", "Ledger", "Mechanism", "MechanismSpec", "ModelUnavailable",
-    "NoDistribution", "Prepared", "Release", "RewriteResult", "ScoreTable", "Step", "Sweep", "Token",
-    "TokenDistribution", "Trace", "WordSpace", "antonyms", "audit", "calibrate", "epsilon_option", "equal_privacy",
-    "errors", "get_mechanism", "mechanism_class", "mechanisms", "metrics", "option", "register", "stop_words",
-    "unregister", "word_list", "word_lists", "word_space", "word_spaces",
+    "ENGLISH", "MAX_EPSILON", "AuditReport", "Busy", "Calibration", "Cancelled", "ConfigError", "DPTextError",
+    "Dice", "Document", "Guarantee", "InputError", "Language", "Law", "Ledger", "Mechanism", "MechanismSpec",
+    "ModelUnavailable", "NoDistribution", "Prepared", "Release", "RewriteResult", "ScoreTable", "Step", "Sweep",
+    "Token", "TokenDistribution", "Trace", "WordSpace", "antonyms", "audit", "calibrate", "epsilon_option",
+    "equal_privacy", "errors", "get_mechanism", "mechanism_class", "mechanisms", "metrics", "option", "register",
+    "stop_words", "unregister", "word_list", "word_lists", "word_space", "word_spaces",
 ]  # fmt: skip
 
 

@@ -435,7 +435,7 @@ def _distribution(args: argparse.Namespace) -> None:
     text = _read_text(args)
     index = args.index
     if index is None:
-        index, *more = _find_word(_typed(args.word), Document.parse(text))
+        index, *more = _find_word(_typed(args.word), Document.parse(text, mechanism.language))
         if more and not args.quiet:
             _note(
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."

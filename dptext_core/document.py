@@ -1,18 +1,18 @@
 """A text as tokens with spans, and the way back: replacements spliced into everything that stays.
 
-The words are those of NLTK's word tokenizer (the one DP-MLM, CusText and 1-Diffractor use), run sentence by sentence
-on sentences found by a rule of this module, and then refined so that nothing is lost and offsets are exact:
+The words are those of the language's tokenizer (for English NLTK's), run sentence by sentence on sentences found by a
+rule of this module with the language's abbreviations, and then refined so that nothing is lost and offsets are exact:
 
 - every letter or digit of the text lies in exactly one token; tokens are in order, do not overlap, hold no whitespace;
 - a boundary between two letters or digits is undone, so ``can't``, ``cannot`` and ``gonna`` are one token each, while
-  the clitics ``'s 're 've 'll 'd 'm`` are tokens of their own, with straight or curly apostrophes;
+  the clitics of the language (``it's``) are tokens of their own, with straight or curly apostrophes;
 - URLs, e-mail addresses, ``U.S.``, ``Dr.``, ``3.5``, ``10,000``, ``well-known`` stay whole; ``Monday.`` is two tokens;
 - runs of emoji are one token; zero-width and combining characters stay with the character they modify.
 
-A sentence of plain English (words, contractions, numbers and the usual marks) has these tokens by one regular
-expression, without NLTK, in a tenth of the time. Where NLTK's result cannot be aligned with the text (it rewrites some
-quotes), another regular expression takes over for that sentence. Any string is accepted, lone surrogates and NUL
-included. No text is stored outside the Document.
+A sentence without doubt (of English: words, contractions, numbers and the usual marks) has these tokens by one regular
+expression of the language, without its tokenizer, in a tenth of the time. Where the tokenizer's result cannot be
+aligned with the text (NLTK rewrites some quotes), or the language has none, another regular expression takes over for
+that sentence. Any string is accepted, lone surrogates and NUL included. No text is stored outside the Document.
 """
 
 from __future__ import annotations
@@ -20,91 +20,65 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .errors import InputError
+from .language import APOSTROPHES, Language
+from .languages import ENGLISH
 from .private import Private
-from .skeleton import CLOSERS, ENDERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
+from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
 from .slots import setter
 
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
-# A run of enders, and in group 2 what closes it where it ends a sentence. Possessive, so that long runs stay linear.
-_ENDING = re.compile(rf"([{ENDERS}]++)([{re.escape(CLOSERS)}]*+(?=\s|(?<=[{WIDE_ENDERS}])))?+")
-
-_APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-_INNER_APOSTROPHE = re.compile(r"(?<=\w)[’ʼ＇](?=\w)|(?<=\s)[’ʼ＇](?=(?:s|re|ve|ll|d|m)\b)", re.I)
-_CLITIC = re.compile(r"['’ʼ＇](?:s|re|ve|ll|d|m)", re.I)
-_CLITIC_END = re.compile(r"(?<=[^\W_])['’ʼ＇](?:s|re|ve|ll|d|m)\Z", re.I)
-_LONE_NT = re.compile(r"n['’ʼ＇]t", re.I)
-
+_CURLY = APOSTROPHES[1:]
 _ADDRESS = re.compile(
     r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++"
     r"|(?<!\w)(?:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s<>\"“”«»]++",
     re.I,
 )
 _ADDRESS_TAIL = ".,;:!?'’)]}>…»”*_"
-
-
-def _set_of(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_TITLES = _set_of("mr mrs ms dr prof st rev gen sen rep gov capt lt col sgt maj hon messrs mt ft vs viz cf e.g i.e")
-_ABBREVIATIONS = _set_of(
-    "jr sr inc ltd co corp bros etc al approx dept est ca a.m p.m u.s u.k u.n ph.d b.a m.a m.d "
-    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun ave blvd rd"
-)
-_BEFORE_NUMBER = _set_of("no nos fig figs p pp vol ch sec eq ed art")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
-_STARTERS = _set_of(
-    "i he she it we they you this that these those there the a an my his her its our their in on at but and so then "
-    "if when while as for after before however what who why how"
-)
 _NEXT_WORD = re.compile(r"[\s\"'“‘«(\[]*([^\W_]+)")
 
 _ASCII_PUNCT = r"!-/:-@\[-`{-~"
-_CHUNK = re.compile(
-    r"(?<!\S)['’](?:s|re|ve|ll|d|m)(?![^\W_])|"
-    rf"[^\s{_ASCII_PUNCT}“”„‘«»—–…]+(?:(?:['’._/+-]|[:,](?=\d))[^\s{_ASCII_PUNCT}“”„‘«»—–…]+)*(?:\.(?!\.))?"
-    r"|\.\.+|--+|``|''|\S"
-)
-# Punctuation that separates words without whitespace, which NLTK leaves inside them.
+# Punctuation that separates words without whitespace, which tokenizers leave inside them.
 _BREAKS = frozenset("，。、；：！？｡「」『』（）《》【】،؛؟۔।…“”„«»—")
-_NLTK_LIMIT = 20_000
+_LONGEST_SENTENCE = 20_000
 
-# The words and marks on whose tokens NLTK, refined, leaves no doubt: each alternative is one token, tied by look-around
-# to the neighbours with which it is one. Group 2 takes the rest of a sentence from the first other character on.
-_LETTER = "[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017e]"
-_END = "(?:[sSdDmM]|[rRvV][eE]|[lL][lL])"
-# NLTK cuts around ``cannot`` and the like, which shows where they are part of a longer word.
-_INNER = (
-    r"(?<![nN][oO][tT].)(?<![mM][mM][eE].)(?<![nN][nN][aA].)(?<![tT][tT][aA].)(?<!['’][yY][eE].)(?<!['’][nN].)"
-    r"(?!(?i:cannot|gimme|gonna|gotta|lemme|wanna|d['’]ye|more['’]n|n['’]t))"
-)
-_PLAIN = re.compile(
-    "|".join(
-        (
-            rf"\s*+(?:({_LETTER}++(?:(?:[-./_]|[,:](?=[0-9])|['’](?!{_END}\b)){_INNER}{_LETTER}++)*+",
-            r"[,:](?![0-9,:])",
-            r"\.(?:(?=\s|[\"')\]”’]*+\Z)|\.++)",
-            r"[()\[\]{}<>;?!$%&#*“”„‘«»‒–—―]",
-            rf"['’](?<={_LETTER}['’]){_END}(?![\w'’]|[-./]{_LETTER}|[,:][0-9])",
-            rf"['’](?<=\s['’]){_END}(?=[\s,;?!]|\.?\Z)",
-            rf"'(?<![^\s(\[“]')(?={_LETTER})(?!{_END}\b)",
-            r"'(?<=[\w\s,:;?!).\]]')(?=[\s,;?!)\]]|\.?[)\]]*+\Z)",
-            rf"’(?:(?!\w)|(?<![\w\s]’)(?={_LETTER})|(?<=\s’)(?={_LETTER})(?!{_END}\b))",
-            r"\"(?<!'\")(?!')",
-            r"-(?:-(?!-)|(?<![^\s\w]-)(?=\s|\Z))",
-            r"/(?<=\s/)(?=[\s>])",
-            r"[£€](?<![^\s(].)(?=[0-9])",
-            r"…++)",
+
+class _Rules:
+    """The expressions of a language's tokens."""
+
+    def __init__(self, language: Language) -> None:
+        ends = "|".join(map(re.escape, language.clitics)) or "(?!)"
+        apart = "|".join(map(re.escape, language.detached)) or "(?!)"
+        enders = re.escape("".join(sorted(language.enders)))
+        self.language = language
+        self.plain = language.plain
+        # A run of enders, and in group 2 what closes it where it ends a sentence. Possessive, so that long runs stay
+        # linear.
+        self.ending = re.compile(rf"([{enders}]++)([{re.escape(CLOSERS)}]*+(?=\s|(?<=[{WIDE_ENDERS}])))?+")
+        self.inner_apostrophe = re.compile(rf"(?<=\w)[{_CURLY}](?=\w)|(?<=\s)[{_CURLY}](?=(?:{ends})\b)", re.IGNORECASE)
+        self.clitic = re.compile(rf"[{APOSTROPHES}](?:{ends})", re.IGNORECASE)
+        self.clitic_end = re.compile(rf"(?<=[^\W_])[{APOSTROPHES}](?:{ends})\Z", re.IGNORECASE)
+        #: How far before the end of a word its last clitic and the letter before that begin, at most.
+        self.reach = max(map(len, language.clitics), default=0) + 2
+        self.clitic_token = re.compile(
+            rf"[{APOSTROPHES}](?:{ends})|{apart.replace(chr(39), f'[{APOSTROPHES}]')}", re.IGNORECASE
         )
-    )
-    + r"|(\S(?s:.)*+))"
-)
+        self.chunk = re.compile(
+            rf"(?<!\S)['’](?:{ends})(?![^\W_])|"
+            rf"[^\s{_ASCII_PUNCT}“”„‘«»—–…]+(?:(?:['’._/+-]|[:,](?=\d))[^\s{_ASCII_PUNCT}“”„‘«»—–…]+)*(?:\.(?!\.))?"
+            r"|\.\.+|--+|``|''|\S"
+        )
+
+
+@cache
+def _rules(language: Language) -> _Rules:
+    return _Rules(language)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -112,7 +86,7 @@ class Token(Private):
     """One token of a text.
 
     ``text == document.text[start:end]``, offsets in code points. ``kind`` is one of ``KINDS``: "word" (has a letter),
-    "number" (digits, no letter), "punct", "clitic" (``'s 're 've 'll 'd 'm`` after their word, and ``n't`` where the
+    "number" (digits, no letter), "punct", "clitic" (one of the language after its word: ``'s``, and ``n't`` where the
     text has it apart), "symbol" (the rest).
     """
 
@@ -136,25 +110,27 @@ _set_end, _set_kind = setter(Token, "end"), setter(Token, "kind")
 
 @dataclass(frozen=True)
 class Document(Private):
-    """A text and its tokens."""
+    """A text, its tokens, and the language by which they were cut."""
 
     text: str
     tokens: tuple[Token, ...]
+    language: Language = field(default=ENGLISH, compare=False)
 
     _shown: ClassVar[tuple[str, ...]] = ("tokens",)
 
     @classmethod
-    def parse(cls, text: str) -> Document:
+    def parse(cls, text: str, language: Language = ENGLISH) -> Document:
         """Tokenise any string; see the module's docstring for the rules.
 
-        The first sentence that is not plain English imports NLTK. Raises InputError where ``text`` is no string.
+        Of English, the first sentence that leaves a doubt imports NLTK. Raises InputError where ``text`` is no string.
         """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {type(text).__name__}.")
+        rules = _rules(language)
         spans: list[tuple[int, int]] = []
-        for start, end, inner_dots in _sentences(text):
-            spans += _sentence_spans(text, start, end, inner_dots)
-        return cls(text, _tokens(text, spans))
+        for start, end, inner_dots in _sentences(text, rules):
+            spans += _sentence_spans(text, start, end, inner_dots, rules)
+        return cls(text, _tokens(text, spans, rules), language)
 
     def gap(self, i: int) -> str:
         """The text between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
@@ -173,21 +149,22 @@ class Document(Private):
             gaps.append(self.text[at : token.start])
             at = token.end
         gaps.append(self.text[at:])
-        return Skeleton(tuple(None if d else t.text for d, t in zip(drawn, self.tokens, strict=True)), tuple(gaps))
+        kept = tuple(None if d else t.text for d, t in zip(drawn, self.tokens, strict=True))
+        return Skeleton(kept, tuple(gaps), self.language)
 
     def splice(self, edits: Sequence[Edit]) -> Spliced:
         """One Edit a token: those with a text are drawn, the others stay. See :meth:`Skeleton.render`."""
         return self.skeleton([edit.text is not None for edit in edits]).render(edits)
 
 
-def _sentences(text: str) -> list[tuple[int, int, Collection[int]]]:
+def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]]]:
     """Sentences as (start, end, the full stops in it that belong to an abbreviation)."""
     ends: list[int] = []
     inner_dots: list[int] = []
-    for match in _ENDING.finditer(text):
+    for match in rules.ending.finditer(text):
         if match.end(2) < 0:
             continue
-        if match.group() == "." and _abbreviates(text, match.start()):
+        if match.group() == "." and _abbreviates(text, match.start(), rules.language):
             inner_dots.append(match.start())
         else:
             ends.append(match.end())
@@ -208,7 +185,7 @@ def _sentences(text: str) -> list[tuple[int, int, Collection[int]]]:
     return sentences
 
 
-def _abbreviates(text: str, dot: int) -> bool:
+def _abbreviates(text: str, dot: int, language: Language) -> bool:
     """Whether the full stop at ``dot``, which whitespace follows, belongs to an abbreviation and ends no sentence."""
     start = dot
     while start > 0 and dot - start < 12 and not text[start - 1].isspace():
@@ -218,27 +195,32 @@ def _abbreviates(text: str, dot: int) -> bool:
     after = following.group(1).lower() if following else ""
     if not word or not after or NEWLINE.search(text, dot + 1, following.end() if following else dot + 1):
         return False
-    if word in _TITLES:
+    if word in language.titles:
         return True
-    if word in _BEFORE_NUMBER:
+    if word in language.before_number:
         return after[0].isdigit()
-    known = word in _ABBREVIATIONS or (word != "i" and _INITIALS.fullmatch(word) is not None)
-    return known and after not in _STARTERS
+    initials = word not in language.no_initials and _INITIALS.fullmatch(word) is not None
+    return (initials or word in language.abbreviations) and after not in language.starters
 
 
-def _sentence_spans(text: str, start: int, end: int, inner_dots: Collection[int]) -> list[tuple[int, int]]:
+def _sentence_spans(
+    text: str, start: int, end: int, inner_dots: Collection[int], rules: _Rules
+) -> list[tuple[int, int]]:
     last = end
     while last > start and text[last - 1].isspace():
         last -= 1
     if start == last:
         return []
-    spans = _plain_spans(text, start, last, inner_dots) if end - start <= _NLTK_LIMIT else None
-    return _general_spans(text, start, end, inner_dots) if spans is None else spans
+    plain = rules.plain if end - start <= _LONGEST_SENTENCE else None
+    spans = None if plain is None else _plain_spans(text, start, last, inner_dots, plain)
+    return _general_spans(text, start, end, inner_dots, rules) if spans is None else spans
 
 
-def _plain_spans(text: str, start: int, end: int, inner_dots: Collection[int]) -> list[tuple[int, int]] | None:
-    """The tokens of a sentence of plain English by one expression, the same as those of ``_general_spans``, or None."""
-    found = list(_PLAIN.finditer(text, start, end))
+def _plain_spans(
+    text: str, start: int, end: int, inner_dots: Collection[int], plain: re.Pattern[str]
+) -> list[tuple[int, int]] | None:
+    """The tokens of a sentence by the language's short way, the same as those of ``_general_spans``, or None."""
+    found = list(plain.finditer(text, start, end))
     if found[-1].lastindex == 2 or "www." in text[start:end].lower():
         return None
     spans = [match.span(1) for match in found]
@@ -254,20 +236,22 @@ def _plain_spans(text: str, start: int, end: int, inner_dots: Collection[int]) -
     return joined
 
 
-def _general_spans(text: str, start: int, end: int, inner_dots: Collection[int]) -> list[tuple[int, int]]:
-    """The tokens of any sentence, by NLTK, refined."""
-    plain = _INNER_APOSTROPHE.sub("'", text[start:end])
+def _general_spans(
+    text: str, start: int, end: int, inner_dots: Collection[int], rules: _Rules
+) -> list[tuple[int, int]]:
+    """The tokens of any sentence, by the language's tokenizer, refined."""
+    plain = rules.inner_apostrophe.sub("'", text[start:end])
     if "@" in plain or "://" in plain or "www." in plain.lower():
         plain = _ADDRESS.sub(_hide_address, plain)
-    spans = _nltk_spans(plain)
+    spans = _tokenizer_spans(plain, rules.language)
     if spans is None:
-        spans = [match.span() for match in _CHUNK.finditer(plain)]
+        spans = [match.span() for match in rules.chunk.finditer(plain)]
     refined: list[tuple[int, int]] = []
-    for a, b in _joined(plain, spans):
+    for a, b in _joined(plain, spans, rules):
         if plain[a:b].isalnum():
             refined.append((start + a, start + b))
         else:
-            refined += [(start + c, start + d) for c, d in _refined(plain, a, b, start, inner_dots)]
+            refined += [(start + c, start + d) for c, d in _refined(plain, a, b, start, inner_dots, rules)]
     return refined
 
 
@@ -280,19 +264,12 @@ def _hide_address(match: re.Match[str]) -> str:
     return "x" * len(kept) + address[len(kept) :]
 
 
-@cache
-def _nltk_tokenizer() -> Any:
-    from nltk.tokenize.destructive import NLTKWordTokenizer
-
-    return NLTKWordTokenizer()
-
-
-def _nltk_spans(sentence: str) -> list[tuple[int, int]] | None:
-    """NLTK's tokens as spans that cover everything but whitespace, or None where they cannot be aligned."""
-    if len(sentence) > _NLTK_LIMIT:
+def _tokenizer_spans(sentence: str, language: Language) -> list[tuple[int, int]] | None:
+    """The tokenizer's words as spans that cover everything but whitespace, or None where they cannot be aligned."""
+    if language.tokenize is None or len(sentence) > _LONGEST_SENTENCE:
         return None
     try:
-        tokens = _nltk_tokenizer().tokenize(sentence)
+        tokens = language.tokenize(sentence)
     except TimeoutError:  # NLTK runs its expressions under a clock
         return None
     spans, at, length = [], 0, len(sentence)
@@ -313,13 +290,13 @@ def _nltk_spans(sentence: str) -> list[tuple[int, int]] | None:
     return None if sentence[at:].strip() else spans
 
 
-def _joined(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(text: str, spans: list[tuple[int, int]], rules: _Rules) -> list[tuple[int, int]]:
     """Undo boundaries inside words (``ca|n't``, ``can|not``, ``d|'ye``), but not those before clitics."""
     joined: list[tuple[int, int]] = []
     for a, b in spans:
         if joined and joined[-1][1] == a and wordish(text[a - 1]):
             inside = wordish(text[a]) or (
-                text[a] in "'’" and a + 1 < b and wordish(text[a + 1]) and not _CLITIC.fullmatch(text, a, b)
+                text[a] in "'’" and a + 1 < b and wordish(text[a + 1]) and not rules.clitic.fullmatch(text, a, b)
             )
             if inside:
                 joined[-1] = (joined[-1][0], b)
@@ -333,7 +310,9 @@ def _symbolic(char: str) -> bool:
     return category in ("So", "Co", "Cn") or (category == "Sk" and ord(char) > 0xFFFF)
 
 
-def _refined(text: str, start: int, end: int, offset: int, inner_dots: Collection[int]) -> list[tuple[int, int]]:
+def _refined(
+    text: str, start: int, end: int, offset: int, inner_dots: Collection[int], rules: _Rules
+) -> list[tuple[int, int]]:
     """Split a token at symbols and separating punctuation, strip punctuation from its edges, split its clitics off."""
     runs: list[tuple[int, int]] = []
     run, state = start, ""
@@ -354,13 +333,15 @@ def _refined(text: str, start: int, end: int, offset: int, inner_dots: Collectio
     runs.append((run, end))
     parts: list[tuple[int, int]] = []
     for a, b in runs:
-        parts += _stripped(text, a, b, offset, inner_dots)
+        parts += _stripped(text, a, b, offset, inner_dots, rules)
     return parts
 
 
-def _stripped(text: str, a: int, b: int, offset: int, inner_dots: Collection[int]) -> list[tuple[int, int]]:
+def _stripped(
+    text: str, a: int, b: int, offset: int, inner_dots: Collection[int], rules: _Rules
+) -> list[tuple[int, int]]:
     first = next((i for i in range(a, b) if text[i].isalnum()), None)
-    if first is None or _CLITIC.fullmatch(text, a, b):
+    if first is None or rules.clitic.fullmatch(text, a, b):
         return [(a, b)]
     last = next(i for i in range(b - 1, a - 1, -1) if text[i].isalnum()) + 1
     while first > a and unicodedata.category(text[first - 1]) == "Cf":
@@ -371,12 +352,12 @@ def _stripped(text: str, a: int, b: int, offset: int, inner_dots: Collection[int
         first = a
     if last < b and set(text[last:b]) == {"+"}:
         last = b
-    elif last < b and text[last] == "." and _keeps_dot(text, first, last, b, offset, inner_dots):
+    elif last < b and text[last] == "." and _keeps_dot(text, first, last, b, offset, inner_dots, rules.language):
         last += 1
     parts = [(a, first)] if first > a else []
     clitics: list[tuple[int, int]] = []
     # Only the end is searched, so that a long chain of clitics stays linear.
-    while (found := _CLITIC_END.search(text[max(first, last - 4) : last])) is not None:
+    while (found := rules.clitic_end.search(text[max(first, last - rules.reach) : last])) is not None:
         begin = last - len(found.group())
         clitics.append((begin, last))
         last = begin
@@ -386,16 +367,20 @@ def _stripped(text: str, a: int, b: int, offset: int, inner_dots: Collection[int
     return [*parts, (tail, b)] if tail < b else parts
 
 
-def _keeps_dot(text: str, first: int, last: int, end: int, offset: int, inner_dots: Collection[int]) -> bool:
+def _keeps_dot(
+    text: str, first: int, last: int, end: int, offset: int, inner_dots: Collection[int], language: Language
+) -> bool:
     if offset + last in inner_dots:
         return True
     if end == len(text) or text[end].isspace():
         return False
     word = text[first:last].lower()
-    return word in _TITLES or word in _ABBREVIATIONS or ("." in word and _INITIALS.fullmatch(word) is not None)
+    if word in language.titles or word in language.abbreviations:
+        return True
+    return "." in word and _INITIALS.fullmatch(word) is not None
 
 
-def _tokens(text: str, spans: list[tuple[int, int]]) -> tuple[Token, ...]:
+def _tokens(text: str, spans: list[tuple[int, int]], rules: _Rules) -> tuple[Token, ...]:
     tokens: list[Token] = []
     at, before = 0, ""
     for start, end in spans:
@@ -404,7 +389,7 @@ def _tokens(text: str, spans: list[tuple[int, int]]) -> tuple[Token, ...]:
             kind = "word"
         else:
             kind = MARKS.get(word) or kind_of(word)
-            if before in _WORDLIKE and (_CLITIC.fullmatch(word) or _LONE_NT.fullmatch(word)):
+            if before in _WORDLIKE and rules.clitic_token.fullmatch(word):
                 kind = kind if NEWLINE.search(text, at, start) else "clitic"
         at, before = end, kind
         tokens.append(Token(word, start, end, kind))

@@ -14,7 +14,6 @@ import numpy as np
 from .distribution import Law, ScoreTable
 from .mechanisms.base import check_cancel
 from .result import RewriteResult
-from .skeleton import sentence_case
 
 N_GRID = 60
 N_CANDIDATES = 30
@@ -217,4 +216,4 @@ def _rounded(log_p: np.ndarray) -> list[float]:
 
 
 def _display(word: str, result: RewriteResult) -> str:
-    return word if getattr(result.config, "recase", "none") == "none" else sentence_case(word, False)
+    return word if getattr(result.config, "recase", "none") == "none" else result.language.case(word, False)

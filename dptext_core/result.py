@@ -20,6 +20,8 @@ from .checks import whole
 from .distribution import Law, TokenDistribution
 from .errors import InputError, NoDistribution
 from .guarantee import Guarantee
+from .language import Language
+from .languages import ENGLISH
 from .private import Private
 from .sampling import Dice
 
@@ -177,7 +179,7 @@ class RewriteResult(Private):
     steps: one for each token of the original and each insertion, in order; empty where nothing answers to a word.
     releases: the pieces of the released text in order; made from the steps where there are any. family: results of one
     family share their noise, so at most one of them may be released. batch: results of one call on a list share it;
-    empty for a text on its own.
+    empty for a text on its own. language: that of the mechanism.
     """
 
     text: str
@@ -191,6 +193,7 @@ class RewriteResult(Private):
     trace: Trace = dataclasses.field(default_factory=Trace, repr=False)
     pieces: Sequence[Release] | None = dataclasses.field(default=None, repr=False)
     batch: str = ""
+    language: Language = ENGLISH
 
     def __repr__(self) -> str:
         drawn = sum(u.drawn for u in self.units)

@@ -15,16 +15,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from .errors import InputError
+from .language import Language
+from .languages import ENGLISH
 from .lazy import Lazy
 from .private import Private
 from .slots import setter
 
 NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-ENDERS = ".!?…。！？｡؟۔।"
+#: Enders that need no blank after them.
 WIDE_ENDERS = "。！？｡"
 CLOSERS = "\"'”’»›)]}」』）】"
 
@@ -56,10 +58,12 @@ class Spliced(Private):
 
 @dataclass(frozen=True)
 class Skeleton(Private):
-    """kept: each token that stays, None for a hole. gaps: the blanks before each token, and those after the last."""
+    """kept: each token that stays, None for a hole. gaps: the blanks before each token, and those after the last.
+    language: says what ends a sentence."""
 
     kept: tuple[str | None, ...]
     gaps: tuple[str, ...]
+    language: Language = field(default=ENGLISH, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.gaps) != len(self.kept) + 1:
@@ -73,6 +77,7 @@ class Skeleton(Private):
         """For each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
         out: list[bool] = []
         starting, ended = True, False
+        enders = self.language.enders
         for text, gap in zip(self.kept, self.gaps, strict=False):
             if gap:
                 starting = starting or ended or (gap != " " and NEWLINE.search(gap) is not None)
@@ -84,7 +89,7 @@ class Skeleton(Private):
             elif kind == "punct" and text:
                 if text[-1] in WIDE_ENDERS:
                     starting = True
-                ended = not _ENDER_SET.isdisjoint(text) or (ended and _CLOSER_SET.issuperset(text))
+                ended = not enders.isdisjoint(text) or (ended and _CLOSER_SET.issuperset(text))
             else:
                 ended = False
         return tuple(out)
@@ -207,21 +212,6 @@ def _before_insertion(edit: Edit) -> str:
     return "" if edit.text == "" else " "
 
 
-def sentence_case(word: str, sentence_start: bool) -> str:
-    """Capitalise the first letter at a sentence start, and the pronoun "i" (also ``i'm``); change nothing else.
-
-    A public rule on places and released words: it does not look at the word that was replaced.
-    """
-    if word[:1] == "i" and (len(word) == 1 or word[1] in "'’ʼ＇"):
-        return "I" + word[1:]
-    if sentence_start:
-        for i, char in enumerate(word):
-            if char.isalnum():
-                upper = char.upper()
-                return word[:i] + upper + word[i + 1 :] if len(upper) == 1 else word
-    return word
-
-
 def wordish(char: str) -> bool:
     """A letter, a digit, or a mark or invisible character that belongs to one."""
     return char.isalnum() or unicodedata.category(char) in _MODIFIERS
@@ -257,5 +247,5 @@ def kind_of(text: str) -> str:
 
 
 _WORDLIKE = frozenset(("word", "number"))
-_ENDER_SET, _CLOSER_SET = frozenset(ENDERS), frozenset(CLOSERS)
+_CLOSER_SET = frozenset(CLOSERS)
 MARKS = {mark: kind_of(mark) for mark in (*".,:;?!'\"()[]{}<>$%&#*-/“”‘’–—…", "--", "...")}

@@ -117,7 +117,7 @@ def test_the_antonym_filter_is_refuted_as_soon_as_it_claims_something(tiny_model
         def of(self, word):
             return {"good": ("bad",), "bad": ("good",)}.get(word, ())
 
-    monkeypatch.setattr(sys.modules[dpt.mechanism_class("dp-mlm").__module__], "_antonyms", Lexicon)
+    monkeypatch.setattr(sys.modules[dpt.mechanism_class("dp-mlm").__module__], "antonyms", lambda **given: Lexicon())
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0, antonym_filter=True, keep_stopwords=False)
     texts = ["the film was good", "the film was bad"]
     assert audit(m, texts, seed=1).verdict == "inconclusive"

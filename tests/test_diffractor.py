@@ -365,7 +365,7 @@ def test_the_lists_are_chosen_alike_whatever_the_noise():
 
 def test_a_bundle_of_named_lists(monkeypatch):
     named = {"x": ("Ab", "cd", "ef", "gh"), "y": ("gh", "ab", "zz", "EF")}
-    monkeypatch.setattr(module, "word_list", lambda n: WordList(n, "small", named[n]))
+    monkeypatch.setattr(module, "word_list", lambda n, **given: WordList(n, "small", named[n]))
     found = bundle(("x", "y"))
     expected = small_bundle([[w.lower() for w in one] for one in named.values()])
     assert found.words == expected.words == ("ab", "ef", "gh")

@@ -119,7 +119,7 @@ def test_the_fallback_keeps_every_promise(text):
     """Without NLTK's spans the same invariants hold."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(document, "_plain_spans", lambda *sentence: None)
-        patch.setattr(document, "_nltk_spans", lambda sentence: None)
+        patch.setattr(document, "_tokenizer_spans", lambda *sentence: None)
         test_every_character_counts.hypothesis.inner_test(text)
 
 
@@ -127,7 +127,7 @@ def test_the_fallback_agrees_on_plain_text(monkeypatch):
     text = "On Monday, Dr. Ames's well-known team can't test 10,000 (or 3.5) -- it's \"hard\": see a@b.org. Why?"
     expected = words(text)
     monkeypatch.setattr(document, "_plain_spans", lambda *sentence: None)
-    monkeypatch.setattr(document, "_nltk_spans", lambda sentence: None)
+    monkeypatch.setattr(document, "_tokenizer_spans", lambda *sentence: None)
     assert words(text) == expected
 
 

@@ -258,7 +258,7 @@ def test_the_antonym_filter_removes_antonyms_and_the_guarantee(mlm, monkeypatch)
         def of(self, word):
             return frozenset({"bad"}) if word.casefold() == "good" else frozenset()
 
-    monkeypatch.setattr(dp_mlm, "_antonyms", lambda: Antonyms())
+    monkeypatch.setattr(dp_mlm, "antonyms", lambda **given: Antonyms())
     m = mlm(antonym_filter=True)
     assert m.distribution("good food", 0).p("bad") == 0
     assert m.distribution("good food", 1).p("bad") > 0

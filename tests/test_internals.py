@@ -239,7 +239,7 @@ def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypat
 
     lose_parts(monkeypatch)
     slow, _ = announced(lambda: loaded(bert))
-    monkeypatch.setattr(models, "load_masked_lm", lambda *args: slow)
+    monkeypatch.setattr(models, "load_masked_lm", lambda *args, **given: slow)
     assert page.where(SimpleNamespace(error=None, ready=True)) == f"ready, {slow.description}"
     assert cli.main(["models"]) == 0
     assert f"The bundled model runs {slow.description}." in capsys.readouterr().err

@@ -13,7 +13,7 @@ from test_document import TEXTS
 
 from dptext_core.document import Document
 from dptext_core.errors import InputError
-from dptext_core.skeleton import Edit, Skeleton, sentence_case
+from dptext_core.skeleton import Edit, Skeleton
 
 
 def of(text: str, drawn=None) -> Skeleton:
@@ -182,18 +182,6 @@ def test_a_deleted_place_leaves_its_beginning_to_the_next():
     assert skeleton.starts() == (True, False, False, False, True, False)
     assert skeleton.starts({0, 1}) == (True, True, True, False, True, False)
     assert skeleton.starts({2, 4}) == (True, False, False, False, True, True)
-
-
-@pytest.mark.parametrize(
-    ("word", "start", "expected"),
-    [
-        ("monday", True, "Monday"), ("monday", False, "monday"), ("i", False, "I"), ("i'm", False, "I'm"),
-        ("i’ll", False, "I’ll"), ("in", False, "in"), ("in", True, "In"), ("NASA", False, "NASA"), ("1st", True, "1st"),
-        ("ßa", True, "ßa"), ("", True, ""), ("'tis", True, "'Tis"),
-    ],
-)  # fmt: skip
-def test_sentence_case(word, start, expected):
-    assert sentence_case(word, start) == expected
 
 
 # --- values and speed

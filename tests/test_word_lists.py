@@ -308,7 +308,7 @@ def own_space(monkeypatch):
     """A space of the user's, with raw vectors, in place of every space by name."""
     vectors = np.random.default_rng(4).standard_normal((700, 6)).astype(np.float32) * 3
     found = WordSpace("mine", "Mine", tuple(f"Word{i}" for i in range(700)), vectors)
-    monkeypatch.setattr(lists, "word_space", lambda name: found)
+    monkeypatch.setattr(lists, "word_space", lambda name, **given: found)
     monkeypatch.setattr(lists, "space_file", lambda name: os.path.isfile(name) and os.stat(name).st_mtime_ns)
     monkeypatch.setattr(lists, "_built", {})
     return found

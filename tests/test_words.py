@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
+from dptext_core.languages import english
 from dptext_core.words import (
     Antonyms,
     Lexicon,
@@ -81,9 +82,9 @@ def test_official_trunk_passes():
 def test_gensim_list_without_gensim():
     from gensim.parsing.preprocessing import STOPWORDS
 
-    assert lexicons._gensim_stop_words() == STOPWORDS
+    assert english._gensim_stop_words() == STOPWORDS
     code = (
-        "import sys; from dptext_core.words import lexicons; lexicons._gensim_stop_words(); "
+        "import sys; from dptext_core.languages import english; english._gensim_stop_words(); "
         "print([m for m in ('gensim', 'torch', 'nltk') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
@@ -91,7 +92,7 @@ def test_gensim_list_without_gensim():
 
 @pytest.mark.parametrize("word", ["don't", "don’t", "DON'T", "can't", "couldn't", "won't", "shan't", "needn't"])
 def test_negations_are_stop_words_of_gensims_list(word):
-    assert word in Lexicon("gensim", "", lexicons._gensim_stop_words())
+    assert word in Lexicon("gensim", "", english._gensim_stop_words())
 
 
 def test_lexicon_reads_contractions_by_their_base():
@@ -205,7 +206,7 @@ def test_antonyms_of_debians_wordnet(wordnet, monkeypatch, fresh_lexicons):
     import nltk.data
 
     monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(lexicons, "_DEBIAN_WORDNET", wordnet)
+    monkeypatch.setattr(english, "_DEBIAN_WORDNET", wordnet)
     found = antonyms()
     assert "Debian" in found.source
     check_wordnet(found)
@@ -215,7 +216,7 @@ def test_no_antonyms_says_what_to_do(tmp_path, monkeypatch, fresh_lexicons):
     import nltk.data
 
     monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(lexicons, "_DEBIAN_WORDNET", tmp_path / "none")
+    monkeypatch.setattr(english, "_DEBIAN_WORDNET", tmp_path / "none")
     with pytest.raises(ModelUnavailable, match="wordnet-base"):
         antonyms()
 

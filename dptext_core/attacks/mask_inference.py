@@ -105,13 +105,13 @@ def attack(
     from ..models import MaskRequest, engine, load_masked_lm
 
     mechanism.check_alignment("leaves no word in whose place another stands")
-    released = Document.parse(result.text)
+    released = Document.parse(result.text, mechanism.language)
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
     found: list[MaskGuess] = []
     if steps:
-        lm_engine = engine(model)
+        lm_engine = engine(model, language=mechanism.language)
         lm_engine.warm()
-        lm = load_masked_lm(model)
+        lm = load_masked_lm(model, language=mechanism.language)
         pieces = lm.encode(released)
         starts = np.array([t.start for t in released.tokens])
         ends = np.array([t.end for t in released.tokens])

@@ -59,7 +59,9 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     channel = mechanism.word_channel
     vocabulary = word_space() if channel is None else channel.vocabulary
     kept = getattr(config, "keep_stopwords", False)
-    return _prior(vocabulary, stop_words(getattr(config, "stopwords", None)) if kept else None, smoothing)
+    return _prior(
+        vocabulary, stop_words(getattr(config, "stopwords", None), mechanism.language) if kept else None, smoothing
+    )
 
 
 @lru_cache(maxsize=8)

@@ -47,7 +47,7 @@ def _space(m: Any, name: str) -> Any:
     if name == m.vocabulary.name and str(getattr(m.config, "space", "")) != name:
         return m.vocabulary
     try:
-        return word_space(name)
+        return word_space(name, language=m.language)
     except DPTextError:
         return m.vocabulary
 

@@ -38,7 +38,7 @@ from ..mechanisms.base import Mechanism, Prepared, check_cancel
 from ..mechanisms.config import MIN_EPSILON
 from ..result import RewriteResult, Step
 from ..sampling import Dice
-from ..skeleton import Edit, Skeleton, sentence_case
+from ..skeleton import Edit, Skeleton
 from .inputs import Meter, Probe
 from .report import Witness, chance
 from .sampled import misfit, two_samples
@@ -119,17 +119,21 @@ class _Text:
         """What is stated to stay."""
         return self.document.skeleton([i in self.stated for i in range(len(self.document.tokens))])
 
+    def bare_word(self, word: str) -> str:
+        """A word without what the rule of capital letters may have done to it."""
+        return self.m.language.case(word, True).casefold()
+
     def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
         """For each output a number, the same for those that differ in case only; and the number of each bare word."""
         if id(candidates) not in self._bare:
             at: dict[str, int] = {}
-            self._bare[id(candidates)] = np.array([at.setdefault(_bare(c), len(at)) for c in candidates]), at
+            self._bare[id(candidates)] = np.array([at.setdefault(self.bare_word(c), len(at)) for c in candidates]), at
         return self._bare[id(candidates)]
 
     def stays(self, d: TokenDistribution, word: str) -> float:
         """The stated chance of an output that differs from the word in case at most."""
         numbers, at = self.bare(d.candidates)
-        return float(d.probs[numbers == at.get(_bare(word), -1)].sum())
+        return float(d.probs[numbers == at.get(self.bare_word(word), -1)].sum())
 
     def capital(self, i: int, deleted: frozenset[int]) -> bool | None:
         """Whether a word released at token i has a capital by the public rule; None where words stay as they are."""
@@ -388,7 +392,7 @@ def _look(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter, out: Teste
             if at is None:
                 raise _impossible(text, way, i, d, step.replacement, capital)
             if text.per_draw:
-                counts.kept += _bare(step.replacement) == _bare(tokens[i].text)
+                counts.kept += text.bare_word(step.replacement) == text.bare_word(tokens[i].text)
                 counts.expected += text.stays(d, tokens[i].text)
                 counts.samples += 1
             else:
@@ -402,7 +406,7 @@ def _look(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter, out: Teste
         for i, a in first.items():
             if a == i or not steps[a].action == steps[i].action == "replace":
                 continue
-            alike = _bare(steps[a].replacement) == _bare(steps[i].replacement)
+            alike = text.bare_word(steps[a].replacement) == text.bare_word(steps[i].replacement)
             counts.both[a, i] = counts.both.get((a, i), 0) + 1
             counts.equal[a, i] = counts.equal.get((a, i), 0) + alike
             if text.once and not alike:
@@ -424,7 +428,7 @@ def _middles(text: _Text) -> dict[int, tuple[int, np.ndarray]]:
 
 
 def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
-    rule = next((w for w in _written(text, d, capital).first if _bare(w) == _bare(word)), None)
+    rule = next((w for w in _written(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
     why = (
         f"there it is written “{rule}”, since capital letters follow places and not the original text."
         if rule is not None
@@ -504,15 +508,10 @@ class _Written:
     alike: np.ndarray
 
 
-def _bare(word: str) -> str:
-    """A word without what the rule of capital letters may have done to it."""
-    return sentence_case(word, True).casefold()
-
-
 def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _Written:
     key = (id(d.candidates), capital)
     if key not in text.written:
-        shown = d.candidates if capital is None else [sentence_case(c, capital) for c in d.candidates]
+        shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
         first = {w: k for k, w in reversed(list(enumerate(shown)))}
         text.written[key] = _Written(first, np.array([first[w] for w in shown]))
     return text.written[key]
@@ -536,7 +535,7 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
         written = _written(text, d, capital)
         n = sum(seen.values())
         tally = np.bincount([written.first[w] for w in seen], list(seen.values()), minlength=len(d)).astype(np.int64)
-        hits = sum(times for w, times in seen.items() if _bare(w) == _bare(tokens[i].text))
+        hits = sum(times for w, times in seen.items() if text.bare_word(w) == text.bare_word(tokens[i].text))
         stays = text.stays(d, tokens[i].text)
         key = (i, capital, insert)
         if d.draws is not None:

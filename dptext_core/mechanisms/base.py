@@ -19,10 +19,11 @@ from ..distribution import MAX_EPSILON, TokenDistribution
 from ..document import Document, Token
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
+from ..language import Language
+from ..languages import ENGLISH
 from ..private import Private
 from ..result import RewriteResult, Sweep, marked
 from ..sampling import Dice
-from ..skeleton import sentence_case
 from .config import build
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class Mechanism(ABC):
     summary: ClassVar[str] = ""
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()
+    #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
+    language: ClassVar[Language] = ENGLISH
 
     def __init__(self, config: Any):
         self._config = config
@@ -398,14 +401,14 @@ class Mechanism(ABC):
         return begin and self.config.recase == "sentence"
 
     def _case(self, word: str, capital: bool) -> str:
-        return word if self.config.recase == "none" else sentence_case(word, capital)
+        return word if self.config.recase == "none" else self.language.case(word, capital)
 
     def _document(self, text: str) -> Document:
         if not isinstance(text, str):
             raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
         if not text.isascii() and _SURROGATE.search(text):
             raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
-        return Document.parse(text)
+        return Document.parse(text, self.language)
 
     def _prepared(self, text: str | Prepared, progress=None, cancel=None) -> Prepared:
         if not isinstance(text, Prepared):

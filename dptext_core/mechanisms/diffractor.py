@@ -40,6 +40,8 @@ import numpy as np
 from ..distribution import Law, TokenDistribution, seen_at_least_once
 from ..errors import ConfigError
 from ..guarantee import bound
+from ..language import Language
+from ..languages import ENGLISH
 from ..sampling import LOG_DEPTH, Dice
 from ..words.lists import CONFIGURATIONS, WordList, check_list, word_list
 from .base import check_cancel
@@ -124,9 +126,9 @@ class Bundle:
         return np.array([len(o) for o in self.order])
 
 
-def bundle(names: tuple[str, ...]) -> Bundle:
+def bundle(names: tuple[str, ...], language: Language = ENGLISH) -> Bundle:
     """The lists of these names, together."""
-    return _bundled(tuple(word_list(n) for n in names))
+    return _bundled(tuple(word_list(n, language=language) for n in names))
 
 
 @lru_cache(maxsize=16)
@@ -463,7 +465,7 @@ class Diffractor(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> Bundle:
-        return bundle(self.config.lists)
+        return bundle(self.config.lists, self.language)
 
     @cached_property
     def max_epsilon(self) -> float:
@@ -535,7 +537,7 @@ class Diffractor(WordMechanism):
         from ..words import word_space
         from ..words.lists import list_space
 
-        return word_space(list_space(self.config.lists[0]))
+        return word_space(list_space(self.config.lists[0]), language=self.language)
 
     def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
         """All places of all lists."""

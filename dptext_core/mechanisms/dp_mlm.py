@@ -37,10 +37,11 @@ from ..distribution import Law, ScoreTable, TokenDistribution
 from ..document import Document, Token
 from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
+from ..language import Language
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import Dice, draw
 from ..skeleton import Edit, Skeleton
-from ..words.lexicons import Lexicon, stop_words
+from ..words.lexicons import Lexicon, antonyms, stop_words
 from .base import ClipCost, Mechanism, Prepared, Progress, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
@@ -181,7 +182,7 @@ class DPMLMPrepared(Prepared):
         """Word-piece ids of each token."""
         with self._lock:
             if not self._pieces:
-                self._pieces.extend(_language_model(self.model).encode(self.document))
+                self._pieces.extend(_language_model(self.model, self.document.language).encode(self.document))
         return self._pieces
 
     def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
@@ -217,7 +218,9 @@ class DPMLMPrepared(Prepared):
         with self._lock:
             missing = [k for k in keys if k not in rows]
         if missing:
-            scores = _score(self.model, [self.request(i, insert) for i, insert in missing], cancel, progress)
+            scores = _score(
+                self.model, self.document.language, [self.request(i, insert) for i, insert in missing], cancel, progress
+            )
             if len(missing) == len(keys):
                 fresh = scores
             else:
@@ -341,7 +344,7 @@ class DPMLM(Mechanism):
         if isinstance(text, Prepared):
             return self._planned(text)
         document = text if isinstance(text, Document) else self._document(text)
-        stop = stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         reasons = self._reasons(document, stop)
         targets = tuple(i for i, r in enumerate(reasons) if r is None)
         return DPMLMPrepared(document, self.key, reasons, targets, self.config.model, self.config.contextualize, stop)
@@ -372,15 +375,15 @@ class DPMLM(Mechanism):
         c = self.config
         clipped = np.clip(logits.astype(np.float64), c.clip_min, c.clip_max)
         if c.score == "similarity":
-            likeness = np.clip(_similarities(c.model, source), 0.0, 1.0)
+            likeness = np.clip(_similarities(c.model, self.language, source), 0.0, 1.0)
             scores = (likeness + c.alpha * (clipped - c.clip_max)) / (2 * (1.0 + c.alpha * (c.clip_max - c.clip_min)))
         else:
             scores = (clipped - c.clip_max) / (2 * (c.clip_max - c.clip_min))
-        keep = _lookup(c.model).get(source.casefold(), _NOWHERE) if source is not None else _NOWHERE
+        keep = _lookup(c.model, self.language).get(source.casefold(), _NOWHERE) if source is not None else _NOWHERE
         if c.antonym_filter and source is not None:
-            for word in _antonyms().of(source):
-                scores[_lookup(c.model).get(word.casefold(), _NOWHERE)] = -np.inf
-        return ScoreTable(_candidates(c.model), scores, source, keep)
+            for word in antonyms(language=self.language).of(source):
+                scores[_lookup(c.model, self.language).get(word.casefold(), _NOWHERE)] = -np.inf
+        return ScoreTable(_candidates(c.model, self.language), scores, source, keep)
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
         """The ranges that are known of the model, and the one in use, at one mask with raw logits float32 (V,)."""
@@ -553,7 +556,7 @@ class DPMLM(Mechanism):
 
     def _logits_given(self, prepared: DPMLMPrepared, acts, index: int, insert: bool, cancel=None) -> np.ndarray:
         """Raw logits of one draw, given what was released at the tokens before it."""
-        lm = _language_model(self.config.model)
+        lm = _language_model(self.config.model, self.language)
         masked: list[list[int]] = []
         at = 0
         for i, pieces in enumerate(prepared.pieces):
@@ -574,7 +577,7 @@ class DPMLM(Mechanism):
                 masked.append(lm.word_pieces(released))
             if added is not None:
                 masked.append(lm.word_pieces(added))
-        return _score(self.config.model, [prepared.request(index, insert, masked, at)], cancel)[0]
+        return _score(self.config.model, self.language, [prepared.request(index, insert, masked, at)], cancel)[0]
 
     def _result(
         self, prepared: DPMLMPrepared, epsilons, acts, dice: Dice, promise: Guarantee | None = None
@@ -624,6 +627,7 @@ class DPMLM(Mechanism):
         return RewriteResult(
             spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
             dice.seed, dice.family, MaskedTrace(self, prepared, acts, tuple(drawn), dice, promise is not None),
+            language=self.language,
         )  # fmt: skip
 
 
@@ -660,63 +664,57 @@ def _draw_word(table: ScoreTable, epsilon: float, dice: Dice) -> str:
     return table.candidates[table.draw(epsilon, dice)]
 
 
-def _language_model(model: str):
+def _language_model(model: str, language: Language):
     from ..models import load_masked_lm
 
-    return load_masked_lm(model)
+    return load_masked_lm(model, language=language)
 
 
-def _score(model: str, requests: list, cancel: threading.Event | None, progress: Progress | None = None) -> np.ndarray:
+def _score(
+    model: str, language: Language, requests: list, cancel: threading.Event | None, progress: Progress | None = None
+) -> np.ndarray:
     """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
     from ..models import engine
 
-    return engine(model).score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
+    scored = engine(model, language=language)
+    return scored.score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
 
 
 @lru_cache(maxsize=8)
-def _candidates(model: str) -> tuple[str, ...]:
+def _candidates(model: str, language: Language) -> tuple[str, ...]:
     """The model's candidates; of the bundled model without loading it."""
     if model != "bundled":
-        return _language_model(model).candidates
-    from ..words.vocabulary import read_pieces, whole_words
+        return _language_model(model, language).candidates
+    from ..words.vocabulary import read_pieces
 
-    pieces = read_pieces()
-    words = {*whole_words(pieces), "a", "i"}
-    return tuple(p for p in pieces if p in words)
+    return tuple(p for p in read_pieces() if language.is_word(p))
 
 
 @lru_cache(maxsize=8)
-def _lookup(model: str) -> dict[str, np.ndarray]:
+def _lookup(model: str, language: Language) -> dict[str, np.ndarray]:
     """Lower-case word → indices among the model's candidates."""
     found: dict[str, list[int]] = {}
-    for i, word in enumerate(_candidates(model)):
+    for i, word in enumerate(_candidates(model, language)):
         found.setdefault(word.casefold(), []).append(i)
     return {w: np.array(at) for w, at in found.items()}
 
 
 @lru_cache(maxsize=8)
-def _space_rows(model: str) -> tuple[np.ndarray, np.ndarray]:
+def _space_rows(model: str, language: Language) -> tuple[np.ndarray, np.ndarray]:
     """For the model's candidates: rows in the word space, and which of them are there."""
     from ..words import word_space
 
     space = word_space("minilm")
-    rows = np.array([-1 if (j := space.index(w)) is None else j for w in _candidates(model)])
+    rows = np.array([-1 if (j := space.index(w)) is None else j for w in _candidates(model, language)])
     return np.maximum(rows, 0), rows >= 0
 
 
-def _similarities(model: str, word: str | None) -> np.ndarray:
+def _similarities(model: str, language: Language, word: str | None) -> np.ndarray:
     """Cosine of every candidate with ``word`` in the static word space, float64 (V,); 0 where one is not in it."""
     from ..words import word_space
 
-    rows, there = _space_rows(model)
+    rows, there = _space_rows(model, language)
     space = word_space("minilm")
     if word is None or space.index(word) is None:
         return np.zeros(len(rows))
     return np.where(there, space.similarities(word)[rows], 0.0).astype(np.float64)
-
-
-@lru_cache(maxsize=1)
-def _antonyms():
-    from ..words import antonyms
-
-    return antonyms()

@@ -229,7 +229,7 @@ class WordMechanism(Mechanism):
         """The words that it knows; rows count in them."""
         from ..words import word_space
 
-        return word_space(self.config.space)
+        return word_space(self.config.space, language=self.language)
 
     @abstractmethod
     def law(self, row: int) -> Law:
@@ -312,7 +312,7 @@ class WordMechanism(Mechanism):
 
     def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
         check_cancel(cancel)
-        stop = stop_words(self.config.stopwords) if self.config.keep_stopwords else None
+        stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         codes = _codes(self.vocabulary, stop)
         unknown_stay = self.config.oov == "keep"
         rows: list[int] = []
@@ -561,6 +561,7 @@ class WordMechanism(Mechanism):
         return RewriteResult(
             spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
             self.config, dice.seed, dice.family, WordTrace(self, prepared, epsilons, dice, unknown),
+            language=self.language,
         )  # fmt: skip
 
     def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:

@@ -28,7 +28,7 @@ class SpaceMechanism(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> WordSpace:
-        return word_space(self.config.space)
+        return word_space(self.config.space, language=self.language)
 
     @property
     def space(self) -> WordSpace:

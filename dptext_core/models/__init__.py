@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..language import Language
+from ..languages import ENGLISH
 from .registry import CLIPS, ClipRange, MaskedLMSpec, ModelInfo, list_models, masked_lm_spec
 from .windows import MaskRequest
 
@@ -34,25 +36,27 @@ __all__ = [
 ]
 
 
-def load_masked_lm(name: str = "bundled", device: str | None = None) -> MaskedLM:
+def load_masked_lm(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
     """The masked LM `name` ("bundled", a local folder, a hub id in the local cache) on `device`, loaded once.
 
     `device` is "cpu", "cuda" (or "cuda:1"), "mps", or None: a GPU where there is one. The process keeps the weights,
-    never a text. Raises ModelUnavailable (not on this machine) or ConfigError (cannot be used).
+    never a text. `language` says what of its vocabulary are whole words, which a mask can become. Raises
+    ModelUnavailable (not on this machine) or ConfigError (cannot be used).
     """
     from .masked_lm import load
 
-    return load(name, device)
+    return load(name, device, language)
 
 
-def engine(name: str = "bundled", device: str | None = None) -> Engine:
-    """The worker that scores masked positions with model `name` on `device`; one for all callers of this process.
+def engine(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> Engine:
+    """The worker that scores masked positions with model `name` on `device`, as `load_masked_lm` takes them; one for
+    all callers of this process.
 
     Returns at once and loads nothing; see `Engine.warm` and `Engine.score`.
     """
     from .worker import shared_engine
 
-    return shared_engine(name, device)
+    return shared_engine(name, device, language)
 
 
 def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..errors import ConfigError, InputError
+from ..language import Language
+from ..languages import ENGLISH
 from .registry import ClipRange
 
 #: Standard deviations above the mean at which a range ends: the paper's, and the one that tools/choose_clip_range.py
@@ -48,6 +50,7 @@ def estimate_clip_range(
     n_masks: int | None = None,
     contextualize: bool = True,
     device: str | None = None,
+    language: Language = ENGLISH,
     cancel: threading.Event | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ClipEstimate:
@@ -68,10 +71,10 @@ def estimate_clip_range(
     if every < 1 or (n_masks is not None and n_masks < 1):
         raise ConfigError("every and n_masks must be at least 1.")
     texts = [texts] if isinstance(texts, str) else list(texts)
-    worker, lm = engine(name, device), load_masked_lm(name, device)
+    worker, lm = engine(name, device, language), load_masked_lm(name, device, language)
     count, mean, squares, masks = 0, 0.0, 0.0, 0
     for done, text in enumerate(texts, 1):
-        doc = Document.parse(text)
+        doc = Document.parse(text, language)
         words = [i for i, t in enumerate(doc.tokens) if t.kind == "word"][every // 2 :: every]
         if n_masks is not None:
             words = words[: n_masks - masks]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def knows(model: str, document: Document) -> list[bool]:
     """For each token of a document: whether the model's tokenizer has more of it than single characters.
 
-    A word of one letter is known where it is one of ASCII. Where the tokenizer has no file of its own that can be read
-    alone, every word counts as known.
+    A word of one letter is known where it is a letter of the document's language. Where the tokenizer has no file of
+    its own that can be read alone, every word counts as known.
     """
     spec = masked_lm_spec(model)
     if spec.on_trunk:
@@ -30,7 +30,7 @@ def knows(model: str, document: Document) -> list[bool]:
     if not tokens or not file.is_file():
         return [True] * len(tokens)
     backend, unknown = _tokenizer(file, file.stat().st_mtime_ns)
-    known = [len(t.text) == 1 and t.text.isascii() for t in tokens]
+    known = [document.language.is_letter(t.text) for t in tokens]
     encoding = backend.encode(clean(document.text), add_special_tokens=False)
     for piece, (start, end), i in zip(encoding.ids, encoding.offsets, owners(encoding.offsets, tokens), strict=True):
         if piece not in unknown and min(end, tokens[i].end) - max(start, tokens[i].start) > 1:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError, DPTextError, ModelUnavailable
+from ..language import Language
+from ..languages import ENGLISH
 from . import internals
 from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
 from .windows import MaskRequest, ModelInput, Template, bucket, model_input
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from ..document import Document, Token
 
-_WORD = re.compile(r"[A-Za-z]{2,}|[aiAI]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
 
@@ -43,7 +44,7 @@ class MaskedLM:
     `device`: "cpu", "cuda" (or "cuda:1") or "mps"; `dtype`: "bfloat16" or "float32", the type the layers compute in.
     """
 
-    def __init__(self, spec: MaskedLMSpec, device: str, dtype: str | None = None):
+    def __init__(self, spec: MaskedLMSpec, device: str, dtype: str | None = None, language: Language = ENGLISH):
         import torch
 
         model, tokenizer = trunk_parts(spec) if spec.on_trunk else plain_model(spec)
@@ -51,7 +52,7 @@ class MaskedLM:
         self.device = device
         self.dtype = dtype or best_dtype(device)
         self._tokens = _private_backend(tokenizer)
-        self.candidate_ids, self.candidates, self._marker = whole_words(tokenizer)
+        self.candidate_ids, self.candidates, self._marker = whole_words(tokenizer, language)
         decoder = None if spec.on_trunk else model.get_output_embeddings()
         if decoder is not None and self.candidate_ids[-1] >= decoder.weight.shape[0]:
             raise ConfigError(f"The tokenizer and the model in {spec.folder} do not belong together: sizes differ.")
@@ -266,26 +267,26 @@ def resolve_device(device: str | None) -> str:
     return device
 
 
-_loaded: dict[tuple[str, str], MaskedLM] = {}
+_loaded: dict[tuple[str, str, Language], MaskedLM] = {}
 _guard = threading.Lock()
-_locks: dict[tuple[str, str], threading.Lock] = {}
+_locks: dict[tuple[str, str, Language], threading.Lock] = {}
 
 
-def load(name: str, device: str | None = None) -> MaskedLM:
+def load(name: str, device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
     """See `dptext_core.models.load_masked_lm`."""
     spec = masked_lm_spec(name)
-    key = (str(spec.folder), resolve_device(device))
+    key = (str(spec.folder), resolve_device(device), language)
     with _guard:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         if key not in _loaded:
-            _loaded[key] = _read(spec, key[1])
+            _loaded[key] = _read(spec, key[1], language)
         return _loaded[key]
 
 
-def _read(spec: MaskedLMSpec, device: str) -> MaskedLM:
+def _read(spec: MaskedLMSpec, device: str, language: Language) -> MaskedLM:
     try:
-        return MaskedLM(spec, device)
+        return MaskedLM(spec, device, None, language)
     except (DPTextError, ImportError):
         raise
     except Exception as error:
@@ -523,11 +524,11 @@ def _special(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
     return int(value)
 
 
-def whole_words(tokenizer: Any) -> tuple[np.ndarray, tuple[str, ...], str]:
+def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarray, tuple[str, ...], str]:
     """The fixed public candidates of a tokenizer: ids (ascending), words, and the marker of a word's beginning ("").
 
-    Whole words of ASCII letters, of two letters or more or "a" or "i" (also as capitals): no special tokens, no pieces
-    inside words, no placeholders. Depends on the tokenizer alone.
+    Whole words of the language: no special tokens, no pieces inside words, no placeholders. Depends on the tokenizer
+    and the language alone.
     """
     vocab: dict[str, int] = tokenizer.get_vocab()
     special = set(tokenizer.all_special_ids)
@@ -539,10 +540,10 @@ def whole_words(tokenizer: Any) -> tuple[np.ndarray, tuple[str, ...], str]:
             raise ConfigError("This tokenizer does not mark where words begin: whole words cannot be told from pieces.")
     found = {}
     for piece, number in vocab.items():
-        if piece.startswith(marker) and number not in special and _WORD.fullmatch(piece[len(marker) :]):
+        if piece.startswith(marker) and number not in special and language.is_word(piece[len(marker) :]):
             found[number] = piece[len(marker) :]
     if not found:
-        raise ConfigError("The vocabulary of this tokenizer has no whole words of ASCII letters: choose another model.")
+        raise ConfigError(f"The vocabulary of this tokenizer has no whole {language.name} words. Choose another model.")
     ids = np.array(sorted(found), np.int64)
     return ids, tuple(found[i] for i in ids.tolist()), marker
 

