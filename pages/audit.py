@@ -15,14 +15,11 @@ from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.private import Private
 from pages.ui import controls
-from pages.ui.jobs import Job, failure, waiting
+from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.text import literal
 
 MAX_LINES = 500
-PATIENCE = 0.8  # seconds an audit may take before the page shows progress and a way to stop
-
-state = st.session_state
 
 
 @dataclass(frozen=True)
@@ -102,9 +99,6 @@ def request() -> tuple[Request | None, bool]:
 
 
 def start(wanted: Request) -> None:
-    if (job := state.get("audit_job")) is not None:
-        job.cancel.set()
-
     def work(progress, cancel):
         m = wanted.make()
         inputs = list(wanted.lines) or None
@@ -113,18 +107,7 @@ def start(wanted: Request) -> None:
             inputs = [w for line in inputs for w in line.replace(",", " ").split()]
         return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)
 
-    # An old verdict beside new work would be read as its answer.
-    state.audit_report = state.audit_error = None
-    state.audit_job = Job(work, "Auditing")
-    state.audit_asked = wanted
-
-
-def take(job: Job) -> None:
-    """The finished job's report, or its error in plain words."""
-    state.audit_job = None
-    state.audit_error = failure(job, "Stopped. Press “Run the audit” to start again.")
-    if state.audit_error is None:
-        state.audit_report = (state.audit_asked, job.result)
+    session().at("audit").start(wanted, work, "Auditing")
 
 
 def shown(asked: Request, report: core.AuditReport) -> None:
@@ -218,17 +201,14 @@ def main() -> None:
     with right:
         if wanted is not None and pressed:
             start(wanted)
-        job: Job | None = state.get("audit_job")
-        if job is not None and job.wait(max(0.0, PATIENCE - job.age)):
-            take(job)
-            job = None
-        if job is not None:
-            waiting(job, "audit_stop")
-        elif state.get("audit_error"):
-            st.error(literal(state.audit_error))
-        if state.get("audit_report") is not None:
-            shown(*state.audit_report)
-        elif job is None and not state.get("audit_error"):
+        work = session().at("audit")
+        if work.running():
+            work.waiting("audit_stop")
+        elif said := work.said("Stopped. Press “Run the audit” to start again."):
+            st.error(literal(said))
+        elif work.result is not None:
+            shown(work.asked, work.result)
+        else:
             st.info("Choose a mechanism on the left and press “Run the audit”. The verdict appears here.")
         table()
 

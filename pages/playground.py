@@ -19,15 +19,12 @@ from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
 from dptext_core.models import clip
 from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
-from pages.ui.jobs import Job, failure, waiting
+from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.text import MAX_MB, decode, literal
 from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
-PATIENCE = 0.8  # seconds a run may take before the page shows progress and a way to stop
-#: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
-RECENT = 3
 
 state = st.session_state
 
@@ -42,7 +39,7 @@ def examples() -> list[dict]:
 def use_text(text: str) -> None:
     """Put a text into the box; what stood there can be brought back."""
     forget_upload_error()
-    state.play_undo = state.get("play_text", "")
+    session().undo = state.get("play_text", "")
     state.play_text = text
 
 
@@ -55,7 +52,7 @@ def use_example() -> None:
 
 
 def forget_upload_error() -> None:
-    state.pop("play_upload_error", None)
+    session().upload_error = ""
 
 
 def use_upload() -> None:
@@ -64,28 +61,33 @@ def use_upload() -> None:
         try:
             use_text(decode(state.play_upload.getvalue(), state.play_upload.name))
         except dpt.InputError as error:
-            state.play_upload_error = str(error)
+            session().upload_error = str(error)
+
+
+def forget_link_problem() -> None:
+    session().link_problem = ""
 
 
 def keep_link() -> None:
     """Take the settings out of the address, before the way through the app loses them."""
     if params := st.query_params.to_dict():
-        state.play_query = params
+        session().query = params
         st.query_params.clear()
 
 
 def follow_link() -> None:
     """Set the controls to what a link asks for, before they are made. The text stays."""
-    query = state.pop("play_query", None)
+    mine = session()
+    query, mine.query = mine.query, None
     setting, problem = links.from_query(query or {})
     if query is not None:
-        state.play_link_problem = problem
-    if state.get("play_link_problem"):
-        st.warning(literal(state.play_link_problem))
+        mine.link_problem = problem or ""
+    if mine.link_problem:
+        st.warning(literal(mine.link_problem))
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
         state.play_mechanism, state.play_budget_on = setting["mechanism"], False
-        state.play_link, state.play_link_new = setting, True
+        mine.link, mine.link_new = setting, True
 
 
 def controls_column() -> runs.Inputs | None:
@@ -98,20 +100,19 @@ def controls_column() -> runs.Inputs | None:
     left, right = st.columns(2)
     left.button(
         "Rewrite", type="primary", width="stretch", key="play_rewrite",
-        on_click=lambda: state.pop("play_link_problem", None),
+        on_click=forget_link_problem,
     )  # fmt: skip
-    if state.get("play_undo") and state.play_undo != state.play_text:
-        right.button(
-            "Undo", width="stretch", on_click=lambda: use_text(state.play_undo), help="Bring the last text back"
-        )
+    before = session().undo
+    if before and before != state.play_text:
+        right.button("Undo", width="stretch", on_click=use_text, args=(before,), help="Bring the last text back")
     if (words := number_of_words(state.play_text)) > MAX_WORDS:
         st.caption(f"{words:,} words: too many for this page.")
     with st.expander("Open a file"):
         st.file_uploader(
             "Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload, max_upload_size=MAX_MB
         )
-        if state.get("play_upload_error"):
-            st.error(literal(state.play_upload_error))
+        if session().upload_error:
+            st.error(literal(session().upload_error))
     specs = {s.name: s for s in dpt.mechanisms()}
     spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism")]
     st.caption(spec.summary)
@@ -158,7 +159,7 @@ def nothing_to_rewrite() -> None:
         f"Keep the first {MAX_WORDS:,} words", key="play_shorten", type="primary",
         on_click=lambda: use_text(first_words(text)),
     )  # fmt: skip
-    if state.get("play_run") is not None:
+    if session().run is not None:
         of_the_text_before()
 
 
@@ -225,7 +226,7 @@ def clip_figure() -> None:
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
     """Lower end, upper end and default of the ε axis, which reaches to a link's ε."""
     low, high, default = controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), dict(inputs.options))
-    link = state.get("play_link")
+    link = session().link
     if link is not None and (link["mechanism"], link["options"]) == (inputs.mechanism, dict(inputs.options)):
         default = link["epsilon"]
     return min(low, default), max(high, default), default
@@ -233,8 +234,7 @@ def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
 
 def current_epsilon(axis: tuple[float, float, float]) -> float:
     """Where the user left the slider, as long as it is the slider of this axis; else the axis' default."""
-    run: runs.Run | None = state.get("play_run")
-    default = axis[2]
+    run, default = session().run, axis[2]
     if run is not None:
         if axis_of(run.inputs) != axis:
             return default
@@ -245,11 +245,9 @@ def current_epsilon(axis: tuple[float, float, float]) -> float:
 
 
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
-    before: runs.Run | None = state.get("play_run")
-    state.play_number = number_ = state.get("play_number", 0) + 1
+    mine = session()
+    before, number_ = mine.run, mine.next_number()
     epsilon = axis[2] if linked else current_epsilon(axis)
-    if (job := state.get("play_job")) is not None:
-        job.cancel.set()
 
     def work(progress, cancel):
         made = runs.make(inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel)
@@ -258,49 +256,37 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         # The browser keeps its slider where the user left it; a link moves it.
         return dataclasses.replace(made, payload=made.payload | {"cmd": {"n": number_, "eps": epsilon}})
 
-    state.play_job = Job(work, "Rewriting")
-    state.play_job_inputs = inputs
-    state.play_job_needs = dpt.mechanism_class(inputs.mechanism).needs
+    mine.at("rewrite").start(inputs, work, "Rewriting")
 
 
-def take(job: Job) -> None:
-    """The finished job's run, or its error in plain words."""
-    state.play_job = None
-    state.play_error = failure(job, "Stopped. Press Rewrite to start again.")
-    if state.play_error is None:
-        show(job.result)
-        book().record(job.result.result)
+def take(run: runs.Run) -> None:
+    """A finished run: it is shown, and written down as a draw."""
+    session().show(run)
+    book().record(run.result)
 
 
-def show(run: runs.Run) -> None:
-    """Make this the run on the page."""
-    state.play_run = run
-    recent = state.setdefault("play_recent", {})
-    recent[run.result.family, run.number] = run
-    for key in list(recent)[:-RECENT]:
-        del recent[key]
-
-
-def under_way(job: Job) -> str:
-    loading = "masked language model" in state.play_job_needs and not models.engine("bundled").ready
-    return "Loading the language model …" if loading else f"{job.label} …"
+def under_way(inputs: runs.Inputs) -> str:
+    needs = dpt.mechanism_class(inputs.mechanism).needs
+    loading = "masked language model" in needs and not models.engine("bundled").ready
+    return "Loading the language model …" if loading else "Rewriting …"
 
 
 def redraw() -> None:
-    run: runs.Run = state.play_run
+    run = session().run
+    assert run is not None
     start(run.inputs, axis_of(run.inputs), redraw=True)
 
 
 @st.fragment
 def rewritten() -> None:
     """The strip and what belongs to it. Moving ε or choosing a word reruns only this."""
-    run: runs.Run = state.play_run
+    run = session().run
+    assert run is not None
     axis = axis_of(run.inputs)
     epsilon = current_epsilon(axis)
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
-        state.play_number = state.get("play_number", 0) + 1
-        run = runs.moved(run, epsilon, axis, state.play_number)
-        show(run)
+        run = runs.moved(run, epsilon, axis, session().next_number())
+        session().show(run)
     if run.note:
         st.warning(literal(run.note))
     view = token_strip(run.payload, key="play_strip")
@@ -320,9 +306,7 @@ def rewritten() -> None:
 
 def book() -> Ledger:
     """The ledger of this session."""
-    if "play_ledger" not in state:
-        state.play_ledger = Ledger()
-    return state.play_ledger
+    return session().ledger
 
 
 def release(result: dpt.RewriteResult) -> None:
@@ -332,10 +316,10 @@ def release(result: dpt.RewriteResult) -> None:
 
 def copied(copies: list[tuple[str, int, float]]) -> None:
     """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
-    told: set[tuple[str, int, float]] = state.setdefault("play_copied", set())
+    told = session().copied
     for copy in copies:
         family, number_, epsilon = copy
-        run: runs.Run | None = state.get("play_recent", {}).get((family, number_))
+        run = session().recent.get((family, number_))
         if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
             continue
         told.add(copy)
@@ -578,44 +562,42 @@ def main() -> None:
     st.caption("Rewrite a text under differential privacy, and see what each ε keeps and what it hides.")
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
-        state.play_text = state.get("play_kept", examples()[0]["text"])
+        kept = session().text
+        state.play_text = examples()[0]["text"] if kept is None else kept
     follow_link()
     left, right = st.columns([1, 2.7], gap="large")
     with left:
         inputs = controls_column()
-        state.play_kept = state.play_text
+        session().text = state.play_text
     with right:
         slot = st.empty()
         if inputs is None:
             nothing_to_rewrite()
             return
         axis = axis_of(inputs)
-        run: runs.Run | None = state.get("play_run")
+        mine = session()
+        run, work = mine.run, mine.at("rewrite")
         if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
-            state.play_number = 1
-            run = runs.make(inputs, 1, axis[2], axis, given=given)
-            show(run)
-            book().record(run.result)
-        job: Job | None = state.get("play_job")
-        wanted = inputs != (state.play_job_inputs if job is not None else run.inputs if run is not None else None)
-        failed = state.get("play_error") and state.get("play_failed") == inputs and not state.play_rewrite
-        linked = state.pop("play_link_new", False)
-        if linked or (wanted and not failed):
+            run = runs.make(inputs, mine.next_number(), axis[2], axis, given=given)
+            take(run)
+        linked, mine.link_new = mine.link_new, False
+        # What is there, or under way, or was refused, for these very inputs needs no new run.
+        under_work, refused = work.job is not None, work.error is not None
+        known = [work.asked] if under_work or refused else []
+        known += [] if run is None or under_work else [run.inputs]
+        if linked or inputs not in known or (refused and state.play_rewrite):
             start(inputs, axis, redraw=False, linked=linked)
-            job = state.play_job
-        if job is not None and job.wait(max(0.0, PATIENCE - job.age)):
-            take(job)
-            state.play_failed = inputs if state.play_error else None
-            job = None
+        running = work.running()
+        if not running and (made := work.take()) is not None:
+            take(made)
         with slot.container():
-            if job is not None:
-                waiting(job, "play_stop", partial(under_way, job))
-            if state.get("play_error"):
-                st.error(literal(state.play_error))
-        shown: runs.Run | None = state.get("play_run")
-        if shown is not None and job is not None and shown.inputs.text != state.play_job_inputs.text:
+            if running:
+                work.waiting("play_stop", partial(under_way, inputs))
+            if work.asked == inputs and (said := work.said("Stopped. Press Rewrite to start again.")):
+                st.error(literal(said))
+        if mine.run is not None and running and mine.run.inputs.text != work.asked.text:
             of_the_text_before()
-        elif shown is not None:
+        elif mine.run is not None:
             rewritten()
     engine = model.warm()
     with left:

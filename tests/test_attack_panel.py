@@ -41,7 +41,7 @@ def settle(at: AppTest) -> AppTest:
     """Run until no job is under way."""
     at.run()
     end = time.monotonic() + 100
-    while any(not job.wait(0) for _, job in jobs(at).values()):
+    while any(w.running(0) for w in jobs(at).values()):
         assert time.monotonic() < end, "the work did not end"
         time.sleep(0.2)
         at.run()
@@ -51,10 +51,9 @@ def settle(at: AppTest) -> AppTest:
 
 
 def jobs(at: AppTest) -> dict:
-    try:
-        return at.session_state["attack_jobs"]
-    except KeyError:
-        return {}
+    """What was asked of each attacker."""
+    work = at.session_state["session"].work if "session" in at.session_state else {}
+    return {place.removeprefix("attack: "): w for place, w in work.items() if w.asked is not None}
 
 
 def metric(at: AppTest, label: str) -> str:
@@ -68,7 +67,7 @@ def said(at: AppTest) -> str:
 @pytest.mark.parametrize("mechanism", ["custext", "diffractor", "santext", "tem"])
 def test_the_chosen_word_is_attacked_at_once(mechanism):
     at = page(mechanism)
-    posterior = jobs(at)["bayes"][1].result
+    posterior = jobs(at)["bayes"].result
     run = at.session_state["run"]
     assert posterior == bayes.attack(run.mechanism, run.result, 1)
     assert posterior.true == "movie" and metric(at, "Place of your word") == f"{posterior.rank:,}"
@@ -78,20 +77,20 @@ def test_the_chosen_word_is_attacked_at_once(mechanism):
     assert posterior.sentence() in said(at)
     assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 0
     assert metric(at, "Answers needed").startswith(("about", "never"))
-    assert jobs(at)["curve"][1].result.words == 1 and len(at.get("plotly_chart")) == 1
-    assert jobs(at)["nearest"][1].result.sentence() in said(at)
+    assert jobs(at)["curve"].result.words == 1 and len(at.get("plotly_chart")) == 1
+    assert jobs(at)["nearest"].result.sentence() in said(at)
     assert "mask" not in jobs(at)
 
 
 def test_moving_epsilon_attacks_again_and_keeps_the_curve():
     at = page("custext")
-    curve = jobs(at)["curve"][1]
+    curve = jobs(at)["curve"]
     at.session_state["epsilon"] = 20.0
     settle(at)
-    assert jobs(at)["bayes"][1].result.epsilon == 20.0 and jobs(at)["curve"][1] is curve
+    assert jobs(at)["bayes"].result.epsilon == 20.0 and jobs(at)["curve"] is curve
     at.button(key="attack_start_text curve").click()
     settle(at)
-    assert jobs(at)["text curve"][1].result.words == 5
+    assert jobs(at)["text curve"].result.words == 5
     assert "Half of the 5 words" in said(at)
 
 
@@ -104,7 +103,7 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 1
     at.button(key="attack_start_mask").click()
     settle(at)
-    found = jobs(at)["mask"][1].result
+    found = jobs(at)["mask"].result
     assert found.sentence() in said(at) and metric(at, "First guess right")
 
 

@@ -27,7 +27,7 @@ def settle(at: AppTest) -> AppTest:
     """Press the button and run until no job is under way."""
     at.button(key="audit_run").click().run()
     end = time.monotonic() + 100
-    while at.session_state["audit_job"] is not None:
+    while at.session_state["session"].at("audit").job is not None:
         assert time.monotonic() < end, "the audit did not end"
         time.sleep(0.1)
         at.run()
@@ -118,9 +118,9 @@ def test_a_long_audit_can_be_stopped(monkeypatch):
     at = app()
     at.button(key="audit_run").click().run()
     assert started.wait(10)
-    at.session_state["audit_job"].cancel.set()
+    at.session_state["session"].at("audit").job.cancel.set()
     end = time.monotonic() + 20
-    while at.session_state["audit_job"] is not None:
+    while at.session_state["session"].at("audit").job is not None:
         assert time.monotonic() < end
         time.sleep(0.1)
         at.run()

@@ -13,6 +13,7 @@ from test_bench_curves import MEASURED, made_up, stored
 import dptext_core as dpt
 from dptext_core.bench import curves, results
 from pages.ui import links
+from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[1]
 
@@ -118,7 +119,7 @@ def test_the_plane_and_the_table(found):
 def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
     at.session_state["app_wanted"] = "benchmarks"
-    at.session_state["play_kept"] = "My doctor paid."
+    at.session_state["session"] = Session(text="My doctor paid.")
     at.run()
     assert not at.exception and at.button(key="bench_open").disabled
     point = next(r["point"] for r in found.rows if r["mechanism"] == "diffractor" and r["epsilon"] == 50.0)
@@ -130,7 +131,7 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     assert at.text_area(key="play_text").value == "My doctor paid."
     assert at.query_params == {}
     settle(at)
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     assert run.mechanism.config.epsilon == 50.0 and run.inputs.text == "My doctor paid."
 
 
@@ -223,9 +224,9 @@ def playground(**query: str) -> AppTest:
 def settle(at: AppTest) -> AppTest:
     for _ in range(200):
         assert not at.exception
-        if "play_job" not in at.session_state or at.session_state["play_job"] is None:
+        if "session" not in at.session_state or at.session_state["session"].at("rewrite").job is None:
             break
-        at.session_state["play_job"].wait(1)
+        at.session_state["session"].at("rewrite").job.wait(1)
         at.run()
     return at
 
@@ -233,21 +234,21 @@ def settle(at: AppTest) -> AppTest:
 def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
     at = settle(playground(mechanism="diffractor", epsilon="50", lists="L0").run())
     assert dict(at.query_params) == {}
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     assert (
         run.mechanism.config.epsilon == 50.0
         and run.mechanism.config.lists == dpt.get_mechanism("diffractor", lists=("L0",)).config.lists
     )
     assert run.payload["hi"] == 50.0 and run.payload["cmd"]["eps"] == 50.0
     # The same settings at another ε: a new run although no control changed; what was on before stays off.
-    at.session_state["play_query"] = {"mechanism": "diffractor", "epsilon": "2", "lists": "L0"}
+    at.session_state["session"].query = {"mechanism": "diffractor", "epsilon": "2", "lists": "L0"}
     settle(at.run())
-    again = at.session_state["play_run"]
+    again = at.session_state["session"].run
     assert again.number > run.number and again.mechanism.config.epsilon == 2.0 and again.payload["cmd"]["eps"] == 2.0
     # An option of one's own afterwards: the axis is the mechanism's again.
     at.selectbox(key="play-diffractor-noise").set_value("tem")
     settle(at.run())
-    assert at.session_state["play_run"].payload["hi"] < 20
+    assert at.session_state["session"].run.payload["hi"] < 20
 
 
 def test_options_of_before_do_not_stay_under_a_link():
@@ -256,12 +257,12 @@ def test_options_of_before_do_not_stay_under_a_link():
     at.selectbox(key="play_mechanism").set_value("diffractor").run()
     at.number_input(key="play-diffractor-gamma").set_value(9)
     settle(at.selectbox(key="play-diffractor-noise").set_value("tem").run())
-    assert at.session_state["play_run"].mechanism.config.gamma == 9
-    at.session_state["play_query"] = {"mechanism": "diffractor", "epsilon": "3", "oov": "mask"}
+    assert at.session_state["session"].run.mechanism.config.gamma == 9
+    at.session_state["session"].query = {"mechanism": "diffractor", "epsilon": "3", "oov": "mask"}
     settle(at.run())
-    config = at.session_state["play_run"].mechanism.config
+    config = at.session_state["session"].run.mechanism.config
     assert (config.noise, config.gamma, config.oov, config.epsilon) == ("geometric", None, "mask", 3.0)
-    assert at.session_state["play_run"].inputs.text == "My *own* text about a doctor."
+    assert at.session_state["session"].run.inputs.text == "My *own* text about a doctor."
 
 
 def test_a_wrong_link_leaves_the_playground_as_it_is():

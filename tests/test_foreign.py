@@ -295,11 +295,11 @@ def test_the_playground(cls):
     at.selectbox(key="play_mechanism").set_value(cls.name).run()
     at.text_area(key="play_text").set_value(TEXT).run()
     for _ in range(5):
-        if not any("Rewriting" in str(e.value) for e in at.markdown) and at.session_state["play_run"]:
+        if not any("Rewriting" in str(e.value) for e in at.markdown) and at.session_state["session"].run:
             break
         at.run()
     assert not at.exception
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     assert run.inputs.mechanism == cls.name and run.inputs.text == TEXT
     said = " ".join(str(e.value) for group in (at.info, at.caption, at.markdown, at.warning) for e in group)
     assert run.result.guarantee.sentence()[:30] in said.replace("\\", "")

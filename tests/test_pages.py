@@ -80,7 +80,7 @@ def settle(at: AppTest) -> AppTest:
     """Run until no job is under way."""
     at.run()
     end = time.monotonic() + 100
-    while "play_job" in at.session_state and at.session_state["play_job"] is not None:
+    while "session" in at.session_state and at.session_state["session"].at("rewrite").job is not None:
         assert time.monotonic() < end, "the rewrite did not end"
         time.sleep(0.2)
         at.run()
@@ -174,23 +174,23 @@ def test_draw_again_counts_what_releasing_would_spend():
 
 def test_moving_the_clipping_range_keeps_the_scores():
     at = settle(app())
-    prepared = at.session_state["play_run"].prepared
+    prepared = at.session_state["session"].run.prepared
     at.slider(key="play_clip_bundled_tuned").set_value((0.0, 5.0))
     settle(at)
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
     at.slider(key="play_clip_bundled_tuned").set_value((-1.9, 5.0))
     settle(at)
     exact = dpt.get_mechanism("dp-mlm").config.clip_min
-    assert at.session_state["play_run"].mechanism.config.clip_min == exact, "an end that was not moved stays exact"
+    assert at.session_state["session"].run.mechanism.config.clip_min == exact, "an end that was not moved stays exact"
 
 
 def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
     at = settle(app())
-    prepared = at.session_state["play_run"].prepared
+    prepared = at.session_state["session"].run.prepared
     at.selectbox(key="play-dp-mlm-clip").set_value("paper")
     settle(at)
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     paper = dpt.get_mechanism("dp-mlm", clip="paper").config
     assert run.prepared is prepared and run.mechanism.config.clip_max == paper.clip_max
     assert at.slider(key="play_clip_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
@@ -249,7 +249,7 @@ def test_a_page_that_was_asked_for_by_its_address_opens_in_the_app():
 
 
 def entries(at: AppTest) -> list:
-    return [e for e in at.session_state["play_ledger"].entries if e.released]
+    return [e for e in at.session_state["session"].ledger.entries if e.released]
 
 
 def copy(at: AppTest, *epsilons: float) -> AppTest:
@@ -267,7 +267,7 @@ def test_a_copy_counts_as_released_once_however_often_it_is_told():
     for _ in range(2):
         copy(at, 50.0)
     (entry,) = entries(at)
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     assert entry.config.epsilon == 50.0 and entry.family == run.result.family and entry._output == run.result.text
     assert not any("No promise holds" in e.value for e in at.error)
 
@@ -275,7 +275,7 @@ def test_a_copy_counts_as_released_once_however_often_it_is_told():
 def test_two_copies_of_one_draw_void_its_promise_and_the_page_says_so_there():
     at = settle(app())
     copy(at, 50.0, 20.0)
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     assert [(e.config.epsilon, e._output) for e in entries(at)] == [(e, run.at(e).text) for e in (50.0, 20.0)]
     assert "at ε = 50 and 20" in at.error[0].value and "share their noise" in at.error[0].value
     assert any(w.value.startswith("Nothing any more") for w in at.warning)
@@ -289,7 +289,7 @@ def test_two_copies_of_one_draw_void_its_promise_and_the_page_says_so_there():
 
 def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_from():
     at = settle(app())
-    first, shown = at.session_state["play_run"], payload(at)
+    first, shown = at.session_state["session"].run, payload(at)
     at.button(key="play_again").click()
     settle(at)
     copies = [[shown["draw"], shown["run"], 30.0], ["of another session", 1, 30.0], [shown["draw"], shown["run"], 9e9]]
@@ -311,7 +311,7 @@ def test_draws_are_counted_as_the_ledger_counts_them():
     settle(at)
     at.text_area(key="play_text").set_value(text)
     settle(at)
-    ledger = at.session_state["play_ledger"]
+    ledger = at.session_state["session"].ledger
     assert ledger.draws(text) == 3 and len(ledger.entries) > 4
     assert any("Drawn 3 times" in m.value for m in at.markdown)
 
@@ -358,7 +358,7 @@ def test_one_click_puts_an_example_in_after_own_text():
 def test_the_error_of_an_upload_goes_with_the_next_text():
     at = settle(app())
     for act in ("type", "example"):
-        at.session_state["play_upload_error"] = "notes.txt is empty."
+        at.session_state["session"].upload_error = "notes.txt is empty."
         at.run()
         assert any("notes" in e.value for e in at.error)
         if act == "type":
@@ -391,7 +391,7 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
     at.button_group(key="play_budget_rule").set_value("By frequency")
     settle(at)
     shown = payload(at)
-    run = at.session_state["play_run"]
+    run = at.session_state["session"].run
     spent = run.result.guarantee.spent
     low, high = bound(min(spent)), bound(max(spent))
     assert low != high
@@ -420,7 +420,7 @@ def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_o
     at.button(key="equal_start").click()
     at.run()
     end = time.monotonic() + 100
-    while at.session_state["equal_job"] is not None:
+    while at.session_state["session"].at("equal privacy").job is not None:
         assert time.monotonic() < end
         time.sleep(0.2)
         at.run()

@@ -187,7 +187,7 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
     at.text_area(key="play_text").set_value(TEXT)
     end = time.monotonic() + 100
     at.run()
-    while "play_job" in at.session_state and at.session_state["play_job"] is not None:
+    while "session" in at.session_state and at.session_state["session"].at("rewrite").job is not None:
         assert time.monotonic() < end, "the rewrite did not end"
         time.sleep(0.2)
         at.run()

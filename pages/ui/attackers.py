@@ -15,14 +15,12 @@ from dptext_core.attacks import bayes, mask_inference, nearest, query
 from dptext_core.attacks.figures import query_figure
 from dptext_core.views import percent
 from pages.ui import runs
-from pages.ui.jobs import Job, waiting
+from pages.ui.session import session
 from pages.ui.text import literal
 
 #: Seconds that a run of the page waits for work before it shows progress.
 PATIENCE = 0.7
 POINTS = 13
-
-state = st.session_state
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
@@ -70,31 +68,25 @@ def _work(name: str, key: tuple, label: str, work: Callable, *, ask: str | None 
     One job a name: another key stops the one before. ask: the label of a button that starts it; without it, it starts
     at once. Errors of the package are shown in place.
     """
-    jobs: dict[str, tuple[tuple, Job]] = state.setdefault("attack_jobs", {})
-    held = jobs.get(name)
-    if held is not None and held[0] != key:
-        held[1].cancel.set()
-        del jobs[name]
-        held = None
-    if held is None:
+    held = session().at(f"attack: {name}")
+    if held.asked != key:
+        held.stop()
+        held.asked = None
         if ask is not None:
             if note:
                 st.caption(note)
             if not st.button(ask, key=f"attack_start_{name}"):
                 return None
-        held = jobs[name] = (key, Job(work, label))
-    job = held[1]
-    if not job.wait(max(0.0, PATIENCE - job.age)):
-        waiting(job, f"attack_stop_{name}")
+        held.start(key, work, label)
+    if held.running(PATIENCE):
+        held.waiting(f"attack_stop_{name}")
         return None
-    if job.error is None:
-        return job.result
-    if not isinstance(job.error, dpt.DPTextError):
-        del jobs[name]
-        raise job.error
-    (st.info if isinstance(job.error, dpt.NoDistribution) else st.error)(literal(str(job.error)))
-    if not isinstance(job.error, dpt.NoDistribution) and st.button("Try again", key=f"attack_again_{name}"):
-        del jobs[name]
+    if held.error is None:
+        return held.result
+    refused = isinstance(held.error, dpt.NoDistribution)
+    (st.info if refused else st.error)(literal(held.said("Stopped.")))
+    if not refused and st.button("Try again", key=f"attack_again_{name}"):
+        held.asked = None
         st.rerun()
     return None
 

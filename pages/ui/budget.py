@@ -9,6 +9,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import budget
 from dptext_core.guarantee import rounded
+from pages.ui.session import session
 from pages.ui.text import literal
 
 state = st.session_state
@@ -55,10 +56,12 @@ def _default(mechanism: dpt.Mechanism) -> float:
 
 def _editor(mechanism: dpt.Mechanism, text: str, even: budget.Budget, key: str) -> dict[int, float]:
     """Shares that were typed in, by token. The table starts anew with another text or another choice of words."""
-    if state.get(f"{key}_for") != (text, even.drawn):
-        state[f"{key}_for"], state[f"{key}_number"] = (text, even.drawn), state.get(f"{key}_number", 0) + 1
+    held, number_ = session().shares_for.get(key, (None, 0))
+    if held != (text, even.drawn):
+        number_ += 1
+        session().shares_for[key] = (text, even.drawn), number_
     tokens = dpt.Document.parse(text).tokens
-    name = f"{key}_hand_{state[f'{key}_number']}"
+    name = f"{key}_hand_{number_}"
     st.data_editor(
         {"word": [tokens[i].text for i in even.drawn], "share": [math.nan] * len(even.drawn)},
         column_config={

@@ -12,10 +12,8 @@ import dptext_core as dpt
 from dptext_core.calibration import TARGETS, Calibration, equal_privacy
 from dptext_core.guarantee import bound, number
 from pages.ui import runs
-from pages.ui.jobs import Job, failure, waiting
+from pages.ui.session import session
 from pages.ui.text import literal
-
-state = st.session_state
 
 _KINDS = {"N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
@@ -46,30 +44,23 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         "Mechanisms", others, default=[n for n in _FIRST if n in others],
         format_func=lambda n: specs[n].title, key=f"equal_with_{run.inputs.mechanism}",
     )  # fmt: skip
-    job: Job | None = state.get("equal_job")
-    if job is not None and job.wait(0.5):
-        take(job)
-        job = None
+    work = session().at("equal privacy")
     asked = Asked(run.inputs.text, result.config if value is None else run.inputs.options, kind, value, tuple(chosen))
-    if st.button("Find their ε", key="equal_start", disabled=job is not None):
-        state.equal_job = job = start(run, result, chosen, kind, value)
-        state.equal_asked = asked
-        if job.wait(0.5):
-            take(job)
-            job = None
-    if job is not None:
-        waiting(job, "equal_stop")
-    if state.get("equal_error"):
-        st.error(literal(state.equal_error))
-    if state.get("equal_found"):
-        if state.equal_asked != asked:
-            then = state.equal_asked.setting
+    if st.button("Find their ε", key="equal_start", disabled=work.running(0)):
+        start(asked, run, result, chosen, kind, value)
+    if work.running():
+        work.waiting("equal_stop")
+    if said := work.said("Stopped. Press “Find their ε” to start again."):
+        st.error(literal(said))
+    if work.result is not None:
+        if work.asked != asked:
+            then = work.asked.setting
             at = f" at ε = {then.epsilon:g}" if isinstance(getattr(then, "epsilon", None), float) else ""
             st.warning(
                 f"This table answers what you asked before{at}. Press “Find their ε” to ask again for what stands "
                 "here now."
             )
-        show(state.equal_found, state.equal_asked.text == run.inputs.text)
+        show(work.result, work.asked.text == run.inputs.text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,19 +81,20 @@ def _value(kind: str, result: dpt.RewriteResult) -> float:
     return st.slider("Percent", 1, 99, 50, key=f"equal_{kind}") / 100
 
 
-def start(run: runs.Run, result: dpt.RewriteResult, others: list[str], kind: str, value: float | None) -> Job:
+def start(
+    asked: Asked, run: runs.Run, result: dpt.RewriteResult, others: list[str], kind: str, value: float | None
+) -> None:
     """Calibrate the mechanism of the run and the others in a thread."""
     epsilon = result.config.epsilon
     first = run.mechanism.with_(epsilon=epsilon)
     text = run.inputs.text
-    state.equal_error, state.equal_found = None, None
 
     def work(progress, cancel) -> list[Calibration]:
         mechanisms = [first, *(like(run, n) for n in others)]
         target = kind if value is None else {kind: value}
         return equal_privacy(mechanisms, target, text=text, progress=progress, cancel=cancel)
 
-    return Job(work, "Measuring")
+    session().at("equal privacy").start(asked, work, "Measuring")
 
 
 def like(run: runs.Run, name: str) -> dpt.Mechanism:
@@ -110,15 +102,6 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
     fields = {f.name for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
     options = {k: v for k, v in run.inputs.options if k in _SHARED & fields}
     return dpt.get_mechanism(name, epsilon=1.0, **options)
-
-
-def take(job: Job) -> None:
-    """The finished job's table, or its error in plain words."""
-    state.equal_job = None
-    if (error := failure(job)) is None:
-        state.equal_found = job.result
-    else:
-        state.equal_error = error
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -12,6 +13,8 @@ import streamlit as st
 from dptext_core import Cancelled, DPTextError
 from pages.ui import sessions
 
+#: Seconds that a run of a page waits for work before it shows progress and a way to stop.
+PATIENCE = 0.8
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
 
 
@@ -80,22 +83,64 @@ class Job:
         return not self._thread.is_alive()
 
 
-def failure(job: Job, stopped: str | None = None) -> str | None:
-    """Why a finished job has no result, in plain words; None where it has one. What is no error of ours is raised.
+@dataclass(eq=False)
+class Work:
+    """One place of a page where long work runs. asked: what the newest is an answer to. result: of finished work.
+    error: why it has none."""
 
-    stopped: what to say where the user stopped it.
-    """
-    if job.error is None:
-        return None
-    if isinstance(job.error, Cancelled) and not isinstance(job.error, _Left) and stopped is not None:
-        return stopped
-    if isinstance(job.error, DPTextError):
-        return str(job.error)
-    raise job.error
+    asked: Any = None
+    job: Job | None = None
+    result: Any = None
+    error: DPTextError | None = None
+
+    def start(self, asked: Any, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str) -> None:
+        """Begin, in the place of what runs there."""
+        self.stop()
+        self.asked, self.result, self.error = asked, None, None
+        self.job = Job(work, label)
+
+    def stop(self) -> None:
+        """Stop what runs, and want its result no more."""
+        if self.job is not None:
+            self.job.cancel.set()
+            self.job = None
+
+    def running(self, patience: float = PATIENCE) -> bool:
+        """Whether it still runs, after waiting until it is so many seconds old. Takes what is finished: its result or
+        its error. What is no error of ours is raised."""
+        job = self.job
+        if job is None:
+            return False
+        if not job.wait(max(0.0, patience - job.age)):
+            return True
+        self.job = None
+        if job.error is None:
+            self.result = job.result
+        elif isinstance(job.error, DPTextError):
+            self.error = job.error
+        else:
+            raise job.error
+        return False
+
+    def take(self) -> Any:
+        """The result, once."""
+        found, self.result = self.result, None
+        return found
+
+    def said(self, stopped: str) -> str:
+        """Why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user stopped."""
+        if isinstance(self.error, Cancelled) and not isinstance(self.error, _Left):
+            return stopped
+        return "" if self.error is None else str(self.error)
+
+    def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
+        """Progress and a way to stop, where it runs."""
+        if self.job is not None:
+            _waiting(self.job, key, text)
 
 
 @st.fragment(run_every=1.0)
-def waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
+def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     """Progress and a way to stop. Each run of a fragment takes time from the job, so that they are few."""
     if not job.wait(0):
         bar, stop = st.columns([5, 1], vertical_alignment="center")

@@ -1,0 +1,64 @@
+"""Everything that one visitor's session holds besides the values of its controls, as one typed object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from dptext_core.ledger import Ledger
+from pages.ui.jobs import Work
+from pages.ui.runs import Run
+
+#: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
+RECENT = 3
+
+
+@dataclass(eq=False)
+class Session:
+    """What a session holds.
+
+    run: what the Playground shows; number: of the newest run; recent: the last runs, by draw and number. copied: the
+    copies that the browser has told of, as (draw, run, ε). work: long work, by its place. text, undo: the text in the
+    box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
+    query: a link's, taken out of the address; link: the setting it asked for, link_new until that is started,
+    link_problem what is wrong with it. shares_for: for what text and words a table of shares was made, with its number.
+    """
+
+    run: Run | None = None
+    number: int = 0
+    recent: dict[tuple[str, int], Run] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    copied: set[tuple[str, int, float]] = field(default_factory=set)
+    work: dict[str, Work] = field(default_factory=dict)
+    text: str | None = None
+    undo: str = ""
+    upload_error: str = ""
+    query: dict[str, str] | None = None
+    link: dict[str, Any] | None = None
+    link_new: bool = False
+    link_problem: str = ""
+    shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
+
+    def at(self, place: str) -> Work:
+        """The work of a place on a page."""
+        return self.work.setdefault(place, Work())
+
+    def show(self, run: Run) -> None:
+        """Make this the run that the Playground shows."""
+        self.run = run
+        self.recent[run.result.family, run.number] = run
+        for key in list(self.recent)[:-RECENT]:
+            del self.recent[key]
+
+    def next_number(self) -> int:
+        self.number += 1
+        return self.number
+
+
+def session() -> Session:
+    """That of the visitor whose page this is."""
+    if "session" not in st.session_state:
+        st.session_state.session = Session()
+    return st.session_state.session
