@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dptext_core import DPTextError, figures
-from dptext_core.bench import results
-from dptext_core.bench.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
+from dptext_core.evaluation import results
+from dptext_core.evaluation.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
 from pages.ui.shell import within_app
 from pages.ui.text import literal
 

@@ -14,7 +14,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import figures, first_sight, models
 from dptext_core._assets import assets_folder
-from dptext_core.bench import clipping, deniability
+from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
 from dptext_core.models import clip

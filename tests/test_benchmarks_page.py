@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_bench_curves import MEASURED, made_up, stored
+from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
-from dptext_core.bench import curves, results
+from dptext_core.evaluation import curves, results
 from pages.ui import links
 
 TOP = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
 from dptext_core import Dice, WordSpace
-from dptext_core.bench import mappings
+from dptext_core.evaluation import mappings
 from dptext_core.mechanisms.custext import MAPPINGS, build_groups
 
 SPACE = random_space(60, 5, seed=6)

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core.bench import clipping
+from dptext_core.evaluation import clipping
 from dptext_core.mechanisms.dp_mlm import DPMLM
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)

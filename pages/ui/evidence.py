@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.bench import curve_figures, curves, results
+from dptext_core.evaluation import curve_figures, curves, results
 from dptext_core.metrics import score
 from pages.ui import runs
 from pages.ui.text import literal

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core.bench import grid, results, run
 from dptext_core.errors import ConfigError, InputError
+from dptext_core.evaluation import grid, results, run
 
 ROOT = Path(__file__).resolve().parent.parent
 FULL = grid.GRIDS["full"].points()

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dptext_core.bench import tasks
-from dptext_core.bench.data import NAMES, load
-from dptext_core.bench.tasks import (
+from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
+from dptext_core.evaluation import tasks
+from dptext_core.evaluation.data import NAMES, load
+from dptext_core.evaluation.tasks import (
     TASKS,
     Task,
     classify,
@@ -25,7 +26,6 @@ from dptext_core.bench.tasks import (
     standard_error,
     tasks_of,
 )
-from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
 
 
 def clouds(n: int, apart: float) -> tuple[np.ndarray, list[str]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dptext_core.bench import papers
 from dptext_core.errors import InputError, ModelUnavailable
+from dptext_core.evaluation import papers
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "assets" / "papers"

@@ -10,7 +10,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core import figures
-from dptext_core.bench import clipping, grid, results
+from dptext_core.evaluation import clipping, grid, results
 from dptext_core.metrics import score
 from dptext_core.models import masked_lm_spec
 

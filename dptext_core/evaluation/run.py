@@ -1,7 +1,7 @@
 """Runs a grid of mechanisms on public data: utility, privacy, similarity, deniability and speed at every ε.
 
 Every point is appended to --out when it is done; points that are there already are not run again. --merge makes one
-summary of any number of such files. The grids are in ``bench/grid.py``.
+summary of any number of such files. The grids are in ``evaluation/grid.py``.
 
     python -m dptext_core bench run --grid full --data FOLDER --stopwords FILE --shard 1/3 --out 1.jsonl
     python -m dptext_core bench run --grid full --merge 1.jsonl 2.jsonl 3.jsonl --summary results.json

@@ -7,7 +7,7 @@ bfloat16 where the processor has it). Ratios are comparable between machines, se
 The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
 rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
 
-Run:  python -m dptext_core.bench.speed [--model NAME] [--device cpu] [--repeats 5]
+Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Time both and print the ratios; 0 when done."""
-    parser = argparse.ArgumentParser(prog="dptext_core.bench.speed", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m dptext_core bench speed", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     parser.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dptext_core import ConfigError, InputError, figures
-from dptext_core.bench import curve_figures, curves, papers, results
+from dptext_core.evaluation import curve_figures, curves, papers, results
 
 #: Mechanism, options, ε: several configurations of two mechanisms, several notions.
 MEASURED = [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dptext_core.bench import findings as f
+from dptext_core.evaluation import findings as f
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0)
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..models.clip import WIDTHS as PRESETS
-from . import clipping, mappings, memory
+from ..performance import memory
+from . import clipping, mappings
 from .curves import BASELINE, key, options_of, title
 from .grid import NOISES
 from .papers import paper_rows

@@ -5,7 +5,7 @@ The plain loop is Algorithm 1 as one first writes it: at each step the distances
 at evenly spaced places of the list are timed and the sum is scaled to all. Ratios are comparable between machines,
 seconds are not.
 
-Run:  python -m dptext_core.bench.lists [--space minilm] [--words N] [--steps 100]
+Run:  python -m dptext_core bench lists [--space minilm] [--words N] [--steps 100]
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def line(found: dict[str, float]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Time both and print the ratio; 0 when done."""
-    parser = argparse.ArgumentParser(prog="dptext_core.bench.lists", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m dptext_core bench lists", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--space", default="minilm", help="name or path of a word space")
     parser.add_argument("--words", type=int, help="only so many of its most frequent words (default: all)")
     parser.add_argument("--steps", type=int, default=100, help="timed steps of the plain loop")

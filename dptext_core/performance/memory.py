@@ -22,10 +22,10 @@ import numpy as np
 
 from .. import __version__
 from .._assets import assets_folder
+from ..evaluation.deniability import configurations
+from ..evaluation.files import write_rows
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..mechanisms.word_level import WordMechanism
-from .deniability import configurations
-from .files import write_rows
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
