@@ -10,6 +10,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.evaluation import curve_figures as figures
 from dptext_core.evaluation import curves, results
+from dptext_core.metrics import measure
 from pages.ui import links
 from pages.ui.shell import within_app
 from pages.ui.text import literal
@@ -47,7 +48,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     there = curves.metrics_of(found, data, kinds)
     if key.endswith("n_w"):  # N_w over N_w says nothing
         there = [m for m in there if m != "n_w"]
-    return place.selectbox(label, there, format_func=lambda m: curves.measure(m).title, key=key) if there else ""
+    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=key) if there else ""
 
 
 def take_point(key: str) -> None:
@@ -96,7 +97,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
         majority=curves.majority(found, data, metric), chosen=state.get("bench_point") or "",
         dark=st.context.theme.type == "dark",
     )  # fmt: skip
-    name = curves.measure(metric).title
+    name = measure(metric).title
     draw(place, figure, f"benchmark_{data}_{metric}_{x}", f"{name} over {x}; the view Table has the numbers")
     if left_out := sum(s.left_out for s in ours):
         place.caption(f"Left out, without a measured N_w: {left_out}.")
@@ -117,7 +118,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
         spots, printed, utility, privacy, baseline=whole["value"] if whole else None,
         chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
     )  # fmt: skip
-    alt = " over ".join(curves.measure(m).title for m in metrics)
+    alt = " over ".join(measure(m).title for m in metrics)
     draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the view Table has the numbers")
     st.caption(
         "The front goes by means. Where intervals overlap, one setting is not shown to be better than the other."
@@ -159,9 +160,10 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
     """What is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
     with st.expander("What is measured"):
         for name in curves.metrics_of(found, data):
-            m = curves.measure(name)
-            better = {1: "More is better.", -1: "Less is better.", 0: ""}[m.better]
-            st.markdown(f"**{literal(m.title)}**: {literal(m.about)} {better}")
+            m = measure(name)
+            better = {1: " More is better.", -1: " Less is better.", 0: ""}[m.better]
+            judge = f" Measured by {m.judge}." if m.judge else ""
+            st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
         st.markdown(
             "Bars are 95% intervals over test texts and seeds, for one choice of training texts; of speed they are the "
             "least and the most of the seeds. N_w and S_w count the words that are drawn: where stop words are kept, "

@@ -12,6 +12,7 @@ import pytest
 
 from dptext_core import ConfigError, InputError, figures
 from dptext_core.evaluation import curve_figures, curves, papers, results
+from dptext_core.metrics import REGISTRY, measure
 
 #: Mechanism, options, ε: several configurations of two mechanisms, several notions.
 MEASURED = [
@@ -152,11 +153,11 @@ def test_what_there_is(found):
 
 
 def test_every_metric_of_the_papers_that_is_measured_has_a_meaning(found):
-    assert all(curves.measure(r["metric"]).about for r in found.rows)
-    assert curves.measure("new").title == "new"
-    tuned = curves.measure("f1_static_finetuned")
+    assert all(measure(r["metric"]).about for r in found.rows)
+    assert measure("new").title == "new"
+    tuned = measure("f1_static_finetuned")
     assert (tuned.kind, tuned.better, tuned.title) == ("privacy", -1, "Attacker's F1, static, fine-tuned")
-    assert {m.better for m in curves.METRICS.values()} == {-1, 0, 1}
+    assert {m.better for m in REGISTRY.values()} == {-1, 0, 1}
 
 
 # --- papers ---------------------------------------------------------------------------------------------------------

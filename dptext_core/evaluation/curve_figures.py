@@ -27,6 +27,7 @@ from ..figures import (
     _width_of,
 )
 from ..guarantee import number
+from ..metrics.registry import measure
 from . import curves as c
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def curves(
         )  # fmt: skip
     else:
         figure.update_xaxes(range=[-0.02, 1.02], dtick=0.2, title_text="N_w (less is more private)")
-    figure.update_yaxes(title_text=c.measure(metric).title)
-    if c.measure(metric).kind == "speed":  # from hundreds to hundreds of thousands
+    figure.update_yaxes(title_text=measure(metric).title)
+    if measure(metric).kind == "speed":  # from hundreds to hundreds of thousands
         figure.update_yaxes(type="log", dtick=1)
     return figure
 
@@ -134,7 +135,7 @@ def plane(
     if not spots and not papers:
         raise InputError("There is no setting with both metrics.")
     colours = DARK if dark else LIGHT
-    better = (c.measure(privacy).better, c.measure(utility).better)
+    better = (measure(privacy).better, measure(utility).better)
     figure = go.Figure()
     names = []
     if spots and 0 not in better:
@@ -167,8 +168,8 @@ def plane(
         names.append(_paper_entry(figure, colours))
     _level(figure, baseline, UNPROTECTED, colours)
     _frame(figure, colours, height, width, names)
-    figure.update_xaxes(title_text=c.measure(privacy).title)
-    figure.update_yaxes(title_text=c.measure(utility).title)
+    figure.update_xaxes(title_text=measure(privacy).title)
+    figure.update_yaxes(title_text=measure(utility).title)
     if 0 not in better:
         arrow = {(-1, 1): "↖", (1, 1): "↗", (-1, -1): "↙", (1, -1): "↘"}[better]
         figure.add_annotation(
@@ -225,13 +226,13 @@ def _told(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None
 
 
 def _hover_of(label: str, p: c.Point, metric: str, paper: str = "") -> str:
-    lines = [f"{c.measure(metric).title}: {c.said(p.value, p.low, p.high)}"]
+    lines = [f"{measure(metric).title}: {c.said(p.value, p.low, p.high)}"]
     return _lines(label, p, lines, paper)
 
 
 def _hover_both(s: c.Spot, utility: str, privacy: str) -> str:
     lines = [
-        f"{c.measure(name).title}: {c.said(p.value, p.low, p.high)}"
+        f"{measure(name).title}: {c.said(p.value, p.low, p.high)}"
         for name, p in ((utility, s.y_point), (privacy, s.x_point))
     ]
     return _lines(s.label, s.y_point, lines, s.paper, shown_n_w=privacy != "n_w")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..guarantee import NOTIONS, number
 from ..mechanisms.registry import mechanism_class, mechanisms
+from ..metrics.registry import REGISTRY, TUNED, measure
 from ..words.lists import CONFIGURATIONS
 from .papers import paper_rows
 
@@ -27,69 +28,6 @@ BASELINE = "baseline"
 #: Data sets of the papers that ours stand for, where the metric allows it: a score on other texts is another score, a
 #: gain relative to unprotected text, or a similarity, is of the same kind.
 KIN = {"reviews": ("trustpilot", "yelp")}
-#: Metrics that are another one in another unit, and are not offered beside it.
-DERIVED = ("tokens_per_minute", "tokens_per_day")
-
-
-@dataclass(frozen=True)
-class Metric:
-    """better: 1 where more is better, −1 where less is, 0 where it is neither. kind: the tasks it belongs to."""
-
-    title: str
-    kind: str
-    better: int
-    about: str
-
-
-_TUNED = "_finetuned"
-_STATIC = "a classifier that was trained on original texts"
-_ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
-_GAIN = "U_r/U_o − P_r/P_o: what is left of utility less what is left of the attacker's success. Above 0 is a gain"
-#: What is measured, in the order in which it is offered. Shares are of 1. Utility is that of a classifier trained and
-#: tested on rewritten texts.
-METRICS = {
-    "accuracy": Metric("Accuracy", "utility", 1, "Share of test texts that are classified rightly."),
-    "macro_f1": Metric("Macro F1", "utility", 1, "The mean of the classes' F1, each class counting the same."),
-    "f1": Metric("Utility F1", "utility", 1, "Micro F1 of the useful label, trained and tested on rewritten texts."),
-    "matthews": Metric("Matthews correlation", "utility", 1, "Of guessed and true classes: 1 is perfect, 0 is chance."),
-    "pp_plus": Metric(
-        "PP+", "utility", 1, "F1 above always guessing the most frequent class, in hundredths of a percentage point."
-    ),
-    "cosine": Metric(
-        "Cosine to the original", "similarity", 1, "Cosine of the sentence embeddings of original and rewritten text."
-    ),
-    "bertscore": Metric(
-        "BERTScore", "similarity", 1, "F1 of greedily matched token embeddings of the bundled encoder, not rescaled."
-    ),
-    "bleu": Metric("BLEU", "similarity", 1, "Word sequences in common, over the whole set, 0 to 100."),
-    "unchanged": Metric("Words unchanged", "similarity", 0, "Share of tokens that are the same in both texts."),
-    "perplexity": Metric(
-        "Perplexity", "similarity", -1, "Pseudo-perplexity under the bundled masked language model: lower reads easier."
-    ),
-    "f1_static": Metric("Attacker's F1, static", "privacy", -1, f"Micro F1 of guessing the author by {_STATIC}."),
-    "f1_adaptive": Metric("Attacker's F1, adaptive", "privacy", -1, f"Micro F1 of guessing the author by {_ADAPTIVE}."),
-    "relative_gain_static": Metric("Relative gain, static", "gain", 1, f"{_GAIN}; against {_STATIC}."),
-    "relative_gain_adaptive": Metric("Relative gain, adaptive", "gain", 1, f"{_GAIN}; against {_ADAPTIVE}."),
-    "n_w": Metric(
-        "N_w: chance that a word stays itself", "deniability", -1,
-        "The mean over the words that are drawn. Papers also print 1 − N_w under this name.",
-    ),
-    "s_w": Metric(
-        "S_w: different words in 100 draws", "deniability", 1,
-        "Expected number, the mean over the words that are drawn.",
-    ),
-    "tokens_per_second": Metric("Tokens a second", "speed", 1, "Of the rewriting itself, on the machine named below."),
-    "mib_per_word": Metric("MiB a word", "speed", -1, "Memory that the mechanism's tables take for each word."),
-}  # fmt: skip
-
-
-def measure(name: str) -> Metric:
-    """What is known of a metric; of an unknown one its name."""
-    plain = METRICS.get(name.removesuffix(_TUNED))
-    if plain is not None and name.endswith(_TUNED):
-        how = "The classifier is the fine-tuned encoder."
-        return dataclasses.replace(plain, title=f"{plain.title}, fine-tuned", about=f"{plain.about} {how}")
-    return plain or Metric(name, "other", 0, "")
 
 
 @dataclass(frozen=True)
@@ -252,11 +190,11 @@ def data_sets(results: Results) -> dict[str, str]:
 
 
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
-    """Metrics that a data set has rows of, in the order of ``METRICS``; of these kinds only, where some are given."""
+    """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
     found = {r["metric"] for r in results.rows if r["data"] == data and r["mechanism"] != BASELINE}
-    known = [n for m in METRICS for n in (m, m + _TUNED) if n in found]
+    known = [n for m in REGISTRY for n in (m, m + TUNED) if n in found]
     known += sorted(found.difference(known))
-    return [m for m in known if (not kinds or measure(m).kind in kinds) and m not in DERIVED]
+    return [n for n in known if (not kinds or measure(n).kind in kinds) and not measure(n).of]
 
 
 def mechanisms_of(results: Results, data: str) -> list[str]:
@@ -272,8 +210,7 @@ def baseline(results: Results, data: str, metric: str) -> Row | None:
 
 def majority(results: Results, data: str, metric: str) -> float | None:
     """The score of always guessing the most frequent class, where the metric is a score of that kind."""
-    plain = metric.removesuffix(_TUNED)
-    role = "privacy" if plain.startswith("f1_") else "utility"
+    plain, role = metric.removesuffix(TUNED), measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
     return gate["majority"] if gate else None
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..metrics.registry import measure
 from ..models.clip import WIDTHS as PRESETS
 from ..performance import memory
 from . import clipping, mappings
@@ -162,16 +163,9 @@ def full_options(row: Row) -> dict[str, Any]:
 
 def value(row: Row) -> str:
     """A value with its interval, in the metric's usual unit."""
-    shown = _number(row["metric"], row["value"])
-    return shown if row["low"] is None else f"{shown} ± {_number(row['metric'], half(row))}"
-
-
-def _number(metric: str, x: float) -> str:
-    if metric in ("bleu", "s_w", "perplexity"):
-        return f"{x:.1f}"
-    if metric == "pp_plus":
-        return f"{x:+.0f}"
-    return f"{x:.3f}" if metric.startswith("relative") or metric in ("cosine", "bertscore") else f"{100 * x:.1f}%"
+    digits = measure(row["metric"]).digits
+    shown = f"{row['value']:{digits}}"
+    return shown if row["low"] is None else f"{shown} ± {half(row):{digits}}"
 
 
 def _per_epsilon(rows: Sequence[Row]) -> str:

@@ -18,10 +18,11 @@ from typing import Any
 
 from .._assets import assets_folder
 from ..errors import InputError, ModelUnavailable
+from ..metrics.registry import REGISTRY, measure
 
 WORD_LEVEL = ("diffractor", "custext", "santext", "santext-plus", "mvc", "mahalanobis", "vickrey", "gumbel", "tem")
 MECHANISMS = frozenset(("baseline", "dp-mlm", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", *WORD_LEVEL, "adept"))
-TASKS = frozenset(("utility", "privacy", "similarity", "deniability", "speed"))
+TASKS = frozenset(m.task for m in REGISTRY.values())
 NUMBERS = ("epsilon", "value", "spread")
 COLUMNS = frozenset(("mechanism", "options", "data", "task", "metric", "note", *NUMBERS))
 ABOUT = frozenset(("paper", "title", "authors", "venue", "file", "table", "caption", "units", "rows"))
@@ -71,7 +72,13 @@ def read_tables(path: Path) -> list[dict[str, Any]]:
                 raise InputError(f"{path.name}, {table['table']}: {fault or 'this row is there twice'}: {row}")
             seen.add(key)
             unit = table["units"][row["metric"]]
-            scale = 0.01 if unit == "percent" else 100.0 if (row["metric"], unit) == ("bleu", "fraction") else 1.0
+            scale = (
+                0.01
+                if unit == "percent"
+                else 100.0
+                if (measure(row["metric"]).unit, unit) == ("points", "fraction")
+                else 1.0
+            )
             found.append({**row, **{c: table[c] for c in ("paper", "file", "table", "caption")}, "unit": unit})
             found[-1]["scale"] = scale
     return found

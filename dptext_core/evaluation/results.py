@@ -24,10 +24,11 @@ from typing import Any
 from .._assets import assets_folder
 from ..errors import InputError
 from ..mechanisms.mvc import CURVE_DRAWS
+from ..metrics.registry import REGISTRY, measure
 from .grid import BASELINE, Point, point_id
 from .tasks import Gate
 
-TASKS = ("utility", "privacy", "similarity", "deniability", "speed")
+TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
 COLUMNS = ("mechanism", "options", "epsilon", "data", "task", "metric", "value", "low", "high", "n", "seeds", "point")
 GATE = tuple(f.name for f in fields(Gate))
 LINE = ("id", "mechanism", "options", "epsilon", "data", "seed", "n_train", "n_test", "max_words", "scores", "errors",
@@ -35,10 +36,6 @@ LINE = ("id", "mechanism", "options", "epsilon", "data", "seed", "n_train", "n_t
 SETTING = LINE[1:9]
 ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
          "data")  # fmt: skip
-#: Where a score cannot go beyond.
-BOUNDS = {"bleu": (0.0, 100.0), "s_w": (1.0, 100.0), "cosine": (-1.0, 1.0), "bertscore": (-1.0, 1.0),
-          "matthews": (-1.0, 1.0), "perplexity": (1.0, math.inf)}  # fmt: skip
-FREE = ("pp_plus", "relative_gain_static", "relative_gain_adaptive")
 # Student's t, 97.5%, for 1, 2, … degrees of freedom.
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
@@ -50,17 +47,6 @@ class Results:
     about: dict[str, Any]
     gates: list[dict[str, Any]]
     rows: list[dict[str, Any]]
-
-
-def task_of(metric: str) -> str:
-    """The task that a metric belongs to."""
-    if metric in ("n_w", "s_w"):
-        return "deniability"
-    if metric.removesuffix("_finetuned").endswith(("_static", "_adaptive")):
-        return "privacy"
-    if metric in ("cosine", "bleu", "bertscore", "unchanged", "perplexity"):
-        return "similarity"
-    return "speed" if metric.startswith("tokens_per_") else "utility"
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
@@ -132,10 +118,8 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
     if not halves:
         return None
     half = math.hypot(*halves)
-    if metric in FREE:
-        return mean - half, mean + half
-    low, high = BOUNDS.get(metric, (0.0, math.inf if metric.startswith("tokens_per_") else 1.0))
-    return max(low, mean - half), min(high, mean + half)
+    known = measure(metric)
+    return max(known.low, mean - half), min(known.high, mean + half)
 
 
 def merge(
@@ -227,9 +211,10 @@ def _rows(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             if not have:
                 continue
             values = [line["scores"][metric] for line in have]
-            if metric == "tokens_per_second":
-                for unit, factor in (("second", 1), ("minute", 60), ("day", 86400)):
-                    rows.append(_speed(have, f"tokens_per_{unit}", sorted(v * factor for v in values)))
+            if measure(metric).kind == "speed":
+                for m in REGISTRY.values():
+                    if metric in (m.name, m.of):
+                        rows.append(_speed(have, m.name, sorted(v * m.times for v in values)))
                 continue
             if metric == "n_w":
                 errors = [_with_shared(line) for line in have]
@@ -244,8 +229,8 @@ def _row(lines, metric: str, values: Sequence[float], errors) -> dict[str, Any]:
     between = interval(metric, values, errors)
     low, high = (None, None) if between is None else (_short(between[0]), _short(between[1]))
     return {
-        **{k: first[k] for k in ("mechanism", "options", "epsilon", "data")}, "task": task_of(metric), "metric": metric,
-        "value": _short(sum(values) / len(values)), "low": low, "high": high,
+        **{k: first[k] for k in ("mechanism", "options", "epsilon", "data")}, "task": measure(metric).task,
+        "metric": metric, "value": _short(sum(values) / len(values)), "low": low, "high": high,
         "n": first["counts"].get(metric, first["tokens"]), "seeds": len(values), "point": first["id"],
     }  # fmt: skip
 

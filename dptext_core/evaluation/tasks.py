@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # The inverse strength of the L2 penalty, one for all tasks: rows have length 1, so less penalty than sklearn's default.
 C = 10.0
-METRICS = ("accuracy", "macro_f1", "f1", "matthews")
 _BOOTSTRAP = 1000
 # Of fine-tuning: texts of a step, and pieces of a text that are read.
 _BATCH, _PIECES = 32, 256
@@ -117,19 +116,33 @@ def _confusion(truth: Sequence[str], predicted: Sequence[str]) -> NDArray[np.int
 
 def _scores(metric: str, counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Scores (m,) of m tables of counts (m, labels, labels)."""
+    if metric not in SCORES:
+        raise ConfigError(f"Unknown metric {metric!r}: use one of {', '.join(SCORES)}.")
     n = counts.sum((1, 2)).astype(float)
     right = np.diagonal(counts, axis1=1, axis2=2).astype(float)
     true, guessed = counts.sum(2).astype(float), counts.sum(1).astype(float)
-    if metric in ("accuracy", "f1"):
-        return right.sum(1) / n
-    if metric == "macro_f1":
-        seen = true + guessed
-        return (2 * right / np.maximum(seen, 1)).sum(1) / (seen > 0).sum(1)
-    if metric == "matthews":
-        covariance = right.sum(1) * n - (true * guessed).sum(1)
-        spread = np.sqrt((n**2 - (true**2).sum(1)) * (n**2 - (guessed**2).sum(1)))
-        return np.where(spread > 0, covariance / np.where(spread > 0, spread, 1), 0.0)
-    raise ConfigError(f"Unknown metric {metric!r}: use one of {', '.join(METRICS)}.")
+    return SCORES[metric](n, right, true, guessed)
+
+
+def _share(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
+    return right.sum(1) / n
+
+
+def _macro(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
+    seen = true + guessed
+    return (2 * right / np.maximum(seen, 1)).sum(1) / (seen > 0).sum(1)
+
+
+def _matthews(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
+    covariance = right.sum(1) * n - (true * guessed).sum(1)
+    spread = np.sqrt((n**2 - (true**2).sum(1)) * (n**2 - (guessed**2).sum(1)))
+    return np.where(spread > 0, covariance / np.where(spread > 0, spread, 1), 0.0)
+
+
+#: Scores of guessed labels, from texts (m,), and right, true and guessed ones of each label (m, labels).
+SCORES: dict[str, Callable[[NDArray, NDArray, NDArray, NDArray], NDArray[np.float64]]] = {
+    "accuracy": _share, "macro_f1": _macro, "f1": _share, "matthews": _matthews,
+}  # fmt: skip
 
 
 def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str) -> float:
@@ -145,7 +158,7 @@ def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) 
     """Of the score, over the sampling of the test texts: binomial, or 1,000 bootstrap samples where it is no share."""
     counts = _confusion(truth, predicted)
     n = len(truth)
-    if metric in ("accuracy", "f1"):
+    if SCORES.get(metric) is _share:
         share = float(_scores(metric, counts[None])[0])
         return math.sqrt(share * (1 - share) / n)
     drawn = np.random.default_rng(0).multinomial(n, counts.ravel() / n, size=_BOOTSTRAP)

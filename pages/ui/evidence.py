@@ -7,7 +7,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.evaluation import curve_figures, curves, results
-from dptext_core.metrics import score
+from dptext_core.metrics import measure, score
 from pages.ui import runs
 from pages.ui.text import literal
 
@@ -36,7 +36,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     data = left.selectbox("Data set", sets, format_func=titles.__getitem__, key="play_bench_data")
     measured = {r["metric"] for r in mine if r["data"] == data}
     there = [m for m in curves.metrics_of(found, data) if m in measured]
-    metric = right.selectbox("Metric", there, format_func=lambda m: curves.measure(m).title, key=f"play_bench_{data}")
+    metric = right.selectbox("Metric", there, format_func=lambda m: measure(m).title, key=f"play_bench_{data}")
     shown = curves.nearest_series(found, name, options, data, metric)
     printed = curves.paper_series(data, metric, [name], shown)
     whole = curves.baseline(found, data, metric)
