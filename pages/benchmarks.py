@@ -93,7 +93,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
         return
     whole = curves.baseline(found, data, metric)
     figure = figures.curves(
-        ours, printed, metric, x, baseline=whole["value"] if whole else None,
+        ours, printed, metric, x, baseline=whole.value if whole else None,
         majority=curves.majority(found, data, metric), chosen=state.get("bench_point") or "",
         dark=st.context.theme.type == "dark",
     )  # fmt: skip
@@ -115,7 +115,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
         return
     whole = curves.baseline(found, data, utility)
     figure = figures.plane(
-        spots, printed, utility, privacy, baseline=whole["value"] if whole else None,
+        spots, printed, utility, privacy, baseline=whole.value if whole else None,
         chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
     )  # fmt: skip
     alt = " over ".join(measure(m).title for m in metrics)
@@ -127,7 +127,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 def point_panel(ours: list[curves.Series]) -> None:
     """The chosen point: how to measure it again, and the way to the Playground."""
-    known = {p.row["point"]: (curves.name_of(p.row, s.label), p.row) for s in ours for p in s.points}
+    known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
     point = st.selectbox(
@@ -135,7 +135,7 @@ def point_panel(ours: list[curves.Series]) -> None:
         placeholder="Click a mark, or choose a point here",
     )  # fmt: skip
     row = known[point][1] if point else None
-    can = row is not None and row["mechanism"] in {s.name for s in dpt.mechanisms()}
+    can = row is not None and row.mechanism in {s.name for s in dpt.mechanisms()}
     if st.button("Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open") and row:
         st.switch_page("pages/playground.py", query_params=links.to_query(curves.setting(row)))
     if row is not None:
@@ -145,7 +145,7 @@ def point_panel(ours: list[curves.Series]) -> None:
 def downloads(found: results.Results, rows: list[dict]) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
-        whole = json.dumps({"about": found.about, "gates": found.gates, "rows": found.rows}, ensure_ascii=False)
+        whole = json.dumps(found.to_dict(), ensure_ascii=False)
         for label, text, name, kind in (
             ("What is shown, CSV", curves.to_csv(rows), "shown.csv", csv),
             ("Everything, CSV", curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
@@ -174,14 +174,14 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
         with st.expander("The papers' tables"):
             for paper, caption in tables.items():
                 st.markdown(f"**{literal(paper)}.** {literal(caption)}")
-    out = [g for g in found.gates if not g["enters"]]
+    out = [g for g in found.gates if not g.enters]
     if out:
         with st.expander("Tasks that do not enter"):
             st.markdown(
                 "Our classifier does not beat always guessing the most frequent class of these by three standard "
                 "errors, even on unprotected text. What a mechanism loses of nothing cannot be measured."
             )
-            st.dataframe([{k: v for k, v in g.items() if k != "enters"} for g in out], hide_index=True)
+            st.dataframe([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out], hide_index=True)
     with st.expander("How it was measured"):
         about, sets = found.about, found.about.get("data", {})
         if about.get("cut"):

@@ -44,10 +44,10 @@ def show(finding: Finding) -> None:
                 st.dataframe(
                     [
                         {
-                            "mechanism": r["mechanism"],
-                            "options": ", ".join(f"{k}={v}" for k, v in r["options"].items()),
-                            "ε": r["epsilon"], "data": r["data"], "metric": r["metric"], "value": r["value"],
-                            "low": r["low"], "high": r["high"], "n": r["n"], "seeds": r["seeds"], "point": r["point"],
+                            "mechanism": r.mechanism,
+                            "options": ", ".join(f"{k}={v}" for k, v in r.options.items()),
+                            "ε": r.epsilon, "data": r.data, "metric": r.metric, "value": r.value,
+                            "low": r.low, "high": r.high, "n": r.n, "seeds": r.seeds, "point": r.point,
                         }
                         for r in finding.rows
                     ],

@@ -121,7 +121,7 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     at.session_state["play_kept"] = "My doctor paid."
     at.run()
     assert not at.exception and at.button(key="bench_open").disabled
-    point = next(r["point"] for r in found.rows if r["mechanism"] == "diffractor" and r["epsilon"] == 50.0)
+    point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
     at.selectbox(key="bench_point").set_value(point).run()
     assert point in at.code[0].value
     at.button(key="bench_open").click().run()
@@ -136,7 +136,7 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
 
 def test_a_choice_that_is_no_longer_shown_is_let_go(found):
     at = page()
-    at.selectbox(key="bench_point").set_value(curves.series(found, "sst2", "s_w", ["mvc"])[0].points[1].row["point"])
+    at.selectbox(key="bench_point").set_value(curves.series(found, "sst2", "s_w", ["mvc"])[0].points[1].row.point)
     at.run()
     assert at.code
     at.multiselect(key="bench_mechanisms_sst2").set_value(["dp-mlm"]).run()
@@ -280,4 +280,4 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     at = page()
     labels = [b.proto.label for b in at.get("download_button")]
     assert labels == ["What is shown, CSV", "Everything, CSV", "Everything, JSON"]
-    assert made_up()["rows"] == found.rows
+    assert made_up()["rows"] == [r.to_dict() for r in found.rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -107,8 +108,8 @@ def test_a_series_is_a_configuration_over_epsilon(found):
     assert len(set(labels)) == len(labels)
     assert labels[:4] == ["DP-MLM", "1-Diffractor, L2", "CusText, K = 50", "SanText"], "what does not vary is not said"
     for s in every:
-        assert [p.x for p in s.points] == sorted(p.row["epsilon"] for p in s.points)
-        assert all(p.low < p.value < p.high and p.row["metric"] == "accuracy" for p in s.points)
+        assert [p.x for p in s.points] == sorted(p.row.epsilon for p in s.points)
+        assert all(p.low < p.value < p.high and p.row.metric == "accuracy" for p in s.points)
     assert [s.mechanism for s in curves.series(found, "sst2", "accuracy", ["mvc"])] == ["mvc"]
     assert curves.series(found, "sst2", "accuracy", []) == [] == curves.series(found, "cola", "accuracy")
 
@@ -124,18 +125,18 @@ def test_a_configuration_has_one_index_in_every_figure(found):
 
 def test_at_equal_measured_privacy_a_point_stands_at_its_own_n_w(found):
     (mvc,) = curves.series(found, "sst2", "accuracy", ["mvc"], "n_w")
-    assert mvc.left_out == 1 and [p.row["epsilon"] for p in mvc.points] == [100.0, 150.0]
-    n_w = {r["epsilon"]: r["value"] for r in found.rows if r["mechanism"] == "mvc" and r["metric"] == "n_w"}
+    assert mvc.left_out == 1 and [p.row.epsilon for p in mvc.points] == [100.0, 150.0]
+    n_w = {r.epsilon: r.value for r in found.rows if r.mechanism == "mvc" and r.metric == "n_w"}
     assert [p.x for p in mvc.points] == [n_w[100.0], n_w[150.0]] == [p.n_w for p in mvc.points]
     # The other data set has its own.
     (other,) = curves.series(found, "reviews", "f1", ["mvc"], "n_w")
-    assert {p.row["data"] for p in other.points} == {"reviews"}
+    assert {p.row.data for p in other.points} == {"reviews"}
     with pytest.raises(ConfigError, match="n_w"):
         curves.series(found, "sst2", "accuracy", x="total")
 
 
 def test_baseline_and_majority_are_those_of_the_metric(found):
-    assert curves.baseline(found, "sst2", "accuracy")["value"] == pytest.approx(0.87)
+    assert curves.baseline(found, "sst2", "accuracy").value == pytest.approx(0.87)
     assert curves.baseline(found, "sst2", "s_w") is None
     assert curves.majority(found, "sst2", "accuracy") == 0.51
     assert curves.majority(found, "reviews", "f1_static") == 0.35 and curves.majority(found, "reviews", "f1") is None
@@ -153,7 +154,7 @@ def test_what_there_is(found):
 
 
 def test_every_metric_of_the_papers_that_is_measured_has_a_meaning(found):
-    assert all(measure(r["metric"]).about for r in found.rows)
+    assert all(measure(r.metric).about for r in found.rows)
     assert measure("new").title == "new"
     tuned = measure("f1_static_finetuned")
     assert (tuned.kind, tuned.better, tuned.title) == ("privacy", -1, "Attacker's F1, static, fine-tuned")
@@ -182,7 +183,9 @@ def test_papers_stand_in_our_units_and_take_the_index_of_ours(found):
 def test_rows_without_a_place_are_not_drawn(monkeypatch):
     real = papers.paper_rows("sst2", "dp-mlm", "accuracy")[:4]
     changes = [{"value": None}, {"epsilon": None}, {"epsilon": 0}, {"note": "more than this"}]
-    monkeypatch.setattr(curves, "paper_rows", lambda *_: [r | c for r, c in zip(real, changes, strict=True)])
+    monkeypatch.setattr(
+        curves, "paper_rows", lambda *_: [dataclasses.replace(r, **c) for r, c in zip(real, changes, strict=True)]
+    )
     assert curves.paper_series("sst2", "accuracy") == []
 
 
@@ -206,7 +209,7 @@ def test_a_users_options_find_the_series_they_are_nearest_to(found):
     assert {s.options["k"] for s in both} == {5, 50}
     assert curves.nearest_series(found, "tem", {}) == []
     row = default.points[0].row
-    assert curves.setting(row) == {k: row[k] for k in ("mechanism", "options", "epsilon")}
+    assert curves.setting(row) == {k: getattr(row, k) for k in ("mechanism", "options", "epsilon")}
 
 
 # --- the plane ------------------------------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ def test_the_plane_pairs_the_metrics_of_one_setting(found):
     spots = curves.plane(found, "reviews", "f1", "f1_static")
     assert len(spots) == sum(len(e) for _, _, e in MEASURED)
     for s in spots:
-        assert s.x_point.row["point"] == s.y_point.row["point"] and s.y_point.row["metric"] == "f1"
+        assert s.x_point.row.point == s.y_point.row.point and s.y_point.row.metric == "f1"
         assert (s.x, s.y) == (s.x_point.value, s.y_point.value)
     assert len(curves.plane(found, "sst2", "accuracy", "n_w")) == len(spots) - 1
     printed = curves.paper_plane("trustpilot", "f1", "f1_static", ["dp-mlm"])
@@ -284,12 +287,12 @@ def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
 
 def test_marks_carry_their_interval_and_where_they_are_from(found):
     (s,) = curves.series(found, "sst2", "accuracy", ["mvc"])
-    figure = curve_figures.curves([s], [], "accuracy", chosen=s.points[1].row["point"])
+    figure = curve_figures.curves([s], [], "accuracy", chosen=s.points[1].row.point)
     (trace,) = drawn(figure)
     assert trace.error_y.array == pytest.approx([p.high - p.value for p in s.points])
     assert trace.error_y.arrayminus == pytest.approx([p.value - p.low for p in s.points])
     point, said = trace.customdata[1]
-    assert point == s.points[1].row["point"]
+    assert point == s.points[1].row.point
     for part in ("n = 400", "3 seeds", "95%", point, "--point", "per word and unit of distance", "N_w"):
         assert part in said
     (ring,) = drawn(figure, "markers")
@@ -299,10 +302,7 @@ def test_marks_carry_their_interval_and_where_they_are_from(found):
 
 
 def test_a_point_without_an_interval_gets_no_bar(found):
-    whole = made_up()
-    for row in whole["rows"]:
-        row["low"] = row["high"] = None
-    bare = type(found)(whole["about"], whole["gates"], whole["rows"])
+    bare = dataclasses.replace(found, rows=tuple(dataclasses.replace(r, low=None, high=None) for r in found.rows))
     (s,) = curves.series(bare, "sst2", "s_w", ["santext"], "n_w")
     figure = curve_figures.curves([s], [], "s_w", "n_w")
     (trace,) = drawn(figure)

@@ -8,15 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from dptext_core.evaluation import findings as f
+from dptext_core.evaluation.rows import Row
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0)
 
 
 def row(mechanism: str, data: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options):
-    return {
-        "mechanism": mechanism, "options": options, "epsilon": epsilon, "data": data, "task": "", "metric": metric,
-        "value": value, "low": value - half, "high": value + half, "n": 100, "seeds": 3, "point": "0",
-    }  # fmt: skip
+    return Row(mechanism, options, epsilon, data, "", metric, value, value - half, value + half, 100, 3, "0")
 
 
 def rising(epsilon: float, scale: float = 1.0) -> float:
@@ -49,7 +47,7 @@ def attackers(sign: int):
 def dp_mlm(sign: int):
     def table(mechanism):
         rows = f.paper_rows("sst2", mechanism, "accuracy")
-        return {r["epsilon"]: r["value"] / 100 for r in rows if r["table"] == "Table 1" and r["paper"] == "DP-MLM"}
+        return {r.epsilon: r.value / 100 for r in rows if r.table == "Table 1" and r.paper == "DP-MLM"}
 
     base = table("baseline")[None]
     rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
@@ -253,7 +251,7 @@ def test_the_bundled_mappings_agree_with_the_papers_order():
 def test_memory_is_compared_with_the_papers_table(monkeypatch):
     found = f.little_memory(f.Runs([]))
     assert found.verdict == f.AGREES and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
-    turned = [r | {"value": 1e4 if r["mechanism"] == "diffractor" else 1.0} for r in f.memory.bundled()]
+    turned = [dataclasses.replace(r, value=1e4 if r.mechanism == "diffractor" else 1.0) for r in f.memory.bundled()]
     monkeypatch.setattr(f.memory, "bundled", lambda: tuple(turned))
     assert f.little_memory(f.Runs([])).verdict == f.DISAGREES
     monkeypatch.setattr(f.memory, "bundled", lambda: ())

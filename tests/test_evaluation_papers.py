@@ -233,19 +233,19 @@ def test_two_tables_that_print_one_number_agree():
 
 def test_rows_carry_their_source_and_one_scale():
     rows = papers.paper_rows("sst2", "dp-mlm", "accuracy")
-    assert Counter(r["epsilon"] for r in rows) == dict.fromkeys((10, 25, 50, 100, 250), 2)
-    assert {r["table"] for r in rows} == {"Table 1", "Table 2"}
-    assert {r["paper"] for r in rows} == {"DP-MLM"} and {r["file"][:4] for r in rows} == {"000_"}
-    shares = [r["value"] * r["scale"] for r in papers.paper_rows(metric="accuracy")]
+    assert Counter(r.epsilon for r in rows) == dict.fromkeys((10, 25, 50, 100, 250), 2)
+    assert {r.table for r in rows} == {"Table 1", "Table 2"}
+    assert {r.paper for r in rows} == {"DP-MLM"} and {r.file[:4] for r in rows} == {"000_"}
+    shares = [r.value * r.scale for r in papers.paper_rows(metric="accuracy")]
     assert min(shares) > 0.1 and max(shares) < 1.0
-    points = [r["value"] * r["scale"] for r in papers.paper_rows(metric="bleu")]
+    points = [r.value * r.scale for r in papers.paper_rows(metric="bleu")]
     assert max(points) == pytest.approx(76.0) and min(points) == 0.0
     assert len(papers.paper_rows()) == sum(SHAPES.values()) and papers.paper_rows(data="no such set") == []
 
 
 def test_callers_cannot_change_each_others_rows():
-    papers.paper_rows("sst2", "diffractor", "accuracy")[0]["options"]["lists"].append("L9")
-    assert papers.paper_rows("sst2", "diffractor", "accuracy")[0]["options"] == {"noise": "tem", "lists": ["L0"]}
+    papers.paper_rows("sst2", "diffractor", "accuracy")[0].options["lists"].append("L9")
+    assert papers.paper_rows("sst2", "diffractor", "accuracy")[0].options == {"noise": "tem", "lists": ["L0"]}
 
 
 def _broken(**change) -> list:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.evaluation import grid, results, run
+from dptext_core.evaluation.rows import Gate, Line, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 FULL = grid.GRIDS["full"].points()
@@ -78,7 +80,7 @@ def test_a_share_that_is_none_is_refused():
 # --- the file of points ---------------------------------------------------------------------------------------------
 
 
-def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> dict:
+def as_json(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> dict:
     provenance = {
         "version": "1", "command": "c", "data_sha256": "d", "device": "cpu", "machine": "m", "stopwords": "s",
         "finished": finished,
@@ -88,6 +90,10 @@ def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: fl
         "id": point.id, **point.setting, "scores": scores, "errors": {k: 0.01 for k in scores},
         "counts": {k: 50 for k in scores}, "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
     }  # fmt: skip
+
+
+def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> Line:
+    return Line.read(as_json(point, finished, **scores))
 
 
 SIZE = grid.Size(4, 4, None, 3.0)
@@ -103,7 +109,7 @@ def test_a_torn_last_line_is_left_out_and_cut_off_before_the_next(tmp_path):
         writer.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
-    assert [x["id"] for x in results.read_lines(path)] == [TEM[0].id]
+    assert [x.id for x in results.read_lines(path)] == [TEM[0].id]
     writer = results.Writer(path)
     writer.write(line(TEM[1], cosine=0.5))
     writer.close()
@@ -112,18 +118,47 @@ def test_a_torn_last_line_is_left_out_and_cut_off_before_the_next(tmp_path):
 
 def test_a_broken_line_elsewhere_is_named(tmp_path):
     path = tmp_path / "points.jsonl"
-    path.write_text("{broken\n" + json.dumps(line(TEM[0])) + "\n")
+    path.write_text("{broken\n" + json.dumps(as_json(TEM[0])) + "\n")
     with pytest.raises(InputError, match="line 1"):
         results.read_lines(path)
-    path.write_text(json.dumps(line(TEM[0]) | {"epsilon": 2.0}) + "\n")
+    path.write_text(json.dumps(as_json(TEM[0]) | {"epsilon": 2.0}) + "\n")
     with pytest.raises(InputError, match="its id is not that of its setting"):
         results.read_lines(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": None}, "must be objects"), ({"scores": {"cosine": "x"}}, "finite numbers"),
+        ({"seconds": None}, "finite numbers"), ({"counts": {"cosine": 0.5}}, "whole numbers"),
+        ({"provenance": {}}, "provenance needs version"), ({"id": 3}, "id must be a text"),
+        ({"errors": {"cosine": True}}, "finite numbers or null"),
+    ],
+)  # fmt: skip
+def test_a_line_of_another_shape_is_named(tmp_path, change, message):
+    """Each of them once passed and failed later, where nobody could tell the file."""
+    path = tmp_path / "points.jsonl"
+    path.write_text(json.dumps(as_json(TEM[0], cosine=0.5) | change) + "\n")
+    with pytest.raises(InputError, match=f"points.jsonl, line 1.*{message}"):
+        results.read_lines(path)
+    path.write_text(json.dumps({k: v for k, v in as_json(BASE).items() if k != "gates"}) + "\n")
+    with pytest.raises(InputError, match="unprotected text needs gates"):
+        results.read_lines(path)
+
+
+def test_a_line_is_read_as_it_was_written():
+    for found in (as_json(BASE, accuracy=0.8), as_json(TEM[0], cosine=0.5)):
+        assert json.dumps(Line.read(found).to_dict()) == json.dumps(found)
 
 
 # --- the summary ----------------------------------------------------------------------------------------------------
 
 
-def merged(*lines: dict) -> tuple[results.Results, list[str]]:
+def at(found: Line, **provenance: str) -> Line:
+    return replace(found, provenance=replace(found.provenance, **provenance))
+
+
+def merged(*lines: Line) -> tuple[results.Results, list[str]]:
     return results.merge(lines, [BASE, *TEM], "command", "cut")
 
 
@@ -131,19 +166,19 @@ def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
     found, notes = merged(line(BASE), *(line(p, cosine=v) for p, v in zip(TEM, (0.50, 0.51, 0.52), strict=True)))
     (row,) = found.rows
     assert notes == []
-    assert (row["value"], row["n"], row["seeds"], row["point"]) == (0.51, 50, 3, TEM[0].id)
+    assert (row.value, row.n, row.seeds, row.point) == (0.51, 50, 3, TEM[0].id)
     # Student's t with 2 degrees of freedom over the seeds, and 1.96 standard errors of 0.01 over the texts.
     both = math.hypot(4.303 * 0.01 / math.sqrt(3), 1.96 * 0.01)
-    assert row["high"] - row["value"] == row["value"] - row["low"] == pytest.approx(both, abs=1e-6)
+    assert row.high - row.value == row.value - row.low == pytest.approx(both, abs=1e-6)
     found, _ = merged(line(BASE), *(line(p, cosine=0.51) for p in TEM))
-    assert found.rows[0]["high"] - found.rows[0]["value"] == pytest.approx(0.0196, abs=1e-6)
+    assert found.rows[0].high - found.rows[0].value == pytest.approx(0.0196, abs=1e-6)
 
 
 def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
     mvc = [grid.Point("mvc", {"oov": "keep"}, 50.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
     lines = [line(BASE), *(line(p, n_w=0.5) for p in (*mvc, *TEM))]
     found, _ = results.merge(lines, [BASE, *mvc, *TEM], "c", "")
-    half = {r["mechanism"]: r["high"] - 0.5 for r in found.rows}
+    half = {r.mechanism: r.high - 0.5 for r in found.rows}
     assert half["tem"] == pytest.approx(1.96 * 0.01, abs=1e-6)
     assert half["mvc"] == pytest.approx(1.96 * math.hypot(0.01, 0.5 / math.sqrt(200)), abs=1e-6)
 
@@ -151,8 +186,8 @@ def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
 def test_speed_is_the_median_with_the_least_and_the_most():
     lines = [line(p, tokens_per_second=v) for p, v in zip(TEM, (300.0, 2.0, 310.0), strict=True)]
     found, _ = merged(line(BASE), *lines)
-    row = next(r for r in found.rows if r["metric"] == "tokens_per_second")
-    assert (row["value"], row["low"], row["high"]) == (300.0, 2.0, 310.0)
+    row = next(r for r in found.rows if r.metric == "tokens_per_second")
+    assert (row.value, row.low, row.high) == (300.0, 2.0, 310.0)
 
 
 def test_another_file_is_not_overwritten(tmp_path):
@@ -170,8 +205,8 @@ def test_options_that_would_be_ignored_are_refused(tmp_path):
         run.main(["--point", "x", "--shard", "1/2"])
     path = tmp_path / "points.jsonl"
     setup = run.Setup(command="c")
-    here = line(TEM[0]) | {"provenance": line(TEM[0])["provenance"] | {"stopwords": run._stop_list(None)}}
-    path.write_text(json.dumps(here) + "\n")
+    here = at(line(TEM[0]), stopwords=run._stop_list(None))
+    path.write_text(json.dumps(here.to_dict()) + "\n")
     with pytest.raises(InputError, match="Use the same options"):
         run.run([TEM[0]], run.Setup(command="c --perplexity"), path)
     assert run.run([TEM[0]], setup, path) == 0
@@ -188,7 +223,7 @@ def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
     old, new = line(TEM[0], "2030-01-01T00:00:00Z", cosine=0.1), line(TEM[0], "2030-01-02T00:00:00Z", cosine=0.9)
     for order in ((old, new), (new, old)):
         found, notes = merged(line(BASE), *order)
-        assert found.rows[0]["value"] == 0.9
+        assert found.rows[0].value == 0.9
         assert [n.split(";")[0] for n in notes] == [
             "2 of the 4 points of the grid are missing.",
             "1 lines repeat a point",
@@ -196,8 +231,7 @@ def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
 
 
 def test_lines_that_do_not_belong_together_are_refused():
-    other = line(TEM[1], cosine=0.5)
-    other["provenance"]["stopwords"] = "another"
+    other = at(line(TEM[1], cosine=0.5), stopwords="another")
     with pytest.raises(InputError, match="several lists of stop words"):
         merged(line(BASE), line(TEM[0], cosine=0.5), other)
     with pytest.raises(InputError, match="--only baseline"):
@@ -208,7 +242,7 @@ def test_lines_that_do_not_belong_together_are_refused():
 
 def test_speeds_are_told_in_three_units():
     found, _ = merged(line(BASE), line(TEM[0], tokens_per_second=2.0))
-    assert {r["metric"]: (r["task"], r["value"]) for r in found.rows} == {
+    assert {r.metric: (r.task, r.value) for r in found.rows} == {
         "tokens_per_second": ("speed", 2.0),
         "tokens_per_minute": ("speed", 120.0),
         "tokens_per_day": ("speed", 172800.0),
@@ -226,6 +260,10 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
         (lambda x: x["rows"][0].update(low=0.99, high=0.999), "outside its interval"),
         (lambda x: x["about"].pop("cut"), "about needs"),
         (lambda x: x.update(more=1), "exactly about, gates and rows"),
+        (lambda x: x.update(rows=None), "must be lists"),
+        (lambda x: x["rows"][0].update(mechanism=7), "mechanism must be a text"),
+        (lambda x: x["rows"][0].update(seeds="3"), "whole numbers"),
+        (lambda x: x["gates"].append({}), "a gate needs exactly"),
     ):
         broken = copy.deepcopy(json.loads(path.read_text(encoding="utf-8")))
         change(broken)
@@ -243,13 +281,13 @@ def command(*args: str) -> list[str]:
     return [sys.executable, "-m", "dptext_core", "bench", "run", *args]
 
 
-def summary(path: Path, tmp_path: Path) -> list[dict]:
+def summary(path: Path, tmp_path: Path) -> list[Row]:
     assert run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
     rows = results.read(tmp_path / "summary.json").rows
     # Seconds are measured anew, and the noise behind Mahalanobis' estimates is fresh in each process.
     return [
         r for r in rows
-        if r["task"] != "speed" and not (r["mechanism"] == "mahalanobis" and r["task"] == "deniability")
+        if r.task != "speed" and not (r.mechanism == "mahalanobis" and r.task == "deniability")
     ]  # fmt: skip
 
 
@@ -271,15 +309,15 @@ def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path):
     assert f"11 points, {done} done, {11 - done} to run" in again.stderr
     rows = summary(whole, tmp_path)
     assert rows == summary(killed, tmp_path)
-    have = {(r["mechanism"], r["metric"]) for r in rows}
+    have = {(r.mechanism, r.metric) for r in rows}
     for mechanism in ("dp-mlm", "diffractor", "custext", "tem"):
         for metric in ("accuracy", "cosine", "bleu", "n_w", "s_w"):
             assert (mechanism, metric) in have, (mechanism, metric)
     attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
-    assert all(attacked <= set(line["scores"]) for line in results.read_lines(whole))
+    assert all(attacked <= set(line.scores) for line in results.read_lines(whole))
     # More ε, more of the original.
     for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
-        low, high = [r["value"] for r in rows if r["mechanism"] == mechanism and r["metric"] == "cosine"]
+        low, high = [r.value for r in rows if r.mechanism == mechanism and r.metric == "cosine"]
         assert low < high, mechanism
 
 
@@ -313,9 +351,8 @@ def test_a_list_of_the_full_grid_needs_no_data(capsys):
 
 
 def test_scores_of_a_task_that_cannot_be_done_make_no_rows():
-    def gate(role: str, enters: bool) -> dict:
-        return {"data": "sst2", "task": "t", "role": role, "metric": "f1", "score": 0.5, "majority": 0.4, "se": 0.1,
-                "n_test": 50, "enters": enters}  # fmt: skip
+    def gate(role: str, enters: bool) -> Gate:
+        return Gate("sst2", "t", role, "f1", 0.5, 0.4, 0.1, 50, enters)
 
     scores = {"f1": 0.5, "pp_plus": 1.0, "f1_static": 0.4, "relative_gain_static": 0.1, "cosine": 0.9, "n_w": 0.5}
     for closed, gone in (
@@ -323,7 +360,7 @@ def test_scores_of_a_task_that_cannot_be_done_make_no_rows():
         ("privacy", {"f1_static", "relative_gain_static"}),
         (None, set()),
     ):
-        base = line(BASE, f1=0.5) | {"gates": [gate(r, r != closed) for r in ("utility", "privacy")]}
+        base = replace(line(BASE, f1=0.5), gates=tuple(gate(r, r != closed) for r in ("utility", "privacy")))
         found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
-        assert {r["metric"] for r in found.rows if r["mechanism"] == "tem"} == set(scores) - gone
-        assert [g["role"] for g in found.gates] == ["utility", "privacy"], "but their gates are told"
+        assert {r.metric for r in found.rows if r.mechanism == "tem"} == set(scores) - gone
+        assert [g.role for g in found.gates] == ["utility", "privacy"], "but their gates are told"

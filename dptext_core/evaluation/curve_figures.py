@@ -29,6 +29,7 @@ from ..figures import (
 from ..guarantee import number
 from ..metrics.registry import measure
 from . import curves as c
+from .papers import PaperRow
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -88,7 +89,7 @@ def curves(
             line={"color": colour, "width": 2, "dash": dash}, marker=_mark(colour, symbol, 8),
             error_y=_bars(s.points, colour), **_told([_hover_of(s.label, p, metric) for p in s.points], s),
         )  # fmt: skip
-        _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row["point"] == chosen], colours)
+        _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours)
     if papers:
         names.append(_paper_entry(figure, colours))
     _level(figure, baseline, UNPROTECTED, colours)
@@ -160,10 +161,10 @@ def plane(
             x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=_plain(name),
             line={"color": colour, "width": 1, "dash": dash}, marker=_mark(colour, symbol, 9),
             error_x=_bars([s.x_point for s in group], colour), error_y=_bars([s.y_point for s in group], colour),
-            **_told([_hover_both(s, utility, privacy) for s in group], None, [s.y_point.row["point"] for s in group]),
+            **_told([_hover_both(s, utility, privacy) for s in group], None, [s.y_point.row.point for s in group]),
         )  # fmt: skip
         names.append(name)
-        _ring(figure, [(s.x, s.y) for s in group if chosen and s.y_point.row["point"] == chosen], colours)
+        _ring(figure, [(s.x, s.y) for s in group if chosen and s.y_point.row.point == chosen], colours)
     if papers:
         names.append(_paper_entry(figure, colours))
     _level(figure, baseline, UNPROTECTED, colours)
@@ -218,7 +219,7 @@ def _bars(points: Sequence[c.Point], colour: str) -> dict[str, Any]:
 def _told(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None) -> dict[str, Any]:
     """Hover texts, behind the points that a click names; a chosen mark fades no other one."""
     if ids is None:
-        ids = [p.row.get("point", "") for p in s.points] if s is not None else [""] * len(hover)
+        ids = [p.row.point for p in s.points] if s is not None else [""] * len(hover)
     return {
         "customdata": list(zip(ids, hover, strict=True)), "hovertemplate": "%{customdata[1]}<extra></extra>",
         "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}},
@@ -241,18 +242,18 @@ def _hover_both(s: c.Spot, utility: str, privacy: str) -> str:
 def _lines(label: str, p: c.Point, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
     """What the hover says: setting, values, and where they are from."""
     row = p.row
-    said = [f"<b>{_plain(label)}</b>", f"ε = {number(float(row['epsilon']))}, {c.counted(row['mechanism'])}", *lines]
-    if p.n_w is not None and shown_n_w and row["metric"] != "n_w":
+    said = [f"<b>{_plain(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {c.counted(row.mechanism)}", *lines]
+    if p.n_w is not None and shown_n_w and row.metric != "n_w":
         said.append(f"N_w: {p.n_w:.3g}")
-    if paper:
-        said += [f"{_plain(paper)}", *([_plain(row["note"])] if row["note"] and len(row["note"]) < 60 else [])]
-        if row["spread"] is not None:
-            said.append(f"standard deviation {row['spread'] * row['scale']:.2g}")
+    if isinstance(row, PaperRow):
+        said += [f"{_plain(paper)}", *([_plain(row.note)] if row.note and len(row.note) < 60 else [])]
+        if row.spread is not None:
+            said.append(f"standard deviation {row.spread * row.scale:.2g}")
     else:
-        seeds = "one seed" if row["seeds"] == 1 else f"{row['seeds']} seeds"
-        said.append(f"n = {row['n']:,}, {seeds}" if row["n"] else seeds)
+        seeds = "one seed" if row.seeds == 1 else f"{row.seeds} seeds"
+        said.append(f"n = {row.n:,}, {seeds}" if row.n else seeds)
         again = c.command(row).replace(" --grid", "<br>  --grid")
-        said += [f"point {row['point']}. To measure it again:", again]
+        said += [f"point {row.point}. To measure it again:", again]
     return "<br>".join(said)
 
 

@@ -11,20 +11,21 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ConfigError
 from ..guarantee import NOTIONS, number
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..metrics.registry import REGISTRY, TUNED, measure
 from ..words.lists import CONFIGURATIONS
-from .papers import paper_rows
+from .papers import PaperRow, paper_rows
+from .rows import BASELINE, Gate, Row
 
 if TYPE_CHECKING:
     from .results import Results
 
-Row = dict[str, Any]
-BASELINE = "baseline"
+Shown = dict[str, Any]
+R = TypeVar("R", Row, Gate)
 #: Data sets of the papers that ours stand for, where the metric allows it: a score on other texts is another score, a
 #: gain relative to unprotected text, or a similarity, is of the same kind.
 KIN = {"reviews": ("trustpilot", "yelp")}
@@ -39,7 +40,7 @@ class Point:
     low: float | None
     high: float | None
     n_w: float | None
-    row: Row
+    row: Row | PaperRow
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,9 @@ def _part(name: str, value: Any) -> str:
     return f"{names.get(name, name)} {several or (f'{value:g}' if isinstance(value, float) else value)}"
 
 
-def key(row: Mapping[str, Any]) -> str:
+def key(row: Row | PaperRow) -> str:
     """The configuration of a row: its mechanism and options, whatever ε."""
-    return json.dumps([row["mechanism"], row["options"]], sort_keys=True)
+    return json.dumps([row.mechanism, row.options], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -160,11 +161,11 @@ def configurations(results: Results) -> dict[str, Configuration]:
     """Every measured configuration by its key. First the one with most points of each mechanism, in their order."""
     seen: dict[str, tuple[Row, set]] = {}
     for row in results.rows:
-        if row["mechanism"] != BASELINE:
-            seen.setdefault(key(row), (row, set()))[1].add((row["data"], row["epsilon"]))
+        if row.mechanism != BASELINE:
+            seen.setdefault(key(row), (row, set()))[1].add((row.data, row.epsilon))
     by_mechanism: dict[str, list[str]] = {}
     for k, (row, _) in seen.items():
-        by_mechanism.setdefault(row["mechanism"], []).append(k)
+        by_mechanism.setdefault(row.mechanism, []).append(k)
     order = {s.name: i for i, s in enumerate(mechanisms())}
     names = sorted(by_mechanism, key=lambda m: order.get(m, len(order)))
     main = [max(by_mechanism[m], key=lambda k: len(seen[k][1])) for m in names]
@@ -172,11 +173,11 @@ def configurations(results: Results) -> dict[str, Configuration]:
     found = {}
     for index, k in enumerate([*main, *others]):
         row = seen[k][0]
-        rest = [seen[o][0]["options"] for o in by_mechanism[row["mechanism"]]]
+        rest = [seen[o][0].options for o in by_mechanism[row.mechanism]]
         varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
-        parts = describe(row["options"], varying)
-        label = title(row["mechanism"]) + (f", {parts}" if parts else "")
-        found[k] = Configuration(label, row["mechanism"], row["options"], index)
+        parts = describe(row.options, varying)
+        label = title(row.mechanism) + (f", {parts}" if parts else "")
+        found[k] = Configuration(label, row.mechanism, row.options, index)
     return found
 
 
@@ -186,12 +187,12 @@ def configurations(results: Results) -> dict[str, Configuration]:
 def data_sets(results: Results) -> dict[str, str]:
     """Name → title of the data sets that have rows."""
     about = results.about.get("data", {})
-    return {d: about.get(d, {}).get("title", d) for d in dict.fromkeys(r["data"] for r in results.rows)}
+    return {d: about.get(d, {}).get("title", d) for d in dict.fromkeys(r.data for r in results.rows)}
 
 
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
     """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
-    found = {r["metric"] for r in results.rows if r["data"] == data and r["mechanism"] != BASELINE}
+    found = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
     known = [n for m in REGISTRY for n in (m, m + TUNED) if n in found]
     known += sorted(found.difference(known))
     return [n for n in known if (not kinds or measure(n).kind in kinds) and not measure(n).of]
@@ -199,7 +200,7 @@ def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[s
 
 def mechanisms_of(results: Results, data: str) -> list[str]:
     """Mechanisms that a data set has rows of, in their order."""
-    found = {r["mechanism"] for r in results.rows if r["data"] == data}
+    found = {r.mechanism for r in results.rows if r.data == data}
     return list(dict.fromkeys(c.mechanism for c in configurations(results).values() if c.mechanism in found))
 
 
@@ -212,22 +213,22 @@ def majority(results: Results, data: str, metric: str) -> float | None:
     """The score of always guessing the most frequent class, where the metric is a score of that kind."""
     plain, role = metric.removesuffix(TUNED), measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
-    return gate["majority"] if gate else None
+    return gate.majority if gate else None
 
 
-def _first(rows: Iterable[Row], **wanted: Any) -> Row | None:
-    return next((r for r in rows if all(r[k] == v for k, v in wanted.items())), None)
+def _first(rows: Iterable[R], **wanted: Any) -> R | None:
+    return next((r for r in rows if all(getattr(r, k) == v for k, v in wanted.items())), None)
 
 
-def setting(row: Mapping[str, Any]) -> dict[str, Any]:
+def setting(row: Row | PaperRow) -> dict[str, Any]:
     """What a link carries: mechanism, options, ε."""
-    return {c: row[c] for c in ("mechanism", "options", "epsilon")}
+    return {"mechanism": row.mechanism, "options": row.options, "epsilon": row.epsilon}
 
 
-def command(row: Mapping[str, Any]) -> str:
+def command(row: Row | PaperRow) -> str:
     """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
     again = "python -m dptext_core bench run --grid full --point"
-    return f"{again} {row['point']} --data DIR --stopwords FILE" if row.get("point") else ""
+    return f"{again} {row.point} --data DIR --stopwords FILE" if row.point else ""
 
 
 # --- series ---------------------------------------------------------------------------------------------------------
@@ -243,23 +244,23 @@ def series(
     """
     if x not in ("epsilon", "n_w"):
         raise ConfigError(f"x is 'epsilon' or 'n_w', not {x!r}.")
-    n_w = {(key(r), r["epsilon"]): r["value"] for r in results.rows if r["data"] == data and r["metric"] == "n_w"}
+    n_w = {(key(r), r.epsilon): r.value for r in results.rows if r.data == data and r.metric == "n_w"}
     wanted = None if mechanisms is None else set(mechanisms)
     found: dict[str, list[Point]] = {}
     missing: dict[str, int] = {}
     for row in results.rows:
-        name = row["mechanism"]
-        if row["data"] != data or row["metric"] != metric or name == BASELINE:
+        name = row.mechanism
+        if row.data != data or row.metric != metric or name == BASELINE:
             continue
         if wanted is not None and name not in wanted:
             continue
         k = key(row)
-        points, measured = found.setdefault(k, []), n_w.get((k, row["epsilon"]))
-        at = row["epsilon"] if x == "epsilon" else measured
-        if at is None or row["value"] is None:
+        points, measured = found.setdefault(k, []), n_w.get((k, row.epsilon))
+        at = row.epsilon if x == "epsilon" else measured
+        if at is None or row.value is None:
             missing[k] = missing.get(k, 0) + 1
         else:
-            points.append(Point(float(at), float(row["value"]), row["low"], row["high"], measured, row))
+            points.append(Point(float(at), float(row.value), row.low, row.high, measured, row))
     all_ = configurations(results)
     return [
         Series(c.label, c.mechanism, c.options, tuple(sorted(found[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
@@ -288,41 +289,39 @@ def paper_series(
     series that another table prints too.
     """
     wanted = None if mechanisms is None else set(mechanisms)
-    found: dict[tuple[str, ...], list[Row]] = {}
+    found: dict[tuple[str, ...], list[tuple[Point, PaperRow]]] = {}
     kin = KIN.get(data, ()) if measure(metric).kind in ("gain", "similarity") else ()
     for name in (data, *kin):
         for row in paper_rows(name, None, metric):
-            if row["mechanism"] == BASELINE or (wanted is not None and row["mechanism"] not in wanted):
+            if row.mechanism == BASELINE or (wanted is not None and row.mechanism not in wanted):
                 continue
-            if row["value"] is None or not row["epsilon"] or "more than" in row["note"]:
+            if row.value is None or not row.epsilon or "more than" in row.note:
                 continue
-            found.setdefault((row["paper"], row["table"], name, key(row)), []).append(row)
+            point = Point(float(row.epsilon), row.value * row.scale, None, None, None, row)
+            found.setdefault((row.paper, row.table, name, key(row)), []).append((point, row))
     out: list[Series] = []
     seen = set()
     for (paper, table, name, k), rows in found.items():
-        points = tuple(
-            Point(float(r["epsilon"]), r["value"] * r["scale"], None, None, None, r)
-            for r in sorted(rows, key=lambda r: r["epsilon"])
-        )
+        points = tuple(sorted((p for p, _ in rows), key=lambda p: p.x))
         same = (paper, name, k, tuple((p.x, p.value) for p in points))
         if same in seen:
             continue
         seen.add(same)
-        first = rows[0]
-        parts = [title(first["mechanism"]), describe(first["options"]), "" if name == data else f"on {name}"]
+        first = rows[0][1]
+        parts = [title(first.mechanism), describe(first.options), "" if name == data else f"on {name}"]
         label = ", ".join(filter(None, parts))
         index = _index(first, ours)
         about = f"{paper}, {table}"
-        out.append(Series(label, first["mechanism"], first["options"], points, index, 0, about, first["caption"]))
+        out.append(Series(label, first.mechanism, first.options, points, index, 0, about, first.caption))
     return out
 
 
-def _index(row: Mapping[str, Any], ours: Sequence[Series]) -> int:
+def _index(row: PaperRow, ours: Sequence[Series]) -> int:
     """The index of the series of ours that a paper's row is of; of the same mechanism; else behind all."""
-    same = [s for s in ours if s.mechanism == row["mechanism"]]
+    same = [s for s in ours if s.mechanism == row.mechanism]
     if not same:
         return max((s.index for s in ours), default=-1) + 1
-    return min(same, key=lambda s: (_disagreements(s, row["options"]), s.index)).index
+    return min(same, key=lambda s: (_disagreements(s, row.options), s.index)).index
 
 
 def _plain(value: Any) -> Any:
@@ -385,7 +384,7 @@ def paper_plane(
 
 def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
     def at(s: Series, p: Point) -> tuple:
-        return (key(p.row), p.row["epsilon"], p.row["data"], s.paper)
+        return (key(p.row), p.row.epsilon, p.row.data, s.paper)
 
     others = {at(s, p): p for s in xs for p in s.points}
     return [
@@ -417,23 +416,23 @@ def pareto(points: Sequence[tuple[float, float]], better: tuple[int, int]) -> li
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-def table(found: Sequence[Series]) -> list[Row]:
+def table(found: Sequence[Series]) -> list[Shown]:
     """One line a point: what it is of, its value with its interval, and how to measure it again."""
     return [
         {
             "source": s.paper or "ours",
             "series": s.label,
-            "ε": p.row["epsilon"],
+            "ε": p.row.epsilon,
             "ε counts": counted(s.mechanism),
             "N_w": p.n_w,
-            "data": p.row["data"],
-            "metric": p.row["metric"],
+            "data": p.row.data,
+            "metric": p.row.metric,
             "value": p.value,
             "low": p.low,
             "high": p.high,
-            "n": p.row.get("n"),
-            "seeds": p.row.get("seeds"),
-            "point": p.row.get("point", ""),
+            "n": p.row.n,
+            "seeds": p.row.seeds,
+            "point": p.row.point,
             "again": command(p.row),
         }
         for s in found
@@ -441,12 +440,12 @@ def table(found: Sequence[Series]) -> list[Row]:
     ]
 
 
-def flat(results: Results) -> list[Row]:
+def flat(results: Results) -> list[Shown]:
     """All rows with their options as text, for a file of one line a row."""
-    return [r | {"options": describe(r["options"])} for r in results.rows]
+    return [r.to_dict() | {"options": describe(r.options)} for r in results.rows]
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+def to_csv(rows: Sequence[Shown]) -> str:
     """Rows as comma-separated values, the first row's keys as the heading."""
     import csv
     import io
@@ -466,6 +465,6 @@ def said(value: float | None, low: float | None = None, high: float | None = Non
     return text if low is None or high is None else f"{text} (95%: {low:.3g} to {high:.3g})"
 
 
-def name_of(row: Mapping[str, Any], label: str) -> str:
+def name_of(point: Point, label: str) -> str:
     """A point in words: its series and its ε."""
-    return f"{label}, ε = {number(float(row['epsilon']))}"
+    return f"{label}, ε = {number(float(point.row.epsilon or 0))}"

@@ -19,12 +19,12 @@ from ..metrics.registry import measure
 from ..models.clip import WIDTHS as PRESETS
 from ..performance import memory
 from . import clipping, mappings
-from .curves import BASELINE, key, options_of, title
+from .curves import key, options_of, title
 from .grid import NOISES
-from .papers import paper_rows
+from .papers import PaperRow, paper_rows
+from .rows import BASELINE, Gate, Row
 from .tasks import TASKS
 
-Row = dict[str, Any]
 AGREES, PARTLY, DISAGREES = "agrees", "partly", "disagrees"
 OPEN, MISSING = "cannot be told", "not measured"
 VERDICTS = (AGREES, PARTLY, DISAGREES, OPEN, MISSING)
@@ -73,9 +73,9 @@ class Tally:
 
     def add(self, better: Row, worse: Row) -> None:
         """The claim says that ``better`` has the larger value."""
-        gap = better["value"] - worse["value"]
+        gap = better.value - worse.value
         self.towards += gap > 0
-        if abs(gap) <= max(math.hypot(half(better), half(worse)), LEAST.get(better["metric"], 0.0)):
+        if abs(gap) <= max(math.hypot(half(better), half(worse)), LEAST.get(better.metric, 0.0)):
             self.same += 1
         elif gap > 0:
             self.yes += 1
@@ -101,39 +101,39 @@ class Tally:
 
 def half(row: Row) -> float:
     """The longer side of a row's 95% interval, which a bound may cut on the other; 0 where it has none."""
-    return 0.0 if row["low"] is None else max(row["value"] - row["low"], row["high"] - row["value"])
+    return 0.0 if row.low is None or row.high is None else max(row.value - row.low, row.high - row.value)
 
 
 class Runs:
     """Our rows, found by mechanism, data set, metric and options (those not given may be anything)."""
 
-    def __init__(self, rows: Iterable[Row], gates: Iterable[Row] = ()):
+    def __init__(self, rows: Iterable[Row], gates: Iterable[Gate] = ()):
         self.gates = list(gates)
         self._rows: dict[tuple[str, str], list[tuple[Row, dict[str, Any]]]] = {}
         self._points: dict[tuple, Row] = {}
-        for row in sorted(rows, key=lambda row: row["epsilon"] or 0.0):
-            if row["value"] is not None:
-                self._rows.setdefault((row["data"], row["metric"]), []).append((row, full_options(row)))
-                self._points[row["metric"], *_point(row)] = row
+        for row in sorted(rows, key=lambda row: row.epsilon or 0.0):
+            if row.value is not None:
+                self._rows.setdefault((row.data, row.metric), []).append((row, full_options(row)))
+                self._points[row.metric, *_point(row)] = row
 
     def find(self, data: str, metric: str, mechanism: str | None = None, **options: Any) -> list[Row]:
         """Rows in the order of ε; options are compared with a row's own after its defaults are filled in."""
         return [
             row
             for row, filled in self._rows.get((data, metric), [])
-            if mechanism in (None, row["mechanism"]) and all(filled.get(k) == v for k, v in options.items())
+            if mechanism in (None, row.mechanism) and all(filled.get(k) == v for k, v in options.items())
         ]
 
     def one(self, data: str, metric: str, mechanism: str, epsilon: float | None = None, **options: Any) -> Row | None:
         """The only such row at this ε; None where there is none, or more than one."""
-        found = [row for row in self.find(data, metric, mechanism, **options) if row["epsilon"] == epsilon]
+        found = [row for row in self.find(data, metric, mechanism, **options) if row.epsilon == epsilon]
         return found[0] if len(found) == 1 else None
 
     def lines(self, data: str, metric: str, mechanism: str | None = None) -> list[list[Row]]:
         """Rows that differ in ε only, in the order of ε, two at least."""
         groups: dict[str, list[Row]] = {}
         for row in self.find(data, metric, mechanism):
-            if row["epsilon"] is not None:
+            if row.epsilon is not None:
                 groups.setdefault(key(row), []).append(row)
         return [line for line in groups.values() if len(line) > 1]
 
@@ -144,7 +144,7 @@ class Runs:
     def at_n_w(self, line: Sequence[Row], n_w: float) -> float | None:
         """The value of a line where N_w is ``n_w``, between its points; None beyond them."""
         known = [(self.beside(row, "n_w"), row) for row in line]
-        pairs = sorted((kept["value"], row["value"]) for kept, row in known if kept is not None)
+        pairs = sorted((kept.value, row.value) for kept, row in known if kept is not None)
         if len(pairs) < 2 or not pairs[0][0] <= n_w <= pairs[-1][0]:
             return None
         x, y = np.array(pairs).T
@@ -152,36 +152,36 @@ class Runs:
 
 
 def _point(row: Row) -> tuple:
-    return row["data"], row["epsilon"], key(row)
+    return row.data, row.epsilon, key(row)
 
 
 def full_options(row: Row) -> dict[str, Any]:
     """The options of a row with the defaults of its mechanism filled in."""
-    own = {k: tuple(v) if isinstance(v, list) else v for k, v in row["options"].items()}
-    return own if row["mechanism"] == BASELINE else options_of(row["mechanism"]) | own
+    own = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
+    return own if row.mechanism == BASELINE else options_of(row.mechanism) | own
 
 
 def value(row: Row) -> str:
     """A value with its interval, in the metric's usual unit."""
-    digits = measure(row["metric"]).digits
-    shown = f"{row['value']:{digits}}"
-    return shown if row["low"] is None else f"{shown} ± {half(row):{digits}}"
+    digits = measure(row.metric).digits
+    shown = f"{row.value:{digits}}"
+    return shown if row.low is None else f"{shown} ± {half(row):{digits}}"
 
 
 def _per_epsilon(rows: Sequence[Row]) -> str:
-    return ", ".join(f"ε {row['epsilon']:g}: {value(row)}" for row in rows)
+    return ", ".join(f"ε {row.epsilon:g}: {value(row)}" for row in rows)
 
 
 def _paper(
     paper: str, table: str, data: str, mechanism: str | None, metric: str, **options: Any
-) -> list[tuple[float, Row]]:
+) -> list[tuple[float, PaperRow]]:
     """(value on our scale, row) of one table of a paper, in its order."""
     return [
-        (row["value"] * row["scale"], row)
+        (row.value * row.scale, row)
         for row in paper_rows(data, mechanism, metric)
-        if (row["paper"], row["table"]) == (paper, table)
-        and row["value"] is not None
-        and all(row["options"].get(k) == v for k, v in options.items())
+        if (row.paper, row.table) == (paper, table)
+        and row.value is not None
+        and all(row.options.get(k) == v for k, v in options.items())
     ]
 
 
@@ -194,8 +194,8 @@ def rises_with_epsilon(runs: Runs) -> Finding:
         for line in runs.lines(data, metric):
             tally.add(line[-1], line[0])
             rows += [line[0], line[-1]]
-            if line[-1]["value"] < line[0]["value"] - math.hypot(half(line[-1]), half(line[0])):
-                falls.append(f"{title(line[0]['mechanism'])} on {TITLES[data]}")
+            if line[-1].value < line[0].value - math.hypot(half(line[-1]), half(line[0])):
+                falls.append(f"{title(line[0].mechanism)} on {TITLES[data]}")
         for line in runs.lines(data, "cosine"):
             for low, high in pairwise(line):
                 cosines.add(high, low)
@@ -220,27 +220,23 @@ def adaptive_beats_static(runs: Runs) -> Finding:
     for data in ("reviews", "authors"):
         for static in runs.find(data, "f1_static"):
             adaptive = runs.beside(static, "f1_adaptive")
-            if adaptive is None or static["epsilon"] is None:
+            if adaptive is None or static.epsilon is None:
                 continue
             tally.add(adaptive, static)
             rows += [static, adaptive]
-            gap = adaptive["value"] - static["value"]
+            gap = adaptive.value - static.value
             if worst is None or gap > worst[0]:
                 worst = gap, static, adaptive
     numbers = [tally.sentence("F1 of the author, adaptive against static")]
     if worst is not None:
         _, static, adaptive = worst
         numbers.append(
-            f"Largest gap: {title(static['mechanism'])} at ε {static['epsilon']:g} on {TITLES[static['data']]}, static "
+            f"Largest gap: {title(static.mechanism)} at ε {static.epsilon:g} on {TITLES[static.data]}, static "
             f"{value(static)}, adaptive {value(adaptive)}."
         )
     for data in ("yelp", "trustpilot"):
         static_of, adaptive_of = (
-            {
-                row["epsilon"]: x
-                for x, row in _paper("DP-MLM", "Table 3", data, "dp-mlm", f"f1_{kind}")
-                if row["epsilon"]
-            }
+            {row.epsilon: x for x, row in _paper("DP-MLM", "Table 3", data, "dp-mlm", f"f1_{kind}") if row.epsilon}
             for kind in ("static", "adaptive")
         )
         higher = sum(adaptive_of[e] > static_of[e] for e in static_of)
@@ -260,14 +256,14 @@ def adaptive_beats_static(runs: Runs) -> Finding:
 
 
 def dp_mlm_keeps_utility(runs: Runs) -> Finding:
-    ours = [row for row in runs.find("sst2", "accuracy", "dp-mlm", clip="paper") if row["epsilon"] is not None]
+    ours = [row for row in runs.find("sst2", "accuracy", "dp-mlm", clip="paper") if row.epsilon is not None]
     base = runs.one("sst2", "accuracy", "baseline")
-    theirs = {row["epsilon"]: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "dp-mlm", "accuracy")}
-    their_base = {row["epsilon"]: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "baseline", "accuracy")}.get(None)
-    both = [row for row in ours if row["epsilon"] in theirs]
+    theirs = {row.epsilon: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "dp-mlm", "accuracy")}
+    their_base = {row.epsilon: x for x, row in _paper("DP-MLM", "Table 1", "sst2", "baseline", "accuracy")}.get(None)
+    both = [row for row in ours if row.epsilon in theirs]
     if base is None or their_base is None or not both:
         return _missing("DP-MLM loses as much accuracy on SST-2 as the paper prints.", "DP-MLM, Table 1")
-    drops = [(row, base["value"] - row["value"], their_base - theirs[row["epsilon"]]) for row in both]
+    drops = [(row, base.value - row.value, their_base - theirs[row.epsilon]) for row in both]
     within = sum(abs(d - t) <= max(0.03, math.hypot(half(row), half(base))) for row, d, t in drops)
     return Finding(
         f"DP-MLM loses {100 * max(t for _, _, t in drops):.0f} points of accuracy at the smallest ε and about "
@@ -277,7 +273,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> Finding:
         (
             f"Without rewriting: ours {value(base)}, the paper's {100 * their_base:.1f}%.",
             "Points lost, ours / the paper's: "
-            + ", ".join(f"ε {row['epsilon']:g}: {100 * d:.1f} / {100 * t:.1f}" for row, d, t in drops) + ".",
+            + ", ".join(f"ε {row.epsilon:g}: {100 * d:.1f} / {100 * t:.1f}" for row, d, t in drops) + ".",
             f"{within} of {len(drops)} within three points or the interval of ours.",
         ),
         "The paper fine-tunes deberta-v3-base and rewrites with roberta-base. Ours is a logistic regression on frozen "
@@ -291,23 +287,23 @@ def dp_mlm_gains(runs: Runs) -> Finding:
     claim = "DP-MLM's relative gain is positive against every adaptive attacker."
     source = "DP-MLM, Table 3 and Section 6"
     found = runs.find("reviews", "relative_gain_adaptive", "dp-mlm", clip="paper")
-    rows = [row for row in found if row["epsilon"] is not None]
-    positive = [row["value"] > 0 for row in rows]
+    rows = [row for row in found if row.epsilon is not None]
+    positive = [row.value > 0 for row in rows]
     numbers = [f"Ours: {_per_epsilon(rows)}."] if rows else []
     for data in ("yelp", "trustpilot"):
         for kind in ("adaptive", "static"):
             theirs = [x for x, _ in _paper("DP-MLM", "Table 3", data, "dp-mlm", f"relative_gain_{kind}")]
             numbers.append(f"The paper, {data.capitalize()}, {kind}: {min(theirs):.2f} to {max(theirs):.2f}.")
     if not rows:
-        closed = [g for g in runs.gates if (g["data"], g["role"], g["enters"]) == ("reviews", "utility", False)]
+        closed = [g for g in runs.gates if (g.data, g.role, g.enters) == ("reviews", "utility", False)]
         return Finding(
             claim,
             source,
             MISSING,
             tuple(numbers)
             + tuple(
-                f"Rating of film reviews, unprotected: {100 * g['score']:.1f}% against {100 * g['majority']:.1f}% by "
-                f"always guessing, standard error {100 * g['se']:.1f} points on {g['n_test']} texts."
+                f"Rating of film reviews, unprotected: {100 * g.score:.1f}% against {100 * g.majority:.1f}% by "
+                f"always guessing, standard error {100 * g.se:.1f} points on {g.n_test} texts."
                 for g in closed
             ),
             "Without a utility that beats guessing by three standard errors, γ = U_r/U_o − P_r/P_o would be the "
@@ -334,7 +330,7 @@ def dp_mlm_plus(runs: Runs) -> Finding:
     utility, privacy, rows, numbers = Tally(), Tally(), [], []
     for data, metric, tally in (("sst2", "accuracy", utility), ("authors", "f1_adaptive", privacy)):
         for row in runs.find(data, metric, "dp-mlm-plus"):
-            plain = runs.one(data, metric, "dp-mlm", row["epsilon"], clip=full_options(row)["clip"])
+            plain = runs.one(data, metric, "dp-mlm", row.epsilon, clip=full_options(row)["clip"])
             if plain is not None:
                 tally.add(row, plain)
                 rows += [row, plain]
@@ -406,7 +402,7 @@ def one_list_is_best(runs: Runs) -> Finding:
     for noise in NOISES:
         for row in runs.find("sst2", "accuracy", "diffractor", **noise, lists=("L2",)):
             for lists in ("L0", "L1"):
-                other = runs.one("sst2", "accuracy", "diffractor", row["epsilon"], **noise, lists=(lists,))
+                other = runs.one("sst2", "accuracy", "diffractor", row.epsilon, **noise, lists=(lists,))
                 if other is None:
                     continue
                 utility.add(row, other)
@@ -438,10 +434,10 @@ def more_lists(runs: Runs) -> Finding:
     gaps = []
     for noise in NOISES:
         for row in runs.find("sst2", "n_w", "diffractor", **noise, lists=("L0",)):
-            other = runs.one("sst2", "n_w", "diffractor", row["epsilon"], **noise, lists=("L1",))
+            other = runs.one("sst2", "n_w", "diffractor", row.epsilon, **noise, lists=("L1",))
             if other is not None:
                 same.add(row, other)
-                gaps.append(row["value"] - other["value"])
+                gaps.append(row.value - other.value)
                 rows += [row, other]
     if gaps:
         numbers = [
@@ -464,13 +460,13 @@ def noises_differ(runs: Runs) -> Finding:
     for row in runs.find("sst2", "n_w", "diffractor", noise="geometric"):
         lists = full_options(row)["lists"]
         for noise in NOISES[1:]:
-            other = runs.one("sst2", "n_w", "diffractor", row["epsilon"], **noise, lists=lists)
+            other = runs.one("sst2", "n_w", "diffractor", row.epsilon, **noise, lists=lists)
             if other is not None:
                 privacy.add(row, other)
                 rows += [row, other]
                 if lists == ("L2",):
                     name = _with_noise(other).removeprefix(f"{title('diffractor')}, ")
-                    crossing.append(f"ε {row['epsilon']:g}: {value(row)} / {value(other)} ({name})")
+                    crossing.append(f"ε {row.epsilon:g}: {value(row)} / {value(other)} ({name})")
     return Finding(
         "Geometric noise gives less plausible deniability than TEM at the same ε: more words stay themselves.",
         "1-Diffractor, Section 7 and Figure 4",
@@ -492,16 +488,16 @@ def sixty_percent(runs: Runs) -> Finding:
         return _missing(
             "At ε = 1 about 60% of the words change; with Mahalanobis at ε = 10 still 92%.", "1-Diffractor, Section 7"
         )
-    near = 0.5 <= 1 - several["value"] <= 0.7 or 0.5 <= 1 - ours["value"] <= 0.7
-    high = 1 - mahalanobis["value"] >= 0.85
+    near = 0.5 <= 1 - several.value <= 0.7 or 0.5 <= 1 - ours.value <= 0.7
+    high = 1 - mahalanobis.value >= 0.85
     return Finding(
         "At ε = 1 about 60% of the words change; with Mahalanobis at ε = 10 still 92%.",
         "1-Diffractor, Section 7",
         AGREES if near and high else PARTLY if near or high else DISAGREES,
         (
-            f"1-Diffractor, geometric, ε 1: L2 {100 - 100 * ours['value']:.1f}% change, L0 "
-            f"{100 - 100 * several['value']:.1f}%.",
-            f"Mahalanobis, ε 10: {100 - 100 * mahalanobis['value']:.1f}% change.",
+            f"1-Diffractor, geometric, ε 1: L2 {100 - 100 * ours.value:.1f}% change, L0 "
+            f"{100 - 100 * several.value:.1f}%.",
+            f"Mahalanobis, ε 10: {100 - 100 * mahalanobis.value:.1f}% change.",
         ),
         "The paper calls this share N_w in Section 7, though its Section 5.1 defines N_w as the share that stays. "
         "How much 10 is depends on the vectors: in the bundled space the words are nearer to each other than in the "
@@ -516,7 +512,7 @@ def tight_range(runs: Runs) -> Finding:
     outside: list[str] = []
     for mechanism in ("diffractor", *METRIC_DP):
         options = {"noise": "geometric", "lists": ("L2",)} if mechanism == "diffractor" else {}
-        line = [row for row in runs.find("sst2", "n_w", mechanism, **options) if row["epsilon"] is not None]
+        line = [row for row in runs.find("sst2", "n_w", mechanism, **options) if row.epsilon is not None]
         low, high = (_crossing(line, share) for share in (0.1, 0.8))
         rows += line
         if low is not None and high is not None:
@@ -553,9 +549,9 @@ def tight_range(runs: Runs) -> Finding:
 def _crossing(line: Sequence[Row], share: float) -> float | None:
     """ε where N_w passes ``share``, between the points of a line, on a logarithmic axis."""
     for low, high in pairwise(line):
-        a, b = low["value"], high["value"]
+        a, b = low.value, high.value
         if a <= share <= b and b > a:
-            x = np.log([low["epsilon"], high["epsilon"]])
+            x = np.log(np.array([low.epsilon, high.epsilon], float))
             return float(np.exp(x[0] + (share - a) / (b - a) * (x[1] - x[0])))
     return None
 
@@ -566,7 +562,7 @@ def one_dimension_wins(runs: Runs) -> Finding:
     better: list[bool] = []
     for mechanism in METRIC_DP:
         for row in runs.find("sst2", "accuracy", mechanism):
-            ours = runs.one("sst2", "accuracy", "diffractor", row["epsilon"], noise="geometric", lists=("L2",))
+            ours = runs.one("sst2", "accuracy", "diffractor", row.epsilon, noise="geometric", lists=("L2",))
             if ours is not None:
                 utility.add(ours, row)
                 a, b = runs.beside(ours, "cosine"), runs.beside(row, "cosine")
@@ -611,7 +607,7 @@ def speed(runs: Runs) -> Finding:
         for noise in NOISES if mechanism == "diffractor" else ({},):
             line = runs.find("sst2", "tokens_per_second", mechanism, **noise)
             if line:
-                rates[_with_noise(line[0])] = float(np.median([r["value"] for r in line]))
+                rates[_with_noise(line[0])] = float(np.median([r.value for r in line]))
                 rows += line
     first = f"{title('diffractor')}, geometric"
     others = [name for name in rates if name != first]
@@ -638,13 +634,13 @@ def little_memory(runs: Runs) -> Finding:
     claim, source = "1-Diffractor rewrites with far less memory than the others.", "1-Diffractor, Table 5"
     ours: dict[str, Row] = {}
     for row in memory.bundled():
-        if row["options"].get("lists", ["L2"]) == ["L2"]:
+        if row.options.get("lists", ["L2"]) == ["L2"]:
             ours[_with_noise(row)] = row
     theirs = {
         _with_noise(row): x for x, row in _paper("1-Diffractor", "Table 5", "vocabulary", None, "mib_per_1000_words")
     }
-    mine = [row["value"] for row in ours.values() if row["mechanism"] == "diffractor"]
-    others = [row["value"] for row in ours.values() if row["mechanism"] in METRIC_DP]
+    mine = [row.value for row in ours.values() if row.mechanism == "diffractor"]
+    others = [row.value for row in ours.values() if row.mechanism in METRIC_DP]
     if not mine or not others:
         return _missing(claim, source)
     return Finding(
@@ -654,7 +650,7 @@ def little_memory(runs: Runs) -> Finding:
         (
             "MiB for 1,000 words, ours (the paper's): "
             + ", ".join(
-                f"{name} {row['value']:.1f}" + (f" ({theirs[name]:g})" if name in theirs else "")
+                f"{name} {row.value:.1f}" + (f" ({theirs[name]:g})" if name in theirs else "")
                 for name, row in ours.items()
             ) + ".",
             "Measured by: python -m dptext_core bench memory.",
@@ -665,11 +661,11 @@ def little_memory(runs: Runs) -> Finding:
     )  # fmt: skip
 
 
-def _with_noise(row: Row) -> str:
+def _with_noise(row: Row | PaperRow) -> str:
     """TEM's window too where it is not the paper's."""
-    if row["mechanism"] != "diffractor":
-        return title(row["mechanism"])
-    noise, gamma = row["options"].get("noise"), row["options"].get("gamma")
+    if row.mechanism != "diffractor":
+        return title(row.mechanism)
+    noise, gamma = row.options.get("noise"), row.options.get("gamma")
     return ", ".join([title("diffractor"), *([noise] if noise else []), *([] if gamma is None else [f"γ = {gamma:g}"])])
 
 
@@ -684,7 +680,8 @@ def small_k(runs: Runs) -> Finding:
     numbers, rows, small, large = [], [], Tally(), []
     by_epsilon: dict[float, list[Row]] = {}
     for row in runs.find("sst2", "accuracy", "custext", **_MAIN):
-        by_epsilon.setdefault(row["epsilon"], []).append(row)
+        if row.epsilon is not None:
+            by_epsilon.setdefault(row.epsilon, []).append(row)
     for epsilon, found in sorted(by_epsilon.items()):
         stops = [full_options(row)["keep_stopwords"] for row in found]
         found = [row for row, kept in zip(found, stops, strict=True) if kept == max(set(stops), key=stops.count)]
@@ -695,7 +692,7 @@ def small_k(runs: Runs) -> Finding:
         numbers.append(
             f"Accuracy at ε {epsilon:g}: " + ", ".join(f"K {full_options(r)['k']}: {value(r)}" for r in line) + "."
         )
-        gap = line[0]["value"] - line[-1]["value"]
+        gap = line[0].value - line[-1].value
         if epsilon <= 1:
             small.add(line[0], line[-1])
             if (a := runs.beside(line[0], "cosine")) and (b := runs.beside(line[-1], "cosine")):
@@ -708,9 +705,9 @@ def small_k(runs: Runs) -> Finding:
     if not rows:
         return _missing(claim, source)
     theirs = [
-        (row["options"]["k"], x)
+        (row.options["k"], x)
         for x, row in _paper("CusText", "Table 1", "sst2", "custext", "accuracy")
-        if "k" in row["options"]
+        if "k" in row.options
     ]
     numbers.append("The paper at ε 1: " + ", ".join(f"K {k}: {100 * x:.1f}%" for k, x in theirs) + ".")
     fades = len(large) < 2 or large[-1] < large[0]
@@ -729,21 +726,19 @@ def mappings_utility(runs: Runs) -> Finding:
     for metric in ("accuracy", "cosine"):
         for row in runs.find("sst2", metric, "custext", mapping="balanced", strategy="record", k=50):
             options = {k: full_options(row)[k] for k in ("strategy", "k", "keep_stopwords")}
-            above = runs.one("sst2", metric, "custext", row["epsilon"], mapping="aggressive", **options)
-            below = runs.one("sst2", metric, "custext", row["epsilon"], mapping="conservative", **options)
+            above = runs.one("sst2", metric, "custext", row.epsilon, mapping="aggressive", **options)
+            below = runs.one("sst2", metric, "custext", row.epsilon, mapping="conservative", **options)
             if above is not None and below is not None:
                 first.add(above, row)
                 second.add(row, below)
                 rows += [above, row, below]
                 numbers.append(
-                    f"{metric.capitalize()} at ε {row['epsilon']:g}, K 50: aggressive {value(above)}, balanced "
+                    f"{metric.capitalize()} at ε {row.epsilon:g}, K 50: aggressive {value(above)}, balanced "
                     f"{value(row)}, conservative {value(below)}."
                 )
     if not rows:
         return _missing(claim, source)
-    theirs = {
-        row["options"]["mapping"]: x for x, row in _paper("CusText", "Table 3", "sst2", "custext", "accuracy", k=50)
-    }
+    theirs = {row.options["mapping"]: x for x, row in _paper("CusText", "Table 3", "sst2", "custext", "accuracy", k=50)}
     numbers.append("The paper, K 50, ε 0: " + ", ".join(f"{m} {100 * x:.1f}%" for m, x in theirs.items()) + ".")
     return Finding(
         claim, source, _both(first.verdict, second.verdict), tuple(numbers),
@@ -755,24 +750,22 @@ def mappings_utility(runs: Runs) -> Finding:
 def mappings_alone(runs: Runs) -> Finding:
     claim = "Under aggressive mapping nearly every word is alone in its set; under balanced nearly none is."
     source = "CusText, Table 4"
-    ours = {(row["k"], row["mapping"]): row for row in mappings.bundled()}
+    ours = {(row.k, row.mapping): row for row in mappings.bundled()}
     theirs = {
-        (row["options"]["k"], row["options"]["mapping"]): x
+        (row.options["k"], row.options["mapping"]): x
         for x, row in _paper("CusText", "Table 4", "sst2", "custext", "not_n_to_m")
     }
     if not ours:
         return _missing(claim, source)
-    agreed = all(row["words"] > 0.9 if m == "aggressive" else row["occurrences"] < 0.01 for (_, m), row in ours.items())
-    close = all(
-        abs(ours[key]["words"] - x) < 0.005 for key, x in theirs.items() if key[1] == "balanced" and key in ours
-    )
+    agreed = all(row.words > 0.9 if m == "aggressive" else row.occurrences < 0.01 for (_, m), row in ours.items())
+    close = all(abs(ours[key].words - x) < 0.005 for key, x in theirs.items() if key[1] == "balanced" and key in ours)
     return Finding(
         claim,
         source,
         AGREES if agreed and close else PARTLY if agreed else DISAGREES,
         (
             *(
-                f"{m.capitalize()}, K {k}: {100 * row['words']:.2f}% of the words, {100 * row['occurrences']:.2f}% of "
+                f"{m.capitalize()}, K {k}: {100 * row.words:.2f}% of the words, {100 * row.occurrences:.2f}% of "
                 f"their occurrences; the paper {100 * theirs[k, m]:.2f}%."
                 for (k, m), row in ours.items() if (k, m) in theirs
             ),
@@ -793,14 +786,14 @@ def record_strategy(runs: Runs) -> Finding:
     wins: list[str] = []
     for row in runs.find("sst2", "accuracy", "custext", strategy="record", mapping="balanced", k=50):
         options = {"mapping": "balanced", "k": 50, "keep_stopwords": full_options(row)["keep_stopwords"]}
-        a = runs.one("sst2", "accuracy", "custext", row["epsilon"], strategy="token", **options)
-        b = runs.one("sst2", "accuracy", "custext", row["epsilon"], strategy="dataset", **options)
+        a = runs.one("sst2", "accuracy", "custext", row.epsilon, strategy="token", **options)
+        b = runs.one("sst2", "accuracy", "custext", row.epsilon, strategy="dataset", **options)
         if a is None or b is None:
             continue
         token.add(row, a)
         dataset.add(row, b)
         rows += [row, a, b]
-        scores = {"record": row["value"], "token": a["value"], "dataset": b["value"]}
+        scores = {"record": row.value, "token": a.value, "dataset": b.value}
         top = [name for name, x in scores.items() if x == max(scores.values())]
         wins.append(top[0] if len(top) == 1 else "a tie")
     if not rows:
@@ -829,7 +822,7 @@ def _record_columns(data: str) -> int:
     """In how many columns of the paper's Table 5 the record strategy has the highest accuracy."""
     columns: dict[tuple, dict[str, float]] = {}
     for x, row in _paper("CusText", "Table 5", data, "custext", "accuracy"):
-        columns.setdefault((row["epsilon"], row["options"]["keep_stopwords"]), {})[row["options"]["strategy"]] = x
+        columns.setdefault((row.epsilon, row.options["keep_stopwords"]), {})[row.options["strategy"]] = x
     return sum(max(scores, key=scores.__getitem__) == "record" for scores in columns.values())
 
 
@@ -839,7 +832,7 @@ def stop_words(runs: Runs) -> Finding:
     for row in runs.find("sst2", "accuracy", "custext", keep_stopwords=True, mapping="balanced", k=50):
         strategy = full_options(row)["strategy"]
         other = runs.one(
-            "sst2", "accuracy", "custext", row["epsilon"], keep_stopwords=False, mapping="balanced", k=50,
+            "sst2", "accuracy", "custext", row.epsilon, keep_stopwords=False, mapping="balanced", k=50,
             strategy=strategy,
         )  # fmt: skip
         if other is None:
@@ -877,7 +870,7 @@ def at_equal_privacy(runs: Runs) -> Finding:
     for n_w in (0.1, 0.3, 0.5):
         best: dict[str, tuple[float, list[Row]]] = {}
         for line in runs.lines("sst2", "cosine"):
-            options, name = full_options(line[0]), line[0]["mechanism"]
+            options, name = full_options(line[0]), line[0].mechanism
             # The same words are drawn, so that N_w means the same: those that are no stop words.
             if not options["keep_stopwords"]:
                 continue
@@ -934,7 +927,7 @@ CLAIMS: tuple[Callable[[Runs], Finding], ...] = (
 )  # fmt: skip
 
 
-def findings(rows: Iterable[Row], gates: Iterable[Row] = ()) -> list[Finding]:
+def findings(rows: Iterable[Row], gates: Iterable[Gate] = ()) -> list[Finding]:
     """Every claim held against these rows and gates of results."""
     runs = Runs(rows, gates)
     return [claim(runs) for claim in CLAIMS]

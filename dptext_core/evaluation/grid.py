@@ -7,7 +7,6 @@ an entry in ``_entries`` and a line in ``COST``, nothing else.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import ConfigError
+from .rows import BASELINE, point_id
 
-BASELINE = "baseline"
 SEEDS = (1, 2, 3)
 #: Where a rewrite costs little: with five, Student's t leaves half the interval of three.
 MORE_SEEDS = (1, 2, 3, 4, 5)
@@ -108,12 +107,6 @@ class Grid:
 def plain(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as JSON has them: lists for tuples, in the order of their names."""
     return {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(options.items())}
-
-
-def point_id(setting: Mapping[str, Any]) -> str:
-    """The name of a setting (see ``Point.setting``)."""
-    text = json.dumps(setting, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
 # --- groups and shards ----------------------------------------------------------------------------------------------

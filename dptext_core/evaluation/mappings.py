@@ -14,9 +14,9 @@ import collections
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,17 @@ from .files import write_rows
 
 KS = (20, 50, 100)
 PARTS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Of ``n`` words under a mapping: the share of them, and of their occurrences, whose set is no other word's."""
+
+    k: int
+    mapping: str
+    words: float
+    occurrences: float
+    n: int
 
 
 def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
@@ -61,10 +72,10 @@ def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[
 
 
 @cache
-def bundled() -> tuple[dict[str, Any], ...]:
-    """The bundled rows: k, mapping, words and occurrences (shares), n (words); none where the file is missing."""
+def bundled() -> tuple[Alone, ...]:
+    """The bundled rows; none where the file is missing."""
     path = assets_folder() / "benchmarks" / "mappings.json"
-    return tuple(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.is_file() else ()
+    return tuple(Alone(**row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.is_file() else ()
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -79,11 +90,7 @@ def main(argv: Sequence[str] = ()) -> int:
     for k in KS:
         for mapping in MAPPINGS:
             words, occurrences, n = alone(counts, args.space, k, mapping)
-            rows.append(
-                {
-                    "k": k, "mapping": mapping, "words": round(words, 6), "occurrences": round(occurrences, 6), "n": n,
-                }
-            )  # fmt: skip
+            rows.append(asdict(Alone(k, mapping, round(words, 6), round(occurrences, 6), n)))
             print(f"K = {k:3d}, {mapping:12s}: {words:.2%} of {n:,} words, {occurrences:.2%} of their occurrences")
     if args.out:
         about = {

@@ -10,49 +10,74 @@ the paper picked from, or averaged over, several settings; ``mechanism`` is "bas
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from .._assets import assets_folder
 from ..errors import InputError, ModelUnavailable
-from ..metrics.registry import REGISTRY, measure
+from ..metrics.registry import measure
+from .rows import TASKS, finite
 
 WORD_LEVEL = ("diffractor", "custext", "santext", "santext-plus", "mvc", "mahalanobis", "vickrey", "gumbel", "tem")
 MECHANISMS = frozenset(("baseline", "dp-mlm", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", *WORD_LEVEL, "adept"))
-TASKS = frozenset(m.task for m in REGISTRY.values())
 NUMBERS = ("epsilon", "value", "spread")
 COLUMNS = frozenset(("mechanism", "options", "data", "task", "metric", "note", *NUMBERS))
 ABOUT = frozenset(("paper", "title", "authors", "venue", "file", "table", "caption", "units", "rows"))
 
 
-def paper_rows(
-    data: str | None = None, mechanism: str | None = None, metric: str | None = None
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class PaperRow:
+    """One number of a paper. unit: as printed. ``value`` and ``spread`` times ``scale`` are in this project's units
+    (shares of 1, BLEU in points). value: None where the paper prints infinity. spread: a standard deviation or None.
+
+    n, seeds, point: what a ``Row`` has beside these; no paper gives them in its tables.
+    """
+
+    mechanism: str
+    options: Mapping[str, Any]
+    epsilon: float | None
+    data: str
+    task: str
+    metric: str
+    value: float | None
+    spread: float | None
+    note: str
+    paper: str
+    file: str
+    table: str
+    caption: str
+    unit: str
+    scale: float
+    n: None = None
+    seeds: None = None
+    point: str = ""
+
+
+def paper_rows(data: str | None = None, mechanism: str | None = None, metric: str | None = None) -> list[PaperRow]:
     """The papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
 
-    Beside its own columns a row has paper, file, table, caption, unit (as printed) and scale: ``value`` and ``spread``
-    times ``scale`` are in this project's units (shares of 1, BLEU in points). ``value`` is None where the paper prints
-    infinity. Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
+    Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
     """
     return [
-        deepcopy(row)
+        replace(row, options=deepcopy(row.options))
         for row in _all_rows(assets_folder() / "papers")
-        if data in (None, row["data"]) and mechanism in (None, row["mechanism"]) and metric in (None, row["metric"])
+        if data in (None, row.data) and mechanism in (None, row.mechanism) and metric in (None, row.metric)
     ]
 
 
 @lru_cache(maxsize=1)
-def _all_rows(folder: Path) -> tuple[dict[str, Any], ...]:
+def _all_rows(folder: Path) -> tuple[PaperRow, ...]:
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ModelUnavailable(f"The papers' tables are missing. Take {folder} from the repository again.")
     return tuple(row for file in files for row in read_tables(file))
 
 
-def read_tables(path: Path) -> list[dict[str, Any]]:
+def read_tables(path: Path) -> list[PaperRow]:
     """The checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the fault."""
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
@@ -79,8 +104,8 @@ def read_tables(path: Path) -> list[dict[str, Any]]:
                 if (measure(row["metric"]).unit, unit) == ("points", "fraction")
                 else 1.0
             )
-            found.append({**row, **{c: table[c] for c in ("paper", "file", "table", "caption")}, "unit": unit})
-            found[-1]["scale"] = scale
+            about = {c: table[c] for c in ("paper", "file", "table", "caption")}
+            found.append(PaperRow(**row, **about, unit=unit, scale=scale))
     return found
 
 
@@ -95,7 +120,7 @@ def _fault(row: Any, units: dict[str, str]) -> str | None:
         return "unknown mechanism or task, or a metric without a unit"
     for column in NUMBERS:
         x = row[column]
-        if x is not None and (isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x)):
+        if x is not None and not finite(x):
             return f"{column} must be a finite number or null"
         if x is not None and x < 0 and column != "value":
             return f"{column} is negative"

@@ -15,8 +15,8 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,9 @@ from .._assets import assets_folder
 from ..errors import InputError
 from ..mechanisms.mvc import CURVE_DRAWS
 from ..metrics.registry import REGISTRY, measure
-from .grid import BASELINE, Point, point_id
-from .tasks import Gate
+from .grid import BASELINE, Point
+from .rows import Gate, Line, Row, short
 
-TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
-COLUMNS = ("mechanism", "options", "epsilon", "data", "task", "metric", "value", "low", "high", "n", "seeds", "point")
-GATE = tuple(f.name for f in fields(Gate))
-LINE = ("id", "mechanism", "options", "epsilon", "data", "seed", "n_train", "n_test", "max_words", "scores", "errors",
-        "counts", "seconds", "tokens", "provenance")  # fmt: skip
-SETTING = LINE[1:9]
 ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
          "data")  # fmt: skip
 # Student's t, 97.5%, for 1, 2, … degrees of freedom.
@@ -42,17 +36,23 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 @dataclass(frozen=True)
 class Results:
-    """A summary: about (see ABOUT), gates (see ``tasks.Gate``) and rows (see COLUMNS)."""
+    """A summary: about (see ABOUT), gates and rows."""
 
     about: dict[str, Any]
-    gates: list[dict[str, Any]]
-    rows: list[dict[str, Any]]
+    gates: tuple[Gate, ...]
+    rows: tuple[Row, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "about": self.about, "gates": [g.to_dict() for g in self.gates], "rows": [r.to_dict() for r in self.rows],
+        }  # fmt: skip
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[Line]:
     """The points in a file; [] where there is none. A last line without its end is left out.
 
     Raises InputError where another line cannot be read, or is not what its id says.
@@ -66,16 +66,15 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     found = []
     for number, part in enumerate(text.split("\n")[:-1], 1):
         try:
-            line = json.loads(part)
+            found.append(Line.read(json.loads(part)))
+        except InputError as error:
+            raise InputError(
+                f"{path.name}, line {number}, is no point that can be used: {error}. Delete that line and run again."
+            ) from error
         except ValueError as error:
             raise InputError(
                 f"{path.name}, line {number}, is no JSON: {error}. Delete that line and run again."
             ) from error
-        if not isinstance(line, dict) or not set(LINE) <= set(line):
-            raise InputError(f"{path.name}, line {number}, is no point: it needs {', '.join(LINE)}.")
-        if point_id({k: line[k] for k in SETTING}) != line["id"]:
-            raise InputError(f"{path.name}, line {number}: its id is not that of its setting. Delete that line.")
-        found.append(line)
     return found
 
 
@@ -95,8 +94,8 @@ class Writer:
             raise InputError(f"{path.name} is there and holds no points. Name another file for --out.")
         self._file.truncate(len(before + line_end))
 
-    def write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8") + b"\n")
+    def write(self, line: Line) -> None:
+        self._file.write(json.dumps(line.to_dict(), ensure_ascii=False).encode("utf-8") + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -118,13 +117,11 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
     if not halves:
         return None
     half = math.hypot(*halves)
-    known = measure(metric)
-    return max(known.low, mean - half), min(known.high, mean + half)
+    bounds = measure(metric)
+    return max(bounds.low, mean - half), min(bounds.high, mean + half)
 
 
-def merge(
-    lines: Iterable[dict[str, Any]], points: Sequence[Point], command: str, cut: str
-) -> tuple[Results, list[str]]:
+def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str) -> tuple[Results, list[str]]:
     """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
 
     Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
@@ -132,14 +129,14 @@ def merge(
     set, or where lines were made from other files or with other stop words.
     """
     declared = {p.id: p for p in points}
-    newest: dict[str, dict[str, Any]] = {}
+    newest: dict[str, Line] = {}
     notes, extra, twice = [], set(), 0
     for line in lines:
-        if line["id"] not in declared:
-            extra.add(line["id"])
+        if line.id not in declared:
+            extra.add(line.id)
             continue
-        twice += line["id"] in newest
-        newest[line["id"]] = max(newest.get(line["id"], line), line, key=lambda x: x["provenance"]["finished"])
+        twice += line.id in newest
+        newest[line.id] = max(newest.get(line.id, line), line, key=lambda x: x.provenance.finished)
     if not newest:
         raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
     missing = [p for p in points if p.id not in newest]
@@ -151,13 +148,13 @@ def merge(
     if twice:
         notes.append(f"{twice} lines repeat a point; the newest of each counts.")
     ordered = [newest[p.id] for p in points if p.id in newest]
-    bases = {line["data"]: line for line in ordered if line["mechanism"] == BASELINE}
-    if lost := sorted({line["data"] for line in ordered} - set(bases)):
+    bases = {line.data: line for line in ordered if line.mechanism == BASELINE}
+    if lost := sorted({line.data for line in ordered} - set(bases)):
         raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
     _check_alike(ordered)
     about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
-    gates = [g for base in bases.values() for g in base["gates"]]
-    return Results(about, gates, [r for r in _rows(ordered) if _enters(r, gates)]), notes
+    gates = tuple(g for base in bases.values() for g in base.gates or ())
+    return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
 
 
 def _named(points: Sequence[Point]) -> str:
@@ -170,47 +167,45 @@ def _named(points: Sequence[Point]) -> str:
     return "; ".join(f"{name}: {n} points" for name, n in count.items())
 
 
-def _enters(row: dict[str, Any], gates: Sequence[dict[str, Any]]) -> bool:
+def _enters(row: Row, gates: Sequence[Gate]) -> bool:
     """Whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates."""
-    needs = {"utility", "privacy"} if row["metric"].startswith("relative_gain") else {row["task"]}
-    return all(g["enters"] for g in gates if g["data"] == row["data"] and g["role"] in needs)
+    needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
+    return all(g.enters for g in gates if g.data == row.data and g.role in needs)
 
 
-def _check_alike(lines: Sequence[dict[str, Any]]) -> None:
+def _check_alike(lines: Sequence[Line]) -> None:
     for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
-        if len(found := sorted({str(line["provenance"][what]) for line in lines})) > 1:
+        if len(found := sorted({getattr(line.provenance, what) for line in lines})) > 1:
             raise InputError(f"These lines come from several {key}: {', '.join(found)}. Run the older ones again.")
-    for name in {line["data"] for line in lines}:
-        if len({line["provenance"]["data_sha256"] for line in lines if line["data"] == name}) > 1:
+    for name in {line.data for line in lines}:
+        if len({line.provenance.data_sha256 for line in lines if line.data == name}) > 1:
             raise InputError(f"These lines come from different files of {name}. Run the older ones again.")
 
 
-def _about(lines, bases, command: str, cut: str) -> dict[str, Any]:
+def _about(lines: Sequence[Line], bases: Mapping[str, Line], command: str, cut: str) -> dict[str, Any]:
     def each(key: str) -> str:
-        return "; ".join(sorted({str(line["provenance"][key]) for line in lines}))
+        return "; ".join(sorted({getattr(line.provenance, key) for line in lines}))
 
     return {
         "command": command, "version": each("version"), "machine": each("machine"), "device": each("device"),
-        "stopwords": each("stopwords"), "finished": max(line["provenance"]["finished"] for line in lines),
-        "seeds": sorted({line["seed"] for line in lines if line["mechanism"] != BASELINE}), "points": len(lines),
-        "core_minutes": round(sum(line["seconds"] for line in lines) / 60, 1), "cut": cut,
-        "data": {name: line["dataset"] for name, line in bases.items()},
+        "stopwords": each("stopwords"), "finished": max(line.provenance.finished for line in lines),
+        "seeds": sorted({line.seed for line in lines if line.mechanism != BASELINE}), "points": len(lines),
+        "core_minutes": round(sum(line.seconds for line in lines) / 60, 1), "cut": cut,
+        "data": {name: line.dataset for name, line in bases.items()},
     }  # fmt: skip
 
 
-def _rows(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    settings: dict[str, list[dict[str, Any]]] = {}
+def _rows(lines: Sequence[Line]) -> list[Row]:
+    settings: dict[str, list[Line]] = {}
     for line in lines:
-        key = json.dumps([line[k] for k in ("mechanism", "options", "epsilon", "data")], sort_keys=True)
+        key = json.dumps([line.mechanism, line.options, line.epsilon, line.data], sort_keys=True)
         settings.setdefault(key, []).append(line)
     rows = []
     for same in settings.values():
-        same = sorted(same, key=lambda line: line["seed"])
-        for metric in dict.fromkeys(m for line in same for m in line["scores"]):
-            have = [line for line in same if line["scores"].get(metric) is not None]
-            if not have:
-                continue
-            values = [line["scores"][metric] for line in have]
+        same = sorted(same, key=lambda line: line.seed)
+        for metric in dict.fromkeys(m for line in same for m in line.scores):
+            have = [line for line in same if metric in line.scores]
+            values = [line.scores[metric] for line in have]
             if measure(metric).kind == "speed":
                 for m in REGISTRY.values():
                     if metric in (m.name, m.of):
@@ -220,30 +215,29 @@ def _rows(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 errors = [_with_shared(line) for line in have]
                 rows.append(_row(have, metric, values, errors))
                 continue
-            rows.append(_row(have, metric, values, [line["errors"].get(metric) for line in have]))
+            rows.append(_row(have, metric, values, [line.errors.get(metric) for line in have]))
     return rows
 
 
-def _row(lines, metric: str, values: Sequence[float], errors) -> dict[str, Any]:
+def _row(lines: Sequence[Line], metric: str, values: Sequence[float], errors: Sequence[float | None]) -> Row:
     first = lines[0]
     between = interval(metric, values, errors)
-    low, high = (None, None) if between is None else (_short(between[0]), _short(between[1]))
-    return {
-        **{k: first[k] for k in ("mechanism", "options", "epsilon", "data")}, "task": measure(metric).task,
-        "metric": metric, "value": _short(sum(values) / len(values)), "low": low, "high": high,
-        "n": first["counts"].get(metric, first["tokens"]), "seeds": len(values), "point": first["id"],
-    }  # fmt: skip
+    low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
+    return Row(
+        first.mechanism, first.options, first.epsilon, first.data, measure(metric).task, metric,
+        short(sum(values) / len(values)), low, high, first.counts.get(metric, first.tokens), len(values), first.id,
+    )  # fmt: skip
 
 
-def _speed(lines, metric: str, values: list[float]) -> dict[str, Any]:
+def _speed(lines: Sequence[Line], metric: str, values: list[float]) -> Row:
     row = _row(lines, metric, values, [None] * len(values))
-    return row | {"value": _short(statistics.median(values)), "low": _short(values[0]), "high": _short(values[-1])}
+    return replace(row, value=short(statistics.median(values)), low=short(values[0]), high=short(values[-1]))
 
 
-def _with_shared(line: dict[str, Any]) -> float | None:
+def _with_shared(line: Line) -> float | None:
     """The standard error of N_w. Estimates share their draws among all words: at most, words are fully dependent."""
-    error, p = line["errors"].get("n_w"), line["scores"]["n_w"]
-    if error is None or not _estimated(line["mechanism"]):
+    error, p = line.errors.get("n_w"), line.scores["n_w"]
+    if error is None or not _estimated(line.mechanism):
         return error
     return math.hypot(error, math.sqrt(max(0.0, p * (1 - p)) / CURVE_DRAWS))
 
@@ -258,15 +252,11 @@ def _estimated(mechanism: str) -> bool:
     return issubclass(mechanism_class(mechanism), MVC | TruncatedGumbel)
 
 
-def _short(x: float) -> float:
-    return float(f"{x:.6g}")
-
-
 def write(results: Results, path: Path) -> None:
     """One gate and one row a line, so that changes are easy to read."""
 
-    def block(rows: list[dict[str, Any]]) -> str:
-        return "[" + ",".join("\n" + json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
+    def block(records: Sequence[Gate | Row]) -> str:
+        return "[" + ",".join("\n" + json.dumps(r.to_dict(), ensure_ascii=False) for r in records) + "\n]"
 
     about = json.dumps(results.about, ensure_ascii=False, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -288,36 +278,14 @@ def read(path: Path) -> Results:
         raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
     if not isinstance(found["about"], dict) or not set(ABOUT) <= set(found["about"]):
         raise InputError(f"{path.name}: about needs {', '.join(ABOUT)}. {again}")
-    for gate in found["gates"]:
-        if not isinstance(gate, dict) or set(gate) != set(GATE):
-            raise InputError(f"{path.name}: a gate needs exactly {', '.join(GATE)}. {again}")
-    for row in found["rows"]:
-        if fault := _fault(row):
-            raise InputError(f"{path.name}: {fault}: {row}. {again}")
-    return Results(found["about"], found["gates"], found["rows"])
-
-
-def _fault(row: Any) -> str | None:
-    if not isinstance(row, dict) or set(row) != set(COLUMNS):
-        return f"a row needs exactly {', '.join(COLUMNS)}"
-    if row["task"] not in TASKS or not isinstance(row["options"], dict):
-        return "unknown task, or options that are no object"
-    for column in ("epsilon", "value", "low", "high"):
-        x = row[column]
-        if x is None and column != "value":
-            continue
-        if isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x):
-            return f"{column} must be a finite number" + ("" if column == "value" else " or null")
-    if (row["low"] is None) != (row["high"] is None):
-        return "an interval has two ends or none"
-    if row["low"] is not None and not row["low"] - 1e-9 <= row["value"] <= row["high"] + 1e-9:
-        return "the value lies outside its interval"
-    return None
-
-
-def gate_dict(gate: Gate) -> dict[str, Any]:
-    """A gate as JSON."""
-    return {k: _short(v) if isinstance(v, float) else v for k, v in asdict(gate).items()}
+    if not isinstance(found["gates"], list) or not isinstance(found["rows"], list):
+        raise InputError(f"{path.name}: gates and rows must be lists. {again}")
+    part: Any = None
+    try:
+        gates = tuple(Gate.read(part := gate) for gate in found["gates"])
+        return Results(found["about"], gates, tuple(Row.read(part := row) for row in found["rows"]))
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}: {part}. {again}") from error
 
 
 @lru_cache(maxsize=1)

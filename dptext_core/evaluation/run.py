@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from pathlib import Path
@@ -40,6 +40,7 @@ from . import results as store
 from . import tasks
 from .data import Data, load
 from .grid import BASELINE, GRIDS, Grid, Point, Size, cost, groups, named, plain, shard
+from .rows import Gate, Line, Provenance
 
 #: Words whose N_w and S_w are averaged: those of some test texts, all of each text.
 WORDS = 100
@@ -257,7 +258,7 @@ class Deniability:
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-def run_group(points: Sequence[Point], setup: Setup) -> Iterator[dict[str, Any]]:
+def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
     """The lines of points that share mechanism, options and data, each as soon as it is done.
 
     Seconds are those of the processor, so that other load on the machine does not count.
@@ -272,7 +273,8 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[dict[str, Any]]
         beyond(out, base, base.flat, more)
         if setup.finetune:
             finetuned(out, base, base.flat, setup.finetune, setup.seed)
-        yield _line(first, out, base, setup, time.process_time() - began) | _dataset(base, first.size)
+        line = _line(first, out, base, setup, time.process_time() - began)
+        yield replace(line, dataset=_dataset(base, first.size), gates=_gates(base))
         return
     mechanism = _mechanism(first, setup)
     mechanism.rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # loads what it needs, off the clock
@@ -340,28 +342,30 @@ def _rewrites(
     yield from zip(points, texts, seconds.tolist(), strict=True)
 
 
-def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: float) -> dict[str, Any]:
-    return {
-        "id": point.id, **point.setting, "scores": out.scores, "errors": out.errors, "counts": out.counts,
-        "seconds": round(seconds, 3), "tokens": base.tokens,
-        "provenance": {
-            "version": __version__, "command": setup.command, "data_sha256": base.data.sha256, "device": _device(),
-            "machine": _machine(), "stopwords": _stop_list(setup.stopwords),
-            "finished": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        },
-    }  # fmt: skip
+def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: float) -> Line:
+    made = Provenance(
+        __version__, setup.command, base.data.sha256, _device(), _machine(), _stop_list(setup.stopwords),
+        datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )  # fmt: skip
+    return Line(
+        point.id, **point.setting, scores=out.scores, errors=out.errors, counts=out.counts, seconds=round(seconds, 3),
+        tokens=base.tokens, provenance=made,
+    )  # fmt: skip
 
 
 def _dataset(base: Originals, size: Size) -> dict[str, Any]:
     """What a line of unprotected text says of its data set."""
     d = base.data
-    x = base.features(base.embedded)
     note = f"the first {size.max_words} words of each text" if size.max_words else ""
-    about = {
+    return {
         "title": d.title, "file": d.file, "sha256": d.sha256, "n_train": len(d.train), "n_test": len(d.test),
         "max_words": size.max_words, "tokens": base.tokens, "note": note,
     }  # fmt: skip
-    return {"dataset": about, "gates": [store.gate_dict(tasks.gate(d, t, x)) for t in tasks.tasks_of(d.name)]}
+
+
+def _gates(base: Originals) -> tuple[Gate, ...]:
+    x = base.features(base.embedded)
+    return tuple(tasks.gate(base.data, t, x) for t in tasks.tasks_of(base.data.name))
 
 
 def _stop_list(path: str | None) -> str:
@@ -417,7 +421,7 @@ def _worker(work: Any, done: Any, setup: Setup) -> None:
     done.put(None)
 
 
-def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[dict[str, Any]]:
+def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[Line]:
     """The lines of all groups, in this process or in ``jobs`` others."""
     if jobs == 1:
         _one_thread()
@@ -459,15 +463,11 @@ def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: An
     """Runs what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
     before = store.read_lines(out)
     for line in before:
-        if line["provenance"]["stopwords"] != _stop_list(setup.stopwords):
-            raise InputError(
-                f"{out} was made with {line['provenance']['stopwords']}. Use the same list, or another file."
-            )
-        if line["provenance"]["command"] != setup.command:
-            raise InputError(
-                f"{out} was made by: {line['provenance']['command']}. Use the same options, or another file."
-            )
-    have = {line["id"] for line in before}
+        if line.provenance.stopwords != _stop_list(setup.stopwords):
+            raise InputError(f"{out} was made with {line.provenance.stopwords}. Use the same list, or another file.")
+        if line.provenance.command != setup.command:
+            raise InputError(f"{out} was made by: {line.provenance.command}. Use the same options, or another file.")
+    have = {line.id for line in before}
     todo = [left for group in groups(points) if (left := [p for p in group if p.id not in have])]
     total = sum(map(len, todo))
     if say:
@@ -484,13 +484,13 @@ def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: An
         for line in lines_of(todo, setup, jobs):
             writer.write(line)
             count += 1
-            estimated += share[group_of[line["id"]]]
+            estimated += share[group_of[line.id]]
             if say:
                 rest = (time.perf_counter() - began) * max(0.0, whole - estimated) / max(estimated, 1e-9)
-                options = " ".join(str(v) for v in line["options"].values())
+                options = " ".join(str(v) for v in line.options.values())
                 say(
-                    f"{count}/{total} {line['mechanism']} {options} on {line['data']}, ε {line['epsilon']}, seed "
-                    f"{line['seed']}: {line['seconds']:.1f} s; {rest / 60:.0f} min left"
+                    f"{count}/{total} {line.mechanism} {options} on {line.data}, ε {line.epsilon}, seed "
+                    f"{line.seed}: {line.seconds:.1f} s; {rest / 60:.0f} min left"
                 )
     finally:
         writer.close()
@@ -600,7 +600,7 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int
         if not path.is_file():
             raise InputError(f"There is no file {path}.")
         lines += store.read_lines(path)
-    commands = sorted({line["provenance"]["command"] for line in lines})
+    commands = sorted({line.provenance.command for line in lines})
     found, notes = store.merge(lines, points, "; ".join(commands), grid.cut)
     store.write(found, args.summary)
     for note in notes:
@@ -620,13 +620,13 @@ def _point(wanted: str, grid: Grid, setup: Setup) -> int:
     (line,) = run_group(found, setup)
     summary = store.bundled()
     same = ("mechanism", "options", "epsilon", "data")
-    rows = {r["metric"]: r for r in summary.rows if all(r[k] == line[k] for k in same)} if summary else {}
-    print(f"{wanted}: " + ", ".join(f"{k} {line[k]}" for k in store.SETTING))
-    for metric, value in line["scores"].items():
+    rows = {} if summary is None else {
+        r.metric: r for r in summary.rows if all(getattr(r, k) == getattr(line, k) for k in same)
+    }  # fmt: skip
+    print(f"{wanted}: " + ", ".join(f"{k} {v}" for k, v in line.setting.items()))
+    for metric, value in line.scores.items():
         row = rows.get(metric)
-        beside = (
-            "" if row is None else f"   bundled {row['value']:g} ({row['low']} to {row['high']}, {row['seeds']} seeds)"
-        )
+        beside = "" if row is None else f"   bundled {row.value:g} ({row.low} to {row.high}, {row.seeds} seeds)"
         print(f"{metric:24s} {value:12.6g}{beside}")
     return 0
 

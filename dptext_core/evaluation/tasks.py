@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ConfigError, InputError, ModelUnavailable
 from ..mechanisms.base import Progress, check_cancel
 from .data import Data
+from .rows import Gate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,25 +164,6 @@ def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) 
         return math.sqrt(share * (1 - share) / n)
     drawn = np.random.default_rng(0).multinomial(n, counts.ravel() / n, size=_BOOTSTRAP)
     return float(_scores(metric, drawn.reshape(_BOOTSTRAP, *counts.shape)).std(ddof=1))
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Whether the classifier can do a task on original texts at all: what it cannot, rewriting cannot harm.
-
-    A task enters where score - majority > 3 standard errors of the score. With macro-F1 the accuracy must pass that
-    too: any spread of blind guesses has a higher macro-F1 than one label for all.
-    """
-
-    data: str
-    task: str
-    role: str
-    metric: str
-    score: float
-    majority: float
-    se: float
-    n_test: int
-    enters: bool
 
 
 def gate(data: Data, task: Task, x: NDArray) -> Gate:

@@ -24,8 +24,11 @@ from .. import __version__
 from .._assets import assets_folder
 from ..evaluation.deniability import configurations
 from ..evaluation.files import write_rows
+from ..evaluation.grid import plain
+from ..evaluation.rows import Row
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..mechanisms.word_level import WordMechanism
+from ..metrics.registry import measure as measure_of
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
@@ -50,19 +53,17 @@ def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[flo
 
 
 @cache
-def bundled() -> tuple[dict[str, Any], ...]:
+def bundled() -> tuple[Row, ...]:
     """The bundled rows, as ``results`` has them (data "vocabulary"); none where the file is missing."""
     path = assets_folder() / "benchmarks" / "memory.json"
-    return tuple(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.is_file() else ()
+    return tuple(map(Row.read, json.loads(path.read_text(encoding="utf-8"))["rows"])) if path.is_file() else ()
 
 
-def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> dict[str, Any]:
-    return {
-        "mechanism": name, "options": {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()},
-        "epsilon": epsilon, "data": "vocabulary", "task": "speed", "metric": "mib_per_1000_words",
-        "value": round(mib, 3),
-"low": None, "high": None, "n": WORDS, "seeds": 1, "point": "",
-    }  # fmt: skip
+def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:
+    metric = measure_of("mib_per_1000_words")
+    return Row(
+        name, plain(options), epsilon, "vocabulary", metric.task, metric.name, round(mib, 3), None, None, WORDS, 1, ""
+    )
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] = ()) -> int:
         epsilon, taken = measure(name, options)
         label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in options.values() if v is not None)
         print(f"{name:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
-        rows.append(_row(name, options, epsilon, taken))
+        rows.append(_row(name, options, epsilon, taken).to_dict())
     if args.out:
         about = {"command": "python -m dptext_core bench memory", "version": __version__, "words": WORDS}
         write_rows(args.out, {"about": about, "rows": rows}, "mechanism")
