@@ -274,7 +274,7 @@ def test_a_model_that_does_not_load_tells_every_caller(tmp_path):
 
 
 def test_one_engine_a_model_and_device(folder, engine):
-    from dptext_core.models.masked_lm import best_device
+    from dptext_core.device import best_device
 
     assert models.engine(str(folder)) is engine
     assert models.engine(str(folder), best_device()) is engine

@@ -76,4 +76,4 @@ def test_the_benchmarks_name_the_range_they_were_measured_with():
     ours = [r for r in results.bundled().rows if r.mechanism.startswith("dp-mlm")]
     assert ours and all(r.options["clip"] == "paper" for r in ours)
     declared = {p.id for g in grid.GRIDS.values() for p in g.points()}
-    assert all(r["point"] in declared for r in ours)
+    assert all(r.point in declared for r in ours)

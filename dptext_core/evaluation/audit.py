@@ -10,15 +10,12 @@ an ε that few draws can tell from more (10) and at the upper end, where they ca
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from .._assets import assets_folder
+from .. import __version__, _assets
 from ..auditing import AuditReport, audit, default_words
 from ..guarantee import at_least, bound, number
 from ..mechanisms.mvc import MVC
@@ -84,13 +81,11 @@ def share(leak: float) -> str:
 
 def table() -> list[dict[str, Any]]:
     """The bundled table; [] where there is none."""
-    return _table()
+    return _assets.bundled("benchmarks/audit.json", _read, [])
 
 
-@cache
-def _table() -> list[dict[str, Any]]:
-    path = assets_folder() / "benchmarks" / "audit.json"
-    return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+def _read(path: Path) -> list[dict[str, Any]]:
+    return _assets.read_json(path)["rows"]
 
 
 def main(argv: Sequence[str] = ()) -> int:

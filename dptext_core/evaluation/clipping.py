@@ -11,18 +11,15 @@ text is read once; the noise of a text is the same everywhere, so that differenc
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from .._assets import assets_folder
+from .. import __version__, _assets
 from ..mechanisms.dp_mlm import DPMLM, DPMLMPrepared
 from ..mechanisms.registry import get_mechanism
 from ..metrics import score
@@ -107,13 +104,13 @@ def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tupl
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
 
 
-@cache
 def bundled() -> tuple[Cost, ...]:
     """The bundled measurement; () where it is missing."""
-    path = assets_folder() / "benchmarks" / "clipping.json"
-    if not path.is_file():
-        return ()
-    return tuple(Cost(**row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"])
+    return _assets.bundled("benchmarks/clipping.json", _read, ())
+
+
+def _read(path: Path) -> tuple[Cost, ...]:
+    return tuple(Cost(**row) for row in _assets.read_json(path)["rows"])
 
 
 def table(rows: Sequence[Cost]) -> str:

@@ -10,19 +10,16 @@ else from draws, with the 95% interval of the mean over the words.
 from __future__ import annotations
 
 import argparse
-import json
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from .._assets import assets_folder
+from .. import __version__, _assets
 from ..distribution import Law
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..mechanisms.mvc import CURVE_DRAWS
@@ -110,23 +107,31 @@ def law_curve(law: Law, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return both[:, 0], both[:, 1]
 
 
-def bundled(mechanism: Mechanism) -> dict[str, Any] | None:
+def bundled(mechanism: Mechanism) -> Curve | None:
     """The bundled curve of a mechanism at its default options (space, noise and lists may differ), else None."""
     config = mechanism.config
-    for row in _bundled():
-        wanted = {k: CONFIGURATIONS.get(v[0], tuple(v)) if k == "lists" else v for k, v in row["options"].items()}
-        if row["mechanism"] == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
-            plain = type(mechanism).create(epsilon=1.0, **row["options"]).config
+    for name, options, found in _assets.bundled("benchmarks/deniability.json", _read, ()):
+        wanted = {k: CONFIGURATIONS.get(v[0], tuple(v)) if k == "lists" else v for k, v in options.items()}
+        if name == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
+            plain = type(mechanism).create(epsilon=1.0, **options).config
             ignored = {"epsilon", "keep_stopwords", "stopwords", "oov", "recase"}
             if all(getattr(config, f.name) == getattr(plain, f.name) for f in fields(plain) if f.name not in ignored):
-                return row
+                return found
     return None
 
 
-@cache
-def _bundled() -> list[dict[str, Any]]:
-    path = assets_folder() / "benchmarks" / "deniability.json"
-    return json.loads(path.read_text(encoding="utf-8"))["curves"] if path.is_file() else []
+def _read(path: Path) -> tuple[tuple[str, dict[str, Any], Curve], ...]:
+    """Mechanism, options and curve of each row."""
+    return tuple(
+        (
+            row["mechanism"], row["options"],
+            Curve(
+                np.array(row["epsilon"]), np.array(row["n_w"]), np.array(row["n_w_interval"]), np.array(row["s_w"]),
+                np.array(row["s_w_interval"]), row["words"], row["draws"],
+            ),
+        )
+        for row in _assets.read_json(path)["curves"]
+    )  # fmt: skip
 
 
 def configurations(spaces: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:

@@ -12,16 +12,13 @@ from __future__ import annotations
 import argparse
 import collections
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from .. import __version__
-from .._assets import assets_folder
+from .. import __version__, _assets
 from ..errors import InputError
 from ..mechanisms.custext import MAPPINGS, build_groups
 from ..words.space import word_space
@@ -71,11 +68,13 @@ def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[
     return float(single.mean()), float(often[single].sum() / often.sum()), len(known)
 
 
-@cache
 def bundled() -> tuple[Alone, ...]:
     """The bundled rows; none where the file is missing."""
-    path = assets_folder() / "benchmarks" / "mappings.json"
-    return tuple(Alone(**row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.is_file() else ()
+    return _assets.bundled("benchmarks/mappings.json", _read, ())
+
+
+def _read(path: Path) -> tuple[Alone, ...]:
+    return tuple(Alone(**row) for row in _assets.read_json(path)["rows"])
 
 
 def main(argv: Sequence[str] = ()) -> int:

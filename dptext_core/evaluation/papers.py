@@ -13,11 +13,10 @@ import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .._assets import assets_folder
+from .._assets import assets_folder, bundled, read_json
 from ..errors import InputError, ModelUnavailable
 from ..metrics.registry import measure
 from .rows import TASKS, finite
@@ -69,20 +68,16 @@ def paper_rows(data: str | None = None, mechanism: str | None = None, metric: st
     ]
 
 
-@lru_cache(maxsize=1)
 def _all_rows(folder: Path) -> tuple[PaperRow, ...]:
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ModelUnavailable(f"The papers' tables are missing. Take {folder} from the repository again.")
-    return tuple(row for file in files for row in read_tables(file))
+    return tuple(row for file in files for row in bundled(f"papers/{file.name}", read_tables, []))
 
 
 def read_tables(path: Path) -> list[PaperRow]:
     """The checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the fault."""
-    try:
-        tables = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path.name} cannot be read as JSON: {error}") from error
+    tables = read_json(path)
     if not isinstance(tables, list) or not all(isinstance(t, dict) and set(t) == ABOUT for t in tables):
         raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")
     if not all(isinstance(t["rows"], list) and isinstance(t["units"], dict) for t in tables):

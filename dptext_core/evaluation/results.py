@@ -17,11 +17,11 @@ import os
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .._assets import assets_folder
+from .. import _assets
 from ..errors import InputError
 from ..mechanisms.mvc import CURVE_DRAWS
 from ..metrics.registry import REGISTRY, measure
@@ -269,11 +269,9 @@ def read(path: Path) -> Results:
     """A summary, checked. Raises InputError that says what is wrong with it."""
     again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror}. {again}") from error
-    except ValueError as error:
-        raise InputError(f"{path.name} cannot be read as JSON: {error}. {again}") from error
+        found = _assets.read_json(path)
+    except InputError as error:
+        raise InputError(f"{error} {again}") from error
     if not isinstance(found, dict) or set(found) != {"about", "gates", "rows"}:
         raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
     if not isinstance(found["about"], dict) or not set(ABOUT) <= set(found["about"]):
@@ -288,12 +286,6 @@ def read(path: Path) -> Results:
         raise InputError(f"{path.name}: {error}: {part}. {again}") from error
 
 
-@lru_cache(maxsize=1)
-def _read_once(path: Path, changed: int) -> Results:
-    return read(path)
-
-
 def bundled() -> Results | None:
     """The results that come with the program; None where there are none."""
-    path = assets_folder() / "benchmarks" / "results.json"
-    return _read_once(path, path.stat().st_mtime_ns) if path.is_file() else None
+    return _assets.bundled("benchmarks/results.json", read, None)

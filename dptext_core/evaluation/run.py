@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..device import best_device
 from ..document import Document
 from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism, RewriteResult
@@ -344,7 +345,7 @@ def _rewrites(
 
 def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: float) -> Line:
     made = Provenance(
-        __version__, setup.command, base.data.sha256, _device(), _machine(), _stop_list(setup.stopwords),
+        __version__, setup.command, base.data.sha256, best_device(), _machine(), _stop_list(setup.stopwords),
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     return Line(
@@ -372,13 +373,6 @@ def _stop_list(path: str | None) -> str:
     from ..words.lexicons import stop_words
 
     return stop_words(path).source
-
-
-@cache
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 @cache

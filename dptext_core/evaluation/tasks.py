@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..device import resolve_device
 from ..errors import ConfigError, InputError, ModelUnavailable
 from ..mechanisms.base import Progress, check_cancel
 from .data import Data
@@ -222,8 +223,6 @@ def finetune(
     if epochs < 1:
         raise ConfigError(f"epochs must be at least 1; got {epochs}.")
     import torch
-
-    from ..models.masked_lm import resolve_device
 
     encoder, tokenizer, longest = _encoder(model)
     device = resolve_device(device)

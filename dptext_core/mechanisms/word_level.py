@@ -7,18 +7,18 @@ default draws uniformly over the vocabulary instead, so that unknown words hide 
 
 from __future__ import annotations
 
-import json
 import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from .._assets import assets_folder
+from .._assets import bundled, read_json
 from ..checks import whole
 from ..distribution import Law, TokenDistribution
 from ..document import Document
@@ -500,10 +500,12 @@ def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     return found
 
 
-@lru_cache(maxsize=1)
 def _ranges() -> dict[str, dict[str, dict[str, float]]]:
-    path = assets_folder() / "benchmarks" / "deniability.json"
-    return json.loads(path.read_text(encoding="utf-8"))["ranges"] if path.is_file() else {}
+    return bundled("benchmarks/deniability.json", _read_ranges, {})
+
+
+def _read_ranges(path: Path) -> dict[str, dict[str, dict[str, float]]]:
+    return read_json(path)["ranges"]
 
 
 def metric_promise(name: str, near: float, largest: float) -> dict[str, Any]:

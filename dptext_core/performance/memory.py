@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import tracemalloc
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from .._assets import assets_folder
+from .. import __version__, _assets
 from ..evaluation.deniability import configurations
 from ..evaluation.files import write_rows
 from ..evaluation.grid import plain
@@ -52,11 +49,13 @@ def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[flo
         tracemalloc.stop()
 
 
-@cache
 def bundled() -> tuple[Row, ...]:
-    """The bundled rows, as ``results`` has them (data "vocabulary"); none where the file is missing."""
-    path = assets_folder() / "benchmarks" / "memory.json"
-    return tuple(map(Row.read, json.loads(path.read_text(encoding="utf-8"))["rows"])) if path.is_file() else ()
+    """The bundled rows (data "vocabulary"); none where the file is missing."""
+    return _assets.bundled("benchmarks/memory.json", _read, ())
+
+
+def _read(path: Path) -> tuple[Row, ...]:
+    return tuple(map(Row.read, _assets.read_json(path)["rows"]))
 
 
 def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:
