@@ -16,14 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, _assets
-from ..auditing import AuditReport, audit, default_words
+from ..auditing import AuditReport, audit
+from ..auditing.inputs import default_inputs
 from ..guarantee import at_least, bound, number
-from ..mechanisms.mvc import MVC
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
-from ..mechanisms.word_level import WordMechanism
-from ..words.space import SPACES
 from .files import write_rows
-from .grid import NOISES
 
 #: Rewrites behind the bound of a mechanism that has no closed form, and of some texts of one that has.
 DRAWS, REWRITES = 4000, 250
@@ -33,33 +30,14 @@ SEED = 1
 
 def configurations() -> list[tuple[str, dict[str, Any]]]:
     """Every registered mechanism with the options that make it another mechanism, all without ε."""
-    out: list[tuple[str, dict[str, Any]]] = []
-    for spec in mechanisms():
-        cls = mechanism_class(spec.name)
-        if spec.name == "diffractor":
-            out += [(spec.name, noise | {"lists": (c,)}) for noise in NOISES for c in ("L2", "L0", "L1")]
-        elif spec.name == "custext":
-            out += [(spec.name, {"mapping": x, "space": s}) for s in SPACES for x in ("balanced", "conservative")]
-            out += [(spec.name, {"mapping": "aggressive"})] + [
-                (spec.name, {"strategy": s}) for s in ("record", "dataset")
-            ]
-        elif spec.name == "vickrey":
-            out += [(spec.name, {"noise": n}) for n in ("mvc", "mahalanobis")]
-        elif spec.name == "dp-mlm":
-            out += [(spec.name, o) for o in ({}, {"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"})]
-            out.append((spec.name, {"keep_punctuation": False}))
-        elif issubclass(cls, WordMechanism) and cls.notion != "none" and not issubclass(cls, MVC):
-            out += [(spec.name, {"space": s}) for s in SPACES]
-        else:
-            out.append((spec.name, {}))
-    return out
+    return [(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
 
 
 def epsilons(name: str, options: dict[str, Any]) -> tuple[float, float]:
     """The two ε that a configuration is looked at with."""
     cls = mechanism_class(name)
     _, high, default = cls.epsilon_range(options)
-    return (LOW, high) if issubclass(cls, MVC) else (default, high)
+    return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
 
 
 def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, Any]:
@@ -102,13 +80,12 @@ def main(argv: Sequence[str] = ()) -> int:
     for name, options in configurations():
         if args.mechanism and name not in args.mechanism:
             continue
-        words: list[str] | None = None
+        inputs: list[Any] | None = None
         for epsilon in epsilons(name, options):
             m = get_mechanism(name, epsilon=epsilon, **options)
-            if words is None and isinstance(m, WordMechanism):
-                words = default_words(m)
-            draws = DRAWS if isinstance(m, MVC) or m.notion == "none" else REWRITES
-            report = audit(m, words, draws=draws, seed=SEED)
+            inputs = inputs or default_inputs(m)
+            draws = DRAWS if m.notion == "none" or not m.closed_form else REWRITES
+            report = audit(m, inputs, draws=draws, seed=SEED)
             rows.append(row(name, options, report))
             label = ", ".join(f"{k} {'+'.join(v) if isinstance(v, tuple) else v}" for k, v in options.items())
             print(

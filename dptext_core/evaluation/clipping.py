@@ -15,13 +15,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .. import __version__, _assets
 from ..mechanisms.dp_mlm import DPMLM, DPMLMPrepared
-from ..mechanisms.registry import get_mechanism
 from ..metrics import score
 from ..models.clip import WIDTHS as PRESETS
 from ..sampling import Dice
@@ -56,8 +55,8 @@ class Cost:
 
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[DPMLMPrepared]:
     """The texts that have drawn words, with their scores before clipping."""
-    found = [mechanism.prepare(t) for t in texts]
-    return [p for p in found if isinstance(p, DPMLMPrepared) and p.targets]
+    found = [cast(DPMLMPrepared, mechanism.prepare(t)) for t in texts]
+    return [p for p in found if p.targets]
 
 
 def measure(
@@ -72,7 +71,6 @@ def measure(
     for width, (low, high) in ranges.items():
         for epsilon in epsilons:
             m = mechanism.with_(clip_min=low, clip_max=high, epsilon=float(epsilon))
-            assert isinstance(m, DPMLM)
             kept, tied, rewrites = [], [], []
             for number, p in enumerate(prepared):
                 keys = [(i, False) for i in p.targets]
@@ -134,8 +132,7 @@ def main(argv: Sequence[str] = ()) -> int:
     args = parser.parse_args(argv)
     found = data.load(DATA, args.data, n_test=args.n, max_words=40)
     texts = [found.texts[i][0] for i in found.test]
-    mechanism = get_mechanism("dp-mlm", **({"stopwords": args.stopwords} if args.stopwords else {}))
-    assert isinstance(mechanism, DPMLM)
+    mechanism = DPMLM.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
     rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism))
     print(table(rows))
     if args.out:

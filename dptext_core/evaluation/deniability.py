@@ -23,11 +23,10 @@ from .. import __version__, _assets
 from ..distribution import Law
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..mechanisms.mvc import CURVE_DRAWS
-from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from ..mechanisms.registry import mechanism_class, mechanisms, word_mechanism
 from ..mechanisms.word_level import WordMechanism
 from ..words.lists import CONFIGURATIONS
 from .files import write_rows
-from .grid import NOISES
 
 WORDS = 100
 POINTS = 21
@@ -135,17 +134,8 @@ def _read(path: Path) -> tuple[tuple[str, dict[str, Any], Curve], ...]:
 
 
 def configurations(spaces: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
-    """What is measured: every registered word-level mechanism on every space; 1-Diffractor's noises and lists."""
-    out: list[tuple[str, dict[str, Any]]] = []
-    for spec in mechanisms():
-        cls = mechanism_class(spec.name)
-        if not issubclass(cls, WordMechanism):
-            continue
-        if spec.name == "diffractor":
-            out += [(spec.name, noise | {"lists": (c,)}) for noise in NOISES for c in ("L2", "L0", "L1")]
-        else:
-            out += [(spec.name, {"space": s}) for s in spaces]
-    return out
+    """What is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
+    return [(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -165,8 +155,7 @@ def main(argv: Sequence[str] = ()) -> int:
         if args.mechanism and name not in args.mechanism:
             continue
         began = time.perf_counter()
-        mechanism = get_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
-        assert isinstance(mechanism, WordMechanism)
+        mechanism = word_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
         found = measured_range(mechanism, sample_rows(mechanism, 24, seed=2))
         low, high, default = found or mechanism.epsilon_range(options)
         if found:

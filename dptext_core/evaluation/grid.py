@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import ConfigError
+from ..mechanisms.diffractor import NOISES
 from .rows import BASELINE, point_id
 
 SEEDS = (1, 2, 3)
@@ -183,12 +184,6 @@ OTHERS = ("snips", "atis", "reviews", "authors")
 #: The papers print words that the vocabulary lacks unchanged.
 KEEP = {"oov": "keep"}
 LISTS = ("L0", "L1", "L2")
-#: TEM noise with the window of the paper, which depends on ε, and with the one of the released code.
-NOISES: tuple[dict[str, Any], ...] = (
-    {"noise": "geometric"},
-    {"noise": "tem", "gamma": None},
-    {"noise": "tem", "gamma": 5.0},
-)
 #: CusText's main line: K = 50, balanced, one draw for each distinct word of a text, stop words replaced too.
 CUSTEXT = {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": False}
 

@@ -17,13 +17,13 @@ import os
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .. import _assets
 from ..errors import InputError
 from ..mechanisms.mvc import CURVE_DRAWS
+from ..mechanisms.registry import mechanism_class
 from ..metrics.registry import REGISTRY, measure
 from .grid import BASELINE, Point
 from .rows import Gate, Line, Row, short
@@ -237,19 +237,9 @@ def _speed(lines: Sequence[Line], metric: str, values: list[float]) -> Row:
 def _with_shared(line: Line) -> float | None:
     """The standard error of N_w. Estimates share their draws among all words: at most, words are fully dependent."""
     error, p = line.errors.get("n_w"), line.scores["n_w"]
-    if error is None or not _estimated(line.mechanism):
+    if error is None or mechanism_class(line.mechanism).closed_form:
         return error
     return math.hypot(error, math.sqrt(max(0.0, p * (1 - p)) / CURVE_DRAWS))
-
-
-@cache
-def _estimated(mechanism: str) -> bool:
-    """Whether the chances of a mechanism have no closed form and come from draws that its words share."""
-    from ..mechanisms.gumbel import TruncatedGumbel
-    from ..mechanisms.mvc import MVC
-    from ..mechanisms.registry import mechanism_class
-
-    return issubclass(mechanism_class(mechanism), MVC | TruncatedGumbel)
 
 
 def write(results: Results, path: Path) -> None:

@@ -35,7 +35,6 @@ from ..document import Document
 from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism, RewriteResult
 from ..mechanisms.registry import get_mechanism, mechanism_class
-from ..mechanisms.word_level import WordMechanism
 from ..sampling import Dice
 from . import results as store
 from . import tasks
@@ -318,7 +317,7 @@ def _rewrites(
     """Each point with the rewrites of all parts of all texts, and the seconds that these take by themselves."""
     at = [mechanism.with_(epsilon=p.epsilon) for p in points]
     dice = [Dice(p.seed) for p in points]
-    if isinstance(mechanism, WordMechanism):
+    if not mechanism.slow_to_prepare:
         for point, variant, stream in zip(points, at, dice, strict=True):
             began = time.process_time()
             done = variant.rewrite(base.flat, dice=stream)

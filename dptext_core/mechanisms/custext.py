@@ -448,3 +448,10 @@ class CusText(SpaceMechanism):
     def _epsilons_of(self, result: RewriteResult) -> tuple[float, ...]:
         epsilon = self.config.epsilon
         return epsilon if isinstance(epsilon, tuple) else (epsilon,) * len(result.steps)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        from ..words.space import SPACES
+
+        mapped = [{"mapping": mapping, "space": name} for name in SPACES for mapping in ("balanced", "conservative")]
+        return (*mapped, {"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})

@@ -11,7 +11,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -475,6 +475,23 @@ class WordMechanism(Mechanism):
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
         """What the draw of token i spent."""
         return epsilons[i]
+
+    # --- how it is measured
+
+    slow_to_prepare = False
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        """Each bundled space, where the promise can be told from a formula."""
+        from ..words.space import SPACES
+
+        return cls.over_spaces(list(SPACES)) if cls.notion != "none" and cls.closed_form else ({},)
+
+    @classmethod
+    def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
+        """One set a space; of a vocabulary that is no option, what there is."""
+        fixed = "space" not in {f.name for f in fields(cls.config_cls)}
+        return ({},) if fixed else tuple({"space": name} for name in spaces)
 
 
 _KEPT_NAMES = {

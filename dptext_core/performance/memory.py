@@ -23,8 +23,7 @@ from ..evaluation.deniability import configurations
 from ..evaluation.files import write_rows
 from ..evaluation.grid import plain
 from ..evaluation.rows import Row
-from ..mechanisms.registry import get_mechanism, mechanism_class
-from ..mechanisms.word_level import WordMechanism
+from ..mechanisms.registry import mechanism_class, word_mechanism
 from ..metrics.registry import measure as measure_of
 
 WORDS, TEXT = 1000, 20
@@ -34,8 +33,7 @@ MIB = 2**20
 def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[float, float]:
     """ε, and MiB of rewriting so many words at it."""
     epsilon = mechanism_class(name).epsilon_range(options)[2]
-    mechanism = get_mechanism(name, epsilon=epsilon, keep_stopwords=False, **options)
-    assert isinstance(mechanism, WordMechanism)
+    mechanism = word_mechanism(name, epsilon=epsilon, keep_stopwords=False, **options)
     vocabulary = mechanism.vocabulary.words
     chosen = [vocabulary[i] for i in np.random.default_rng(1).permutation(len(vocabulary))[:words]]
     texts = [" ".join(chosen[i : i + TEXT]) for i in range(0, len(chosen), TEXT)]
