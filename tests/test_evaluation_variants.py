@@ -16,6 +16,7 @@ from dptext_core.distribution import ScoreTable
 from dptext_core.evaluation import audit, deniability, grid, rows, run
 from dptext_core.mechanisms import registry
 from dptext_core.mechanisms.word_level import SpaceConfig, WordMechanism
+from dptext_core.metrics import cosine
 from dptext_core.words.space import SPACES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,23 @@ def test_a_foreign_mechanism_is_audited_and_measured_as_it_says(two):
         del two.closed_form
 
 
-def test_a_foreign_mechanism_makes_a_point_with_all_scores(two):
+@pytest.fixture
+def embeddings(monkeypatch):
+    """Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept."""
+    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.stack([letters(text) for text in texts]))
+    for kept in (run.originals.cache_clear, run._embedded.clear):
+        kept()
+    yield
+    for kept in (run.originals.cache_clear, run._embedded.clear):
+        kept()
+
+
+def letters(text: str) -> np.ndarray:
+    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+    return counts / np.linalg.norm(counts)
+
+
+def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
     size = grid.Size(12, 6, 10, 8.0)
     point = grid.Point("two", {"far": True, "oov": "keep"}, 2.0, "builtin", 1, size)
     (line,) = run.run_group([point], run.Setup(command="c"))

@@ -21,6 +21,7 @@ from ..auditing.inputs import default_inputs
 from ..guarantee import at_least, bound, number
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from .files import write_rows
+from .rows import listed
 
 #: Rewrites behind the bound of a mechanism that has no closed form, and of some texts of one that has.
 DRAWS, REWRITES = 4000, 250
@@ -46,7 +47,7 @@ def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, An
     kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
             "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_fresh", "leak_epsilon")  # fmt: skip
     out: dict[str, Any] = {"mechanism": name}
-    out["options"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+    out["options"] = listed(options)
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out

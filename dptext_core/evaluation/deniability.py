@@ -27,6 +27,7 @@ from ..mechanisms.registry import mechanism_class, mechanisms, word_mechanism
 from ..mechanisms.word_level import WordMechanism
 from ..words.lists import CONFIGURATIONS
 from .files import write_rows
+from .rows import listed
 
 WORDS = 100
 POINTS = 21
@@ -173,7 +174,7 @@ def main(argv: Sequence[str] = ()) -> int:
         )
         rows.append(
             {
-                "mechanism": name, "options": {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()},
+                "mechanism": name, "options": listed(options),
                 "epsilon": [float(f"{e:.4g}") for e in c.epsilons], "n_w": c.n_w.round(4).tolist(),
                 "n_w_interval": c.n_w_interval.round(4).tolist(), "s_w": c.s_w.round(2).tolist(),
                 "s_w_interval": c.s_w_interval.round(2).tolist(), "words": c.words, "draws": c.draws,

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from ..mechanisms.diffractor import NOISES
-from .rows import BASELINE, point_id
+from .rows import BASELINE, listed, point_id
 
 SEEDS = (1, 2, 3)
 #: Where a rewrite costs little: with five, Student's t leaves half the interval of three.
@@ -107,7 +107,7 @@ class Grid:
 
 def plain(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as JSON has them: lists for tuples, in the order of their names."""
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in sorted(options.items())}
+    return dict(sorted(listed(options).items()))
 
 
 # --- groups and shards ----------------------------------------------------------------------------------------------

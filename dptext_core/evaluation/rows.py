@@ -32,6 +32,11 @@ def plain(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names(type(record))}
 
 
+def listed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON has them: lists for tuples."""
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+
+
 def finite(x: Any) -> bool:
     """Whether it is a number that JSON has: no bool, no NaN, no infinity."""
     return not isinstance(x, bool) and isinstance(x, int | float) and math.isfinite(x)

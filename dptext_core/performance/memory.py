@@ -21,8 +21,7 @@ import numpy as np
 from .. import __version__, _assets
 from ..evaluation.deniability import configurations
 from ..evaluation.files import write_rows
-from ..evaluation.grid import plain
-from ..evaluation.rows import Row
+from ..evaluation.rows import Row, listed
 from ..mechanisms.registry import mechanism_class, word_mechanism
 from ..metrics.registry import measure as measure_of
 
@@ -59,7 +58,7 @@ def _read(path: Path) -> tuple[Row, ...]:
 def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:
     metric = measure_of("mib_per_1000_words")
     return Row(
-        name, plain(options), epsilon, "vocabulary", metric.task, metric.name, round(mib, 3), None, None, WORDS, 1, ""
+        name, listed(options), epsilon, "vocabulary", metric.task, metric.name, round(mib, 3), None, None, WORDS, 1, ""
     )
 
 
