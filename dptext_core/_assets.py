@@ -1,10 +1,18 @@
-"""Where the files that come with the program lie."""
+"""Where the files that come with the program lie, and how those of them that are JSON are read."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeVar
 
-from .errors import ModelUnavailable
+from .errors import InputError, ModelUnavailable
+
+T = TypeVar("T")
+M = TypeVar("M")
 
 
 def assets_folder() -> Path:
@@ -20,4 +28,60 @@ def assets_folder() -> Path:
     raise ModelUnavailable(
         "The folder 'assets' with its MANIFEST.json is missing. Install dptext-studio again, or in a checkout take the "
         "folder from the repository again."
+    )
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds. Raises InputError that names it."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path.name} cannot be read as JSON: {error}.") from error
+
+
+def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:
+    """What ``read`` makes of the file ``assets/<name>``, kept until the file changes; ``missing`` where there is none.
+
+    read: a function of a module, since results are kept by it. Raises what it raises, and ModelUnavailable where the
+    file holds something else than it expects.
+    """
+    path = assets_folder() / name
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return missing
+    return _kept(path, changed, read)
+
+
+@lru_cache(maxsize=64)
+def _kept(path: Path, changed: int, read: Callable[[Path], T]) -> T:
+    try:
+        return read(path)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ModelUnavailable(
+            f"assets/{path.parent.name}/{path.name} holds something else than it should. Take it from the repository "
+            "again."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text written for this project, for who has none at hand."""
+
+    title: str
+    file: str
+    description: str
+    text: str
+
+
+def examples() -> tuple[Example, ...]:
+    """The bundled texts in the order in which they are offered; none where they are missing."""
+    return bundled("examples/index.json", _read_examples, ())
+
+
+def _read_examples(path: Path) -> tuple[Example, ...]:
+    return tuple(
+        Example(**e, text=(path.parent / e["file"]).read_text(encoding="utf-8").strip()) for e in read_json(path)
     )

@@ -35,8 +35,19 @@ from .mechanisms.registry import mechanism_class
 
 PROG = "python -m dptext_core"
 DEFAULT_MECHANISM = "dp-mlm"
-#: Measurements: modules of ``dptext_core.bench`` with a ``main(argv)``.
-BENCHES = ("speed", "memory", "words", "deniability", "lists", "mappings", "peers", "audit", "clipping", "run")
+#: Measurements: the modules whose ``main(argv)`` makes them.
+BENCHES = {
+    "speed": "performance.speed",
+    "memory": "performance.memory",
+    "words": "performance.words",
+    "deniability": "evaluation.deniability",
+    "lists": "performance.lists",
+    "mappings": "evaluation.mappings",
+    "peers": "peers.command",
+    "audit": "evaluation.audit",
+    "clipping": "evaluation.clipping",
+    "run": "evaluation.run",
+}
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
 
@@ -635,7 +646,7 @@ def _run(argv: list[str]) -> int:
     files, argv = _take_plugins(argv)
     _load_plugins(files)
     if argv[:1] == ["bench"] and len(argv) > 1 and argv[1] in BENCHES:
-        bench = importlib.import_module(f".bench.{argv[1]}", __package__)
+        bench = importlib.import_module(f".{BENCHES[argv[1]]}", __package__)
         return bench.main(argv[2:]) or 0
     args = build_parser(argv).parse_args(argv)
     args.run(args)

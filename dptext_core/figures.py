@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.typing import ArrayLike, NDArray
 
-    from .bench.clipping import Cost
+    from .evaluation.clipping import Cost
 
 #: Blue (original), vermillion (released), grey: distinguishable with any colour vision.
 LIGHT = {
@@ -131,7 +131,7 @@ def logit_histogram(
 
 
 def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Cosine above and N_w below over the width of the clipping range, one line an ε (``bench.clipping``)."""
+    """Cosine above and N_w below over the width of the clipping range, one line an ε (``evaluation.clipping``)."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import auditing as core
-from dptext_core.bench import audit as bench
+from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.private import Private

@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.bench import curve_figures as figures
-from dptext_core.bench import curves, results
+from dptext_core.evaluation import curve_figures as figures
+from dptext_core.evaluation import curves, results
+from dptext_core.metrics import measure
 from pages.ui import links
 from pages.ui.shell import within_app
 from pages.ui.text import literal
@@ -47,7 +48,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     there = curves.metrics_of(found, data, kinds)
     if key.endswith("n_w"):  # N_w over N_w says nothing
         there = [m for m in there if m != "n_w"]
-    return place.selectbox(label, there, format_func=lambda m: curves.measure(m).title, key=key) if there else ""
+    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=key) if there else ""
 
 
 def take_point(key: str) -> None:
@@ -92,11 +93,11 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
         return
     whole = curves.baseline(found, data, metric)
     figure = figures.curves(
-        ours, printed, metric, x, baseline=whole["value"] if whole else None,
+        ours, printed, metric, x, baseline=whole.value if whole else None,
         majority=curves.majority(found, data, metric), chosen=state.get("bench_point") or "",
         dark=st.context.theme.type == "dark",
     )  # fmt: skip
-    name = curves.measure(metric).title
+    name = measure(metric).title
     draw(place, figure, f"benchmark_{data}_{metric}_{x}", f"{name} over {x}; the view Table has the numbers")
     if left_out := sum(s.left_out for s in ours):
         place.caption(f"Left out, without a measured N_w: {left_out}.")
@@ -114,10 +115,10 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
         return
     whole = curves.baseline(found, data, utility)
     figure = figures.plane(
-        spots, printed, utility, privacy, baseline=whole["value"] if whole else None,
+        spots, printed, utility, privacy, baseline=whole.value if whole else None,
         chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
     )  # fmt: skip
-    alt = " over ".join(curves.measure(m).title for m in metrics)
+    alt = " over ".join(measure(m).title for m in metrics)
     draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the view Table has the numbers")
     st.caption(
         "The front goes by means. Where intervals overlap, one setting is not shown to be better than the other."
@@ -126,7 +127,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 def point_panel(ours: list[curves.Series]) -> None:
     """The chosen point: how to measure it again, and the way to the Playground."""
-    known = {p.row["point"]: (curves.name_of(p.row, s.label), p.row) for s in ours for p in s.points}
+    known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
     point = st.selectbox(
@@ -134,7 +135,7 @@ def point_panel(ours: list[curves.Series]) -> None:
         placeholder="Click a mark, or choose a point here",
     )  # fmt: skip
     row = known[point][1] if point else None
-    can = row is not None and row["mechanism"] in {s.name for s in dpt.mechanisms()}
+    can = row is not None and row.mechanism in {s.name for s in dpt.mechanisms()}
     if st.button("Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open") and row:
         st.switch_page("pages/playground.py", query_params=links.to_query(curves.setting(row)))
     if row is not None:
@@ -144,7 +145,7 @@ def point_panel(ours: list[curves.Series]) -> None:
 def downloads(found: results.Results, rows: list[dict]) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
-        whole = json.dumps({"about": found.about, "gates": found.gates, "rows": found.rows}, ensure_ascii=False)
+        whole = json.dumps(found.to_dict(), ensure_ascii=False)
         for label, text, name, kind in (
             ("What is shown, CSV", curves.to_csv(rows), "shown.csv", csv),
             ("Everything, CSV", curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
@@ -159,9 +160,10 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
     """What is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
     with st.expander("What is measured"):
         for name in curves.metrics_of(found, data):
-            m = curves.measure(name)
-            better = {1: "More is better.", -1: "Less is better.", 0: ""}[m.better]
-            st.markdown(f"**{literal(m.title)}**: {literal(m.about)} {better}")
+            m = measure(name)
+            better = {1: " More is better.", -1: " Less is better.", 0: ""}[m.better]
+            judge = f" Measured by {m.judge}." if m.judge else ""
+            st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
         st.markdown(
             "Bars are 95% intervals over test texts and seeds, for one choice of training texts; of speed they are the "
             "least and the most of the seeds. N_w and S_w count the words that are drawn: where stop words are kept, "
@@ -172,14 +174,14 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
         with st.expander("The papers' tables"):
             for paper, caption in tables.items():
                 st.markdown(f"**{literal(paper)}.** {literal(caption)}")
-    out = [g for g in found.gates if not g["enters"]]
+    out = [g for g in found.gates if not g.enters]
     if out:
         with st.expander("Tasks that do not enter"):
             st.markdown(
                 "Our classifier does not beat always guessing the most frequent class of these by three standard "
                 "errors, even on unprotected text. What a mechanism loses of nothing cannot be measured."
             )
-            st.dataframe([{k: v for k, v in g.items() if k != "enters"} for g in out], hide_index=True)
+            st.dataframe([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out], hide_index=True)
     with st.expander("How it was measured"):
         about, sets = found.about, found.about.get("data", {})
         if about.get("cut"):

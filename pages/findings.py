@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dptext_core import DPTextError, figures
-from dptext_core.bench import results
-from dptext_core.bench.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
+from dptext_core.evaluation import results
+from dptext_core.evaluation.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
 from pages.ui.shell import within_app
 from pages.ui.text import literal
 
@@ -44,10 +44,10 @@ def show(finding: Finding) -> None:
                 st.dataframe(
                     [
                         {
-                            "mechanism": r["mechanism"],
-                            "options": ", ".join(f"{k}={v}" for k, v in r["options"].items()),
-                            "ε": r["epsilon"], "data": r["data"], "metric": r["metric"], "value": r["value"],
-                            "low": r["low"], "high": r["high"], "n": r["n"], "seeds": r["seeds"], "point": r["point"],
+                            "mechanism": r.mechanism,
+                            "options": ", ".join(f"{k}={v}" for k, v in r.options.items()),
+                            "ε": r.epsilon, "data": r.data, "metric": r.metric, "value": r.value,
+                            "low": r.low, "high": r.high, "n": r.n, "seeds": r.seeds, "point": r.point,
                         }
                         for r in finding.rows
                     ],

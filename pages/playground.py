@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -13,8 +12,8 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, first_sight, models
-from dptext_core._assets import assets_folder
-from dptext_core.bench import clipping, deniability
+from dptext_core._assets import examples
+from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
 from dptext_core.models import clip
@@ -29,13 +28,6 @@ MAX_WORDS = 1000
 state = st.session_state
 
 
-@st.cache_data(show_spinner=False)
-def examples() -> list[dict]:
-    folder = assets_folder() / "examples"
-    found = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    return [e | {"text": (folder / e["file"]).read_text(encoding="utf-8").strip()} for e in found]
-
-
 def use_text(text: str) -> None:
     """Put a text into the box; what stood there can be brought back."""
     forget_upload_error()
@@ -48,7 +40,7 @@ def use_example() -> None:
     # Nothing stays chosen: a second click on an example would only take the choice back.
     state.play_example = None
     if chosen:
-        use_text(next(e["text"] for e in examples() if e["title"] == chosen))
+        use_text(next(e.text for e in examples() if e.title == chosen))
 
 
 def forget_upload_error() -> None:
@@ -96,7 +88,7 @@ def controls_column() -> runs.Inputs | None:
         "Text", key="play_text", height=210, placeholder="Type or paste a text, or pick an example below.",
         help="It stays in this session. It is not stored and not logged.", on_change=forget_upload_error,
     )  # fmt: skip
-    st.pills("Examples", [e["title"] for e in examples()], key="play_example", on_change=use_example, wrap=True)
+    st.pills("Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True)
     left, right = st.columns(2)
     left.button(
         "Rewrite", type="primary", width="stretch", key="play_rewrite",
@@ -517,8 +509,8 @@ def over_all(
     lines = {"N_w": {word: (epsilons, kept, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
     if (mean := deniability.bundled(run.mechanism)) is not None:
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
-            low, high = np.transpose(mean[f"{field}_interval"])
-            lines[name][f"mean of {mean['words']} words"] = (mean["epsilon"], mean[field], low, high)
+            low, high = np.transpose(getattr(mean, f"{field}_interval"))
+            lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)
     which = st.segmented_control(
         "Statistic", ["N_w", "S_w"], default="N_w", label_visibility="collapsed", key="play_statistic"
     )
@@ -563,7 +555,7 @@ def main() -> None:
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
         kept = session().text
-        state.play_text = examples()[0]["text"] if kept is None else kept
+        state.play_text = next((e.text for e in examples()), "") if kept is None else kept
     follow_link()
     left, right = st.columns([1, 2.7], gap="large")
     with left:

@@ -357,7 +357,7 @@ def test_progress_grows_and_a_wish_to_stop_is_heard():
 
 
 def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, capsys):
-    from dptext_core.bench import audit as bench
+    from dptext_core.evaluation import audit as bench
 
     names = {name for name, _ in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}

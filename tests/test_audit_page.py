@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dptext_core import auditing as core
-from dptext_core.bench import audit as bench
+from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS
 from pages.ui.text import literal
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_bench_curves import MEASURED, made_up, stored
+from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
-from dptext_core.bench import curves, results
+from dptext_core.evaluation import curves, results
 from pages.ui import links
 from pages.ui.session import Session
 
@@ -122,7 +122,7 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     at.session_state["session"] = Session(text="My doctor paid.")
     at.run()
     assert not at.exception and at.button(key="bench_open").disabled
-    point = next(r["point"] for r in found.rows if r["mechanism"] == "diffractor" and r["epsilon"] == 50.0)
+    point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
     at.selectbox(key="bench_point").set_value(point).run()
     assert point in at.code[0].value
     at.button(key="bench_open").click().run()
@@ -137,7 +137,7 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
 
 def test_a_choice_that_is_no_longer_shown_is_let_go(found):
     at = page()
-    at.selectbox(key="bench_point").set_value(curves.series(found, "sst2", "s_w", ["mvc"])[0].points[1].row["point"])
+    at.selectbox(key="bench_point").set_value(curves.series(found, "sst2", "s_w", ["mvc"])[0].points[1].row.point)
     at.run()
     assert at.code
     at.multiselect(key="bench_mechanisms_sst2").set_value(["dp-mlm"]).run()
@@ -281,4 +281,4 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     at = page()
     labels = [b.proto.label for b in at.get("download_button")]
     assert labels == ["What is shown, CSV", "Everything, CSV", "Everything, JSON"]
-    assert made_up()["rows"] == found.rows
+    assert made_up()["rows"] == [r.to_dict() for r in found.rows]

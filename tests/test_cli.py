@@ -305,7 +305,7 @@ def test_models_lists_what_is_here(run, monkeypatch):
 
 
 def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):
-    from dptext_core.bench import speed
+    from dptext_core.performance import speed
 
     seen = []
     monkeypatch.setattr(speed, "main", lambda argv: seen.append(argv) or 0)
@@ -313,6 +313,19 @@ def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):
     assert seen == [["--words", "50"]]
     status, _, err = run("bench")
     assert status == 2 and err.startswith("error: ")
+
+
+@pytest.mark.parametrize("name", cli.BENCHES)
+def test_every_measurement_is_found(run, name):
+    status, out, _ = run("bench", name, "--help")
+    assert status == 0 and out.startswith(f"usage: python -m dptext_core bench {name} ")
+
+
+@pytest.mark.parametrize("name", ["speed", "run"])
+def test_a_measurement_is_found_by_its_older_name_too(name):
+    command = [sys.executable, "-m", f"dptext_core.bench.{name}", "--help"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert f"bench {name} " in out
 
 
 def test_version_and_no_command(run):

@@ -13,7 +13,7 @@ from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
 from dptext_core import Dice, WordSpace
-from dptext_core.bench import mappings
+from dptext_core.evaluation import mappings
 from dptext_core.mechanisms.custext import MAPPINGS, build_groups
 
 SPACE = random_space(60, 5, seed=6)
@@ -326,10 +326,8 @@ def test_the_share_of_sst2s_words_that_share_their_set_with_no_other(k):
     share, tokens = {}, {}
     for mapping in MAPPINGS:
         share[mapping], tokens[mapping], n = mappings.alone(counts, "minilm", k, mapping)
-        (row,) = (r for r in mappings.bundled() if (r["k"], r["mapping"]) == (k, mapping))
-        assert (share[mapping], tokens[mapping], n) == pytest.approx(
-            (row["words"], row["occurrences"], row["n"]), abs=1e-6
-        )
+        (row,) = (r for r in mappings.bundled() if (r.k, r.mapping) == (k, mapping))
+        assert (share[mapping], tokens[mapping], n) == pytest.approx((row.words, row.occurrences, row.n), abs=1e-6)
     assert share["aggressive"] > 0.96 and tokens["aggressive"] > 0.96
     assert share["balanced"] < 0.04 and tokens["balanced"] < 0.005
     assert share["conservative"] <= 1 / n, "the last group may be a single word"

@@ -274,7 +274,7 @@ def test_a_model_that_does_not_load_tells_every_caller(tmp_path):
 
 
 def test_one_engine_a_model_and_device(folder, engine):
-    from dptext_core.models.masked_lm import best_device
+    from dptext_core.device import best_device
 
     assert models.engine(str(folder)) is engine
     assert models.engine(str(folder), best_device()) is engine
@@ -326,7 +326,7 @@ print("end")
 
 
 def test_the_speed_report_names_both_ratios(folder, capsys, monkeypatch):
-    from dptext_core.bench import speed
+    from dptext_core.performance import speed
 
     monkeypatch.setattr(speed, "short_texts", lambda: [SHORT, LONG[:60]])
     assert speed.main(["--model", str(folder), "--device", "cpu", "--repeats", "1"]) == 0
@@ -335,8 +335,8 @@ def test_the_speed_report_names_both_ratios(folder, capsys, monkeypatch):
 
 
 def test_the_plain_loop_and_the_engine_compute_the_same(folder):
-    from dptext_core.bench import speed
     from dptext_core.models.masked_lm import MaskedLM, plain_model
+    from dptext_core.performance import speed
 
     lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
     worker = Engine(str(folder), "cpu")
@@ -348,7 +348,7 @@ def test_the_plain_loop_and_the_engine_compute_the_same(folder):
 
 
 def test_the_texts_of_the_speed_report_have_twenty_tokens():
-    from dptext_core.bench.speed import short_texts
+    from dptext_core.performance.speed import short_texts
 
     assert len(set(short_texts())) == 20
     assert {len(Document.parse(t).tokens) for t in short_texts()} == {20}

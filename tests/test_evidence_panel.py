@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_bench_curves import stored
+from test_evaluation_curves import stored
 
 import dptext_core as dpt
-from dptext_core.bench import curve_figures, curves, results
+from dptext_core.evaluation import curve_figures, curves, results
 
 TOP = Path(__file__).resolve().parents[1]
 TEXT = "The movie was wonderful but the weather ruined our holiday."
@@ -95,7 +95,7 @@ def findings_page() -> AppTest:
 
 
 def test_the_page_of_findings_shows_every_claim_with_its_verdict(found):
-    from dptext_core.bench.findings import CLAIMS, findings
+    from dptext_core.evaluation.findings import CLAIMS, findings
 
     at = findings_page()
     text = " ".join(m.value for m in at.markdown)
@@ -110,13 +110,13 @@ def test_the_page_of_findings_shows_every_claim_with_its_verdict(found):
 def test_the_registry_knows_every_mechanism_of_the_bundled_results():
     whole = results.bundled()
     assert whole is not None, "assets/benchmarks/results.json is missing"
-    names = {r["mechanism"] for r in whole.rows} - {curves.BASELINE}
+    names = {r.mechanism for r in whole.rows} - {curves.BASELINE}
     assert names == {s.name for s in dpt.mechanisms()}
 
 
 def test_the_bundled_results_are_those_of_the_declared_grid():
     """Every curve of the app is rows of this file, and every row is points that anyone can run."""
-    from dptext_core.bench.grid import GRIDS
+    from dptext_core.evaluation.grid import GRIDS
 
     whole = results.bundled()
     assert whole is not None
@@ -124,12 +124,12 @@ def test_the_bundled_results_are_those_of_the_declared_grid():
     assert whole.about["points"] + whole.about["missing"] == len(points)
     assert bool(whole.about["missing"]) == ("not measured yet" in whole.about["cut"])
     for row in whole.rows:
-        point = points[row["point"]].setting
-        assert {k: row[k] for k in ("mechanism", "options", "epsilon", "data")} == {
+        point = points[row.point].setting
+        assert {k: getattr(row, k) for k in ("mechanism", "options", "epsilon", "data")} == {
             k: point[k] for k in ("mechanism", "options", "epsilon", "data")
         }
-        assert row["mechanism"] == curves.BASELINE or row["seeds"] >= 3 or row["metric"] == "bertscore"
+        assert row.mechanism == curves.BASELINE or row.seeds >= 3 or row.metric == "bertscore"
     for data in curves.data_sets(whole):
         for metric in curves.metrics_of(whole, data):
             for series in curves.series(whole, data, metric):
-                assert all(any(p.row is r for r in whole.rows) and p.value == p.row["value"] for p in series.points)
+                assert all(any(p.row is r for r in whole.rows) and p.value == p.row.value for p in series.points)

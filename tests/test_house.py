@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
+from dptext_core.cli import BENCHES
 from dptext_core.document import Document
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -151,7 +152,8 @@ def test_readme_names_only_files_and_flags_that_exist():
     commands = {"n-w", "mechanism", "file", "out", "json", "trace", "word", "index", "quiet", "help", "seed"}
     for line in re.findall(r"-m dptext_core (.*)", README):
         if bench := re.match(r"bench (\w+)", line):
-            source = (ROOT / "dptext_core" / "bench" / f"{bench[1]}.py").read_text(encoding="utf-8")
+            module = BENCHES[bench[1]].replace(".", "/")
+            source = (ROOT / "dptext_core" / f"{module}.py").read_text(encoding="utf-8")
             for flag in re.findall(r"(--[a-z][a-z-]*)", line.partition("`")[0]):
                 assert f'"{flag}"' in source, f"README: bench {bench[1]} {flag}"
             continue

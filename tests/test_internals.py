@@ -12,11 +12,11 @@ import pytest
 from tiny import tiny_masked_lm, tiny_roberta
 
 from dptext_core import cli, models
-from dptext_core.bench import speed
 from dptext_core.document import Document
 from dptext_core.errors import ModelUnavailable
 from dptext_core.models import MaskRequest, fast_bert, internals, masked_lm_spec
 from dptext_core.models.masked_lm import MaskedLM, best_dtype
+from dptext_core.performance import speed
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "My old friend told the doctor in London that she was sick."

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from dptext_core import metrics, models
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.metrics import METRICS, score
+from dptext_core.evaluation.results import interval
+from dptext_core.evaluation.tasks import SCORES
+from dptext_core.metrics import METRICS, REGISTRY, measure, score
 from dptext_core.metrics.bleu import corpus_bleu
 from dptext_core.metrics.cosine import embed
+from dptext_core.metrics.registry import KINDS
 
 ODD = ["", " \n", "!?", "😀", "a\ud800b", "\0", "'", "word", "Don’t.", "你好。"]
 
@@ -87,6 +90,27 @@ def test_metrics_describe_themselves():
         assert metric.name == name
         assert metric.title and metric.low < metric.high
     assert metrics.METRICS["perplexity"].greater_is_better is False
+
+
+def test_one_registry_knows_what_is_measured():
+    """Nobody else says what a metric is called, where it ends or which way is better."""
+    for name, metric in REGISTRY.items():
+        assert (metric.name, measure(name)) == (name, metric) and metric.kind in KINDS
+        assert metric.title and metric.about and metric.low < metric.high and metric.better in (-1, 0, 1)
+        assert not metric.of or (metric.of in REGISTRY and metric.times != 1)
+        f"{0.5:{metric.digits}}"
+    assert all(REGISTRY[name] is metric and metric.kind == "similarity" for name, metric in METRICS.items())
+    assert {name for name, m in REGISTRY.items() if m.kind == "similarity"} == set(METRICS)
+    assert set(SCORES) <= {name for name, m in REGISTRY.items() if m.kind == "utility" and m.judge}
+
+
+def test_a_score_of_a_trained_encoder_and_one_that_nobody_knows():
+    tuned = measure("matthews_finetuned")
+    assert (tuned.low, tuned.kind, tuned.judge) == (-1, "utility", "the fine-tuned encoder")
+    unknown = measure("new")
+    assert (unknown.title, unknown.kind, unknown.task, unknown.better) == ("new", "other", "utility", 0)
+    # A correlation of an encoder that does worse than chance is a correlation still.
+    assert interval("matthews_finetuned", [-0.5], [0.1]) == pytest.approx((-0.696, -0.304))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from dptext_core import _assets
-from dptext_core.errors import ModelUnavailable
+from dptext_core.errors import InputError, ModelUnavailable
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -43,6 +43,31 @@ def test_the_build_requirement_lets_the_pinned_setuptools_build():
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
     (wanted,) = [Requirement(r) for r in build]
     assert wanted.specifier.contains(importlib.metadata.version("setuptools"))
+
+
+def title_of(path: Path) -> str:
+    return _assets.read_json(path)["title"]
+
+
+def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(_assets, "assets_folder", lambda: tmp_path)
+    assert _assets.bundled("more/one.json", title_of, "none") == "none" and _assets.examples() == ()
+    path = tmp_path / "more" / "one.json"
+    path.parent.mkdir()
+    path.write_text('{"title": "a"}')
+    os.utime(path, ns=(1, 1))
+    assert _assets.bundled("more/one.json", title_of, "none") == "a"
+    path.write_text('{"title": "b"}')
+    os.utime(path, ns=(1, 1))
+    assert _assets.bundled("more/one.json", title_of, "none") == "a"
+    os.utime(path, ns=(2, 2))
+    assert _assets.bundled("more/one.json", title_of, "none") == "b"
+    path.write_text("[]")
+    with pytest.raises(ModelUnavailable, match=r"assets/more/one\.json holds something else"):
+        _assets.bundled("more/one.json", title_of, "none")
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"one\.json cannot be read as JSON"):
+        _assets.bundled("more/one.json", title_of, "none")
 
 
 def test_a_neighbour_named_assets_is_not_taken_for_ours(tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ Run:  python tools/build_first_sight.py
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -14,16 +13,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
 from dptext_core import first_sight
-from dptext_core._assets import assets_folder
+from dptext_core._assets import examples
 
 
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
-    folder = assets_folder() / "examples"
-    first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
-    text = (folder / first["file"]).read_text(encoding="utf-8").strip()
     mechanism = dpt.get_mechanism("dp-mlm")
-    path = first_sight.save(mechanism, mechanism.prepare(text))
+    path = first_sight.save(mechanism, mechanism.prepare(examples()[0].text))
     print(f"{path.name}: {path.stat().st_size:,} bytes")
 
 

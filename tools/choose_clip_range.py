@@ -18,8 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import dptext_core as dpt
-from dptext_core.bench import clipping
+from dptext_core.evaluation import clipping
 from dptext_core.mechanisms.dp_mlm import DPMLM
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
@@ -45,8 +44,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=80)
     parser.add_argument("--from", dest="start", type=float, default=0.0, help="σ from μ to the lower end (paper: 0)")
     args = parser.parse_args()
-    m = dpt.get_mechanism("dp-mlm", **({"stopwords": args.stopwords} if args.stopwords else {}))
-    assert isinstance(m, DPMLM)
+    m = DPMLM.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
     prepared = clipping.prepare(m, lines(args.texts, args.n))
     found = []
     print("| range | objective | cosine at ε " + ", ".join(f"{e:g}" for e in clipping.EPSILONS) + " | N_w |")

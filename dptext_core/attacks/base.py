@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Progress
@@ -70,7 +69,7 @@ class DataAttacker(Attacker):
     scope = "data set"
 
     @abstractmethod
-    def training_texts(self, originals: Sequence, rewrites: Sequence) -> Sequence:
+    def training_texts(self, originals: Any, rewrites: Any) -> Any:
         """What it has to train on, of originals and rewrites of the same texts (or of their features)."""
 
 
@@ -108,6 +107,11 @@ def unregister(name: str) -> None:
 def attackers(scope: str | None = None) -> list[Attacker]:
     """All attackers, or those of one scope, in the order in which they were registered."""
     return [a for a in _registry.values() if scope is None or a.scope == scope]
+
+
+def data_attackers() -> list[DataAttacker]:
+    """Those that guess a label of a data set."""
+    return [a for a in _registry.values() if isinstance(a, DataAttacker)]
 
 
 def get_attacker(name: str) -> Attacker:

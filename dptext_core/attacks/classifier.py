@@ -6,7 +6,7 @@ rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from .base import DataAttacker, register
 
@@ -17,7 +17,7 @@ class Static(DataAttacker):
     title = "Static classifier"
     question = "Who wrote it, by a classifier that was trained on original texts?"
 
-    def training_texts(self, originals: Sequence, rewrites: Sequence) -> Sequence:
+    def training_texts(self, originals: Any, rewrites: Any) -> Any:
         return originals
 
 
@@ -27,5 +27,5 @@ class Adaptive(DataAttacker):
     title = "Adaptive classifier"
     question = "Who wrote it, by a classifier that was trained on texts which the attacker rewrote alike?"
 
-    def training_texts(self, originals: Sequence, rewrites: Sequence) -> Sequence:
+    def training_texts(self, originals: Any, rewrites: Any) -> Any:
         return rewrites

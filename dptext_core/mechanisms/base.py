@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class Mechanism(ABC):
         self._config = config
 
     @classmethod
-    def create(cls, **options: Any) -> Mechanism:
+    def create(cls, **options: Any) -> Self:
         """The mechanism with checked options. Raises ConfigError before any model is loaded."""
         config = build(cls.config_cls, options)
         if config.epsilon is None:
@@ -156,7 +156,7 @@ class Mechanism(ABC):
         """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
         return None
 
-    def with_(self, **options: Any) -> Mechanism:
+    def with_(self, **options: Any) -> Self:
         """The same mechanism with some options changed."""
         values = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
         return type(self).create(**(values | options))
@@ -416,6 +416,23 @@ class Mechanism(ABC):
         if text.key != self.key:
             raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
         return text
+
+    # --- how it is measured
+
+    #: Whether a distribution comes from a formula; else it is estimated from draws, which all words share.
+    closed_form: ClassVar[bool] = True
+    #: Whether preparing a text takes long, so that one preparation has to serve every ε and seed.
+    slow_to_prepare: ClassVar[bool] = True
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        """Options without ε, one set for each that is another mechanism in effect: the audit looks at every one."""
+        return ({},)
+
+    @classmethod
+    def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
+        """Options for which N_w and S_w over ε are measured on these word spaces; () where no vocabulary is drawn."""
+        return ()
 
 
 def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:

@@ -488,6 +488,13 @@ class CusText(SpaceMechanism):
     def likelihood_ready(self, epsilon: float) -> bool:
         return self._draws_as(CusText) or super().likelihood_ready(epsilon)
 
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        from ..words.space import SPACES
+
+        mapped = [{"mapping": mapping, "space": name} for name in SPACES for mapping in ("balanced", "conservative")]
+        return (*mapped, {"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})
+
 
 @lru_cache(maxsize=4)
 def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:

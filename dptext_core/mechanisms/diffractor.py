@@ -55,6 +55,12 @@ if TYPE_CHECKING:
 MAX_LISTS = 20
 #: Places beyond γ(ε) are drawn with this probability or less.
 BETA = 0.001
+#: Its noises: TEM with the window of the paper, which depends on ε, and with the one of the released code.
+NOISES: tuple[dict[str, Any], ...] = (
+    {"noise": "geometric"},
+    {"noise": "tem", "gamma": None},
+    {"noise": "tem", "gamma": 5.0},
+)
 #: TEM noise with γ given, among the measured ranges of ε: measured with the released code's 5.
 FIXED = "tem, γ = 5"
 #: In the name of a distance: the γ named is that of the longest list, shorter ones have less.
@@ -577,3 +583,12 @@ class Diffractor(WordMechanism):
             words = tuple(b.outputs[order[i]] for i in to)
             lanes.append(ListNeighbourhood(c.lists[j], words, to - at, chances, b.outputs[order[landed]], landed - at))
         return (DiffractionView(b.words[row], released, tuple(lanes), int(chosen[0])),)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return tuple({**noise, "lists": (name,)} for noise in NOISES for name in ("L2", "L0", "L1"))
+
+    @classmethod
+    def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
+        """Its lists come from spaces of their own: each of them, whatever the spaces."""
+        return cls.variants()

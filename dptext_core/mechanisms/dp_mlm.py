@@ -28,7 +28,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -304,7 +304,7 @@ class DPMLM(Mechanism):
             raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
         return dataclasses.replace(config, clip=name, clip_min=float(low), clip_max=float(high))
 
-    def with_(self, **options: Any) -> Mechanism:
+    def with_(self, **options: Any) -> Self:
         if options.keys() & {"clip", "model"}:
             from ..models import masked_lm_spec
 
@@ -630,6 +630,11 @@ class DPMLM(Mechanism):
             language=self.language,
         )  # fmt: skip
 
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        others = ({"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"}, {"keep_punctuation": False})
+        return ({}, *others)
+
 
 class DPMLMPlus(DPMLM):
     """DP-MLM±: words are also deleted and added, so that the length changes (Algorithm 3)."""
@@ -655,6 +660,10 @@ class DPMLMPlus(DPMLM):
             "the number of words after deleting and adding, and which were kept; whoever sees this guarantee with its "
             "total learns the original number too"
         )
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return ({},)
 
 
 _NOWHERE = np.empty(0, np.int64)

@@ -166,3 +166,5 @@ class TruncatedGumbel(SpaceMechanism):
         if epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)):
             reason += " At this ε the paper's noise scale is not defined, and its real part is used."
         return {"notion": "none", "reason": reason}
+
+    closed_form = False

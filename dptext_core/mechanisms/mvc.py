@@ -253,6 +253,8 @@ class MVC(SpaceMechanism):
             ),
         )  # fmt: skip
 
+    closed_form = False
+
 
 def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """The k ∈ {1, 2} nearest words of points (m, d) float64: rows int64 (m, k), Euclidean distances float64 (m, k).

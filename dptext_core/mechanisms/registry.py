@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..guarantee import NOTIONS
 from .base import Mechanism, MechanismSpec
+
+if TYPE_CHECKING:
+    from .word_level import WordMechanism
 
 # One paper a file; imported on first use.
 _BUILT_IN = {
@@ -120,3 +123,13 @@ def mechanisms() -> list[MechanismSpec]:
 def get_mechanism(name: str, **options: Any) -> Mechanism:
     """A mechanism with its options. Raises ConfigError on anything unknown or wrong, before a model is loaded."""
     return mechanism_class(name).create(**options)
+
+
+def word_mechanism(name: str, **options: Any) -> WordMechanism:
+    """A mechanism that draws from a vocabulary, for what is measured of its words. Raises ConfigError for another."""
+    from .word_level import WordMechanism
+
+    found = get_mechanism(name, **options)
+    if not isinstance(found, WordMechanism):
+        raise ConfigError(f"{name!r} has no vocabulary whose words could be measured. Choose a word-level mechanism.")
+    return found

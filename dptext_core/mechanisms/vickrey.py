@@ -139,3 +139,7 @@ class Vickrey(Mahalanobis):
         coins = np.array([d.at("coin").uniform() for d in dice])
         chance = first_chance(distances[:, 0], distances[:, 1], self.config.t)
         return np.where(coins < chance, rows[:, 0], rows[:, 1])
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return tuple({"noise": noise} for noise in ("mvc", "mahalanobis"))

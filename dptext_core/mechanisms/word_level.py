@@ -7,19 +7,19 @@ default draws uniformly over the vocabulary instead, so that unknown words hide 
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from .._assets import assets_folder
+from .._assets import bundled, read_json
 from ..checks import whole
 from ..distribution import Law, TokenDistribution, logsumexp
 from ..document import Document
@@ -572,6 +572,23 @@ class WordMechanism(Mechanism):
         """What the draw of token i spent."""
         return epsilons[i]
 
+    # --- how it is measured
+
+    slow_to_prepare = False
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        """Each bundled space, where the promise can be told from a formula."""
+        from ..words.space import SPACES
+
+        return cls.over_spaces(list(SPACES)) if cls.notion != "none" and cls.closed_form else ({},)
+
+    @classmethod
+    def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
+        """One set a space; of a vocabulary that is no option, what there is."""
+        fixed = "space" not in {f.name for f in fields(cls.config_cls)}
+        return ({},) if fixed else tuple({"space": name} for name in spaces)
+
 
 _KEPT_NAMES = {
     "stop word": ("stop word", "stop words"),
@@ -596,10 +613,12 @@ def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     return found
 
 
-@lru_cache(maxsize=1)
 def _ranges() -> dict[str, dict[str, dict[str, float]]]:
-    path = assets_folder() / "benchmarks" / "deniability.json"
-    return json.loads(path.read_text(encoding="utf-8"))["ranges"] if path.is_file() else {}
+    return bundled("benchmarks/deniability.json", _read_ranges, {})
+
+
+def _read_ranges(path: Path) -> dict[str, dict[str, dict[str, float]]]:
+    return read_json(path)["ranges"]
 
 
 def places_of(candidates: Sequence[str], word: str) -> np.ndarray:

@@ -1,35 +1,16 @@
-"""What a rewritten text is measured with: one metric a file, each with its unit and direction; loaded on first use."""
+"""What a rewritten text is measured with: one metric a file, loaded on first use; ``registry`` knows them all."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..errors import ConfigError, InputError
+from .registry import REGISTRY, Metric, measure
 
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric of a rewrite against its original. Scores lie in [low, high]; ``unit`` is "" for a plain number."""
-
-    name: str
-    title: str
-    unit: str
-    greater_is_better: bool
-    low: float
-    high: float
-
-
+#: The metrics of a text: each is a file here.
 METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric("cosine", "Similarity (MiniLM cosine)", "", True, -1.0, 1.0),
-        Metric("bleu", "BLEU", "points", True, 0.0, 100.0),
-        Metric("unchanged", "Words unchanged", "share", False, 0.0, 1.0),
-        Metric("perplexity", "Pseudo-perplexity", "", False, 1.0, float("inf")),
-        Metric("bertscore", "BERTScore F1 (MiniLM, layer 5)", "", True, -1.0, 1.0),
-    )
+    name: REGISTRY[name] for name in ("cosine", "bleu", "unchanged", "perplexity", "bertscore")
 }
 
 
@@ -55,4 +36,4 @@ def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[
     return importlib.import_module(f".{name}", __name__).score(originals, rewrites)
 
 
-__all__ = ["METRICS", "Metric", "score"]
+__all__ = ["METRICS", "REGISTRY", "Metric", "measure", "score"]

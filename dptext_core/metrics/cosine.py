@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..device import resolve_device
 from ..errors import ModelUnavailable
 from ..words.vocabulary import verified_trunk_folder
 
@@ -52,13 +53,11 @@ def _encoder(device: str | None) -> Any:
     folder = verified_trunk_folder()
     try:
         from sentence_transformers import SentenceTransformer
-
-        from ..models.masked_lm import best_device
     except ImportError as error:
         raise ModelUnavailable(
             "The cosine metric needs sentence-transformers: pip install -r requirements.txt."
         ) from error
-    device = device or best_device()
+    device = resolve_device(device)
     with _LOCK:
         if device not in _ENCODERS:
             _ENCODERS[device] = SentenceTransformer(str(folder), device=device, local_files_only=True)

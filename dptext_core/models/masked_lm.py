@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..device import resolve_device
 from ..errors import ConfigError, DPTextError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
@@ -230,15 +231,6 @@ def rows_for(length: int, device: str, threads: int) -> int:
     return 1 << max(0, (budget // length).bit_length() - 1)
 
 
-def best_device() -> str:
-    """The GPU ("cuda" or "mps") where there is one, else "cpu"."""
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
 def best_dtype(device: str) -> str:
     """The type to compute in: "bfloat16" where the processor multiplies it natively, else "float32"."""
     import torch
@@ -248,23 +240,6 @@ def best_dtype(device: str) -> str:
     if device == "cpu" and platform.machine().lower() in ("x86_64", "amd64"):
         return "bfloat16" if internals.has_bf16() and internals.products()[0] else "float32"
     return "float32"
-
-
-def resolve_device(device: str | None) -> str:
-    """`device`, checked, or the best one. Raises ConfigError."""
-    import torch
-
-    if device is None:
-        return best_device()
-    if device != "cpu" and device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
-        raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
-    if device.startswith("cuda"):
-        wanted = int(device[5:] or 0)
-        if not torch.cuda.is_available() or wanted >= torch.cuda.device_count():
-            raise ConfigError(f"This machine, or this build of torch, has no device {device!r}: use 'cpu'.")
-    if device == "mps" and not torch.backends.mps.is_available():
-        raise ConfigError("This machine, or this build of torch, has no device 'mps': use 'cpu'.")
-    return device
 
 
 _loaded: dict[tuple[str, str, Language], MaskedLM] = {}

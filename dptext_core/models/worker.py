@@ -281,7 +281,7 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
 
     folder = str(masked_lm_spec(name).folder)
     if device is not None:
-        from .masked_lm import best_device, resolve_device
+        from ..device import best_device, resolve_device
 
         # The best device and None are one engine; only an explicit device costs an import of torch here.
         device = None if resolve_device(device) == best_device() else device

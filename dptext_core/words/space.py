@@ -29,6 +29,7 @@ import numpy as np
 
 from .._assets import assets_folder
 from ..checks import shown, whole
+from ..device import best_device
 from ..errors import ConfigError, InputError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
@@ -467,9 +468,8 @@ def _check_metric(metric: str) -> None:
 
 
 def _cuda() -> Any:
-    """Torch's CUDA device where torch is loaded already and has one, else None."""
-    torch = sys.modules.get("torch")
-    return torch.device("cuda") if torch is not None and torch.cuda.is_available() else None
+    """ "cuda" where torch is loaded already and has it, else None: no other GPU computes in float64."""
+    return "cuda" if best_device(load=False) == "cuda" else None
 
 
 def _product(a: NDArray[np.float64], b: NDArray[np.float64], device: Any) -> NDArray[np.float64]:

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.bench import curve_figures, curves, results
-from dptext_core.metrics import score
+from dptext_core.evaluation import curve_figures, curves, results
+from dptext_core.metrics import measure, score
 from pages.ui import runs
 from pages.ui.text import literal
 
@@ -23,7 +23,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         st.error(literal(str(error)))
         return
     name, options = run.inputs.mechanism, dict(run.inputs.options)
-    mine = [] if found is None else [r for r in found.rows if r["mechanism"] == name]
+    mine = [] if found is None else [r for r in found.rows if r.mechanism == name]
     if found is None or not mine:
         st.info(
             "No benchmark of this mechanism is here. `python -m dptext_core bench run --grid full --data DIR --out "
@@ -32,16 +32,16 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         )
         return
     left, right = st.columns(2)
-    sets, titles = list(dict.fromkeys(r["data"] for r in mine)), curves.data_sets(found)
+    sets, titles = list(dict.fromkeys(r.data for r in mine)), curves.data_sets(found)
     data = left.selectbox("Data set", sets, format_func=titles.__getitem__, key="play_bench_data")
-    measured = {r["metric"] for r in mine if r["data"] == data}
+    measured = {r.metric for r in mine if r.data == data}
     there = [m for m in curves.metrics_of(found, data) if m in measured]
-    metric = right.selectbox("Metric", there, format_func=lambda m: curves.measure(m).title, key=f"play_bench_{data}")
+    metric = right.selectbox("Metric", there, format_func=lambda m: measure(m).title, key=f"play_bench_{data}")
     shown = curves.nearest_series(found, name, options, data, metric)
     printed = curves.paper_series(data, metric, [name], shown)
     whole = curves.baseline(found, data, metric)
     figure = curve_figures.curves(
-        shown, curves.main_series(printed), metric, baseline=whole["value"] if whole else None,
+        shown, curves.main_series(printed), metric, baseline=whole.value if whole else None,
         majority=curves.majority(found, data, metric), yours=None if run.spread else epsilon,
         your_text=None if run.spread else of_text(result, metric),
         dark=st.context.theme.type == "dark", width=450,

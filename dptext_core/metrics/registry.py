@@ -1,0 +1,160 @@
+"""Everything that is measured of a mechanism or a rewrite: title, unit, direction, bounds and judge, in one place.
+
+What computes a metric is elsewhere: those of a text in the files beside this one, those of a classifier in
+``evaluation.tasks``, N_w and S_w in a token's distribution. Whoever draws, prints or bounds a number looks it up here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+
+#: What a metric tells: what is still useful, what an attacker finds out, both together, how near the texts are, how
+#: well a word can be denied, what it costs.
+KINDS = ("utility", "privacy", "gain", "similarity", "deniability", "speed")
+#: A score of the same name with this behind it comes from a whole encoder that was trained for the task.
+TUNED = "_finetuned"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric. Its values lie in [low, high]; ``unit`` is "" for a plain number, "share" for a share of 1.
+
+    kind: one of ``KINDS``, "other" where nothing is known. greater_is_better: None where neither is. judge: the model
+    or classifier that gives the number, "" where it is counted or computed. about: what it says, in a sentence.
+    digits: a format for a value in a sentence. of, times: the metric that this one is in another unit, and how much
+    larger its numbers are.
+    """
+
+    name: str
+    title: str
+    kind: str
+    unit: str
+    greater_is_better: bool | None
+    low: float
+    high: float
+    judge: str = ""
+    about: str = ""
+    digits: str = ".1%"
+    of: str = ""
+    times: float = 1.0
+
+    @property
+    def better(self) -> int:
+        """1 where more is better, −1 where less is, 0 where neither is."""
+        return {True: 1, False: -1, None: 0}[self.greater_is_better]
+
+    @property
+    def task(self) -> str:
+        """What a row of results calls the kind: a gain stands beside the attackers it is measured against."""
+        return {"gain": "privacy", "other": "utility"}.get(self.kind, self.kind)
+
+
+_STATIC = "a classifier that was trained on original texts"
+_ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
+_GAIN = "U_r/U_o − P_r/P_o: what is left of utility less what is left of the attacker's success. Above 0 is a gain"
+_CLASSIFIER = "logistic regression on the bundled sentence encoder"
+_ENCODER = "the bundled sentence encoder (all-MiniLM-L6-v2)"
+
+#: Every metric, in the order in which they are offered. Utility is that of a classifier trained and tested on rewritten
+#: texts.
+REGISTRY: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "accuracy", "Accuracy", "utility", "share", True, 0, 1, _CLASSIFIER,
+            "Share of test texts that are classified rightly.",
+        ),
+        Metric(
+            "macro_f1", "Macro F1", "utility", "share", True, 0, 1, _CLASSIFIER,
+            "The mean of the classes' F1, each class counting the same.",
+        ),
+        Metric(
+            "f1", "Utility F1", "utility", "share", True, 0, 1, _CLASSIFIER,
+            "Micro F1 of the useful label, trained and tested on rewritten texts.",
+        ),
+        Metric(
+            "matthews", "Matthews correlation", "utility", "", True, -1, 1, _CLASSIFIER,
+            "Of guessed and true classes: 1 is perfect, 0 is chance.", ".3f",
+        ),
+        Metric(
+            "pp_plus", "PP+", "utility", "hundredths of a percentage point", True, -inf, inf, _CLASSIFIER,
+            "F1 above always guessing the most frequent class, in hundredths of a percentage point.", "+.0f",
+        ),
+        Metric(
+            "cosine", "Cosine to the original", "similarity", "", True, -1, 1, _ENCODER,
+            "Cosine of the sentence embeddings of original and rewritten text.", ".3f",
+        ),
+        Metric(
+            "bertscore", "BERTScore", "similarity", "", True, -1, 1, f"{_ENCODER}, its fifth layer",
+            "F1 of greedily matched token embeddings of the bundled encoder, not rescaled.", ".3f",
+        ),
+        Metric(
+            "bleu", "BLEU", "similarity", "points", True, 0, 100, "",
+            "Word sequences in common, over the whole set, 0 to 100.", ".1f",
+        ),
+        Metric(
+            "unchanged", "Words unchanged", "similarity", "share", None, 0, 1, "",
+            "Share of tokens that are the same in both texts.",
+        ),
+        Metric(
+            "perplexity", "Perplexity", "similarity", "", False, 1, inf, "the bundled masked language model",
+            "Pseudo-perplexity under the bundled masked language model: lower reads easier.", ".1f",
+        ),
+        Metric(
+            "f1_static", "Attacker's F1, static", "privacy", "share", False, 0, 1, _CLASSIFIER,
+            f"Micro F1 of guessing the author by {_STATIC}.",
+        ),
+        Metric(
+            "f1_adaptive", "Attacker's F1, adaptive", "privacy", "share", False, 0, 1, _CLASSIFIER,
+            f"Micro F1 of guessing the author by {_ADAPTIVE}.",
+        ),
+        Metric(
+            "relative_gain_static", "Relative gain, static", "gain", "", True, -inf, inf, _CLASSIFIER,
+            f"{_GAIN}; against {_STATIC}.", ".3f",
+        ),
+        Metric(
+            "relative_gain_adaptive", "Relative gain, adaptive", "gain", "", True, -inf, inf, _CLASSIFIER,
+            f"{_GAIN}; against {_ADAPTIVE}.", ".3f",
+        ),
+        Metric(
+            "n_w", "N_w: chance that a word stays itself", "deniability", "share", False, 0, 1, "",
+            "The mean over the words that are drawn. Papers also print 1 − N_w under this name.",
+        ),
+        Metric(
+            "s_w", "S_w: different words in 100 draws", "deniability", "words", True, 1, 100, "",
+            "Expected number, the mean over the words that are drawn.", ".1f",
+        ),
+        Metric(
+            "tokens_per_second", "Tokens a second", "speed", "tokens", True, 0, inf, "",
+            "Of the rewriting itself, on the machine named below.", ",.0f",
+        ),
+        Metric(
+            "tokens_per_minute", "Tokens a minute", "speed", "tokens", True, 0, inf, "",
+            "Of the rewriting itself.", ",.0f", "tokens_per_second", 60,
+        ),
+        Metric(
+            "tokens_per_day", "Tokens a day", "speed", "tokens", True, 0, inf, "",
+            "Of the rewriting itself.", ",.0f", "tokens_per_second", 86400,
+        ),
+        Metric(
+            "mib_per_word", "MiB a word", "speed", "MiB", False, 0, inf, "",
+            "Memory that the mechanism's tables take for each word.", ".1f",
+        ),
+        Metric(
+            "mib_per_1000_words", "MiB for 1,000 words", "speed", "MiB", False, 0, inf, "",
+            "The most memory that is held at one time while 1,000 words are rewritten.", ".1f",
+        ),
+    )
+}  # fmt: skip
+
+
+def measure(name: str) -> Metric:
+    """What is known of a metric; of an unknown one its name."""
+    known = REGISTRY.get(name.removesuffix(TUNED))
+    if known is None:
+        return Metric(name, name, "other", "", None, -inf, inf, digits=".3g")
+    if not name.endswith(TUNED):
+        return known
+    about = f"{known.about} The classifier is the fine-tuned encoder."
+    return replace(known, name=name, title=f"{known.title}, fine-tuned", judge="the fine-tuned encoder", about=about)

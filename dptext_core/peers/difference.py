@@ -1,0 +1,85 @@
+"""Whether draws come from a law, or two sets of draws from one: total variation and N_w against chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Below this chance, two equal distributions are not taken for the cause.
+RARE = 1e-3
+RESAMPLES = 3999
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean total variation over the test words, its mean for equal distributions, and how rare the found one is.
+
+    p: the share of equal pairs that differ as much, in total variation or in N_w (twice the smaller share: two looks).
+    """
+
+    tv: float
+    chance: float
+    p: float
+
+    @property
+    def same(self) -> bool:
+        return self.p >= RARE
+
+
+def total_variation(p: np.ndarray, q: np.ndarray) -> float:
+    return float(np.abs(p - q).sum() / 2)
+
+
+def against_law(
+    laws: np.ndarray,
+    counts: np.ndarray,
+    at: Sequence[int] | np.ndarray,
+    dice: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> Difference:
+    """Counts of draws, int64 (words, n), against the laws, float64 (words, n), they should come from.
+
+    at: which of the n outputs is the word itself.
+    """
+    found, null = np.zeros(2), np.zeros((2, resamples))
+    for law, seen, own in zip(laws, counts, at, strict=True):
+        total = int(seen.sum())
+        law = law / law.sum()
+        found += total_variation(law, seen / total), seen[own] / total - law[own]
+        # Words with hardly any probability are one cell of the resampling: what each adds is its own share of it.
+        order = np.argsort(-law)
+        likely = order[: int(np.searchsorted(np.cumsum(law[order]), 1 - 1e-6)) + 1]
+        likely = np.append(likely[likely != own], own)
+        rest = max(0.0, 1 - law[likely].sum())
+        again = dice.multinomial(total, np.append(law[likely], rest), size=resamples) / total
+        null[0] += np.abs(again[:, :-1] - law[likely]).sum(1) / 2 + (again[:, -1] + rest) / 2
+        null[1] += again[:, -2] - law[own]
+    return _judged(found / len(laws), null / len(laws))
+
+
+def against_draws(
+    first: np.ndarray,
+    second: np.ndarray,
+    at: Sequence[int] | np.ndarray,
+    dice: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> Difference:
+    """Two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in `against_law`."""
+    found, null = np.zeros(2), np.zeros((2, resamples))
+    for a, b, own in zip(first, second, at, strict=True):
+        cells = np.flatnonzero(a + b)
+        cells = np.append(cells[cells != own], own)
+        pooled, n, m = (a + b)[cells], int(a.sum()), int(b.sum())
+        found += total_variation(a / n, b / m), a[own] / n - b[own] / m
+        again = dice.multivariate_hypergeometric(pooled, n, size=resamples, method="marginals")
+        apart = again / n - (pooled - again) / m
+        null[0] += np.abs(apart).sum(1) / 2
+        null[1] += apart[:, -1]
+    return _judged(found / len(first), null / len(first))
+
+
+def _judged(found: np.ndarray, null: np.ndarray) -> Difference:
+    shares = (1 + (np.abs(null) >= np.abs(found)[:, None] - 1e-12).sum(1)) / (1 + null.shape[1])
+    return Difference(float(found[0]), float(null[0].mean()), min(1.0, 2 * float(shares.min())))

@@ -1,0 +1,109 @@
+"""The released mechanisms and what of ours stands beside each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .formulas import BETA, FIXED_BETA, LAM, VICKREY_T, K, Vectors
+
+PACKAGES = ("mldp-text", "pypantera", "dp-diffractor")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One released mechanism beside ours.
+
+    ours: name and options of our mechanism. theirs: name of the adapter. scale: what ``epsilon`` is multiplied by:
+    "gap", 1 over the usual distance to the nearest word; "noise", √dimension over that distance; "gumbel", the ε from
+    which on the Gumbel scale is positive; empty, nothing. by_place: words are compared by their place on each side's
+    own list. reason: how their formula differs. reference: the name of that formula in `REFERENCES`.
+    """
+
+    package: str
+    title: str
+    theirs: str
+    ours: str
+    epsilon: float
+    options: dict[str, Any] = field(default_factory=dict)
+    scale: str = ""
+    by_place: bool = False
+    reason: str = ""
+    reference: str = ""
+
+    def epsilon_on(self, space: Vectors) -> float:
+        """ε on these vectors, to two digits."""
+        gap = space.gap
+        scale = {
+            "": 1.0,
+            "gap": 1 / gap,
+            "noise": space.vectors.shape[1] ** 0.5 / gap,
+            "gumbel": (5 + 2 * float(np.log(len(space.words)))) / space.extremes[0],
+        }[self.scale]
+        return float(f"{self.epsilon * scale:.2g}")
+
+
+PEERS = (
+    Peer("mldp-text", "MVC, exact search", "mldp-mvc", "mvc", 3, scale="noise"),
+    Peer(
+        "mldp-text", "MVC, as by default", "mldp-mvc-faiss", "mvc", 3, scale="noise",
+        reason="searches 50 of 100 cells only, so the word found need not be the nearest one",
+        reference="cells",
+    ),
+    Peer(
+        "mldp-text", "Mahalanobis, λ 0.9", "mldp-mahalanobis", "mahalanobis", 3, {"lam": LAM}, scale="noise",
+        reason="divides the covariance by the variance of all numbers of all vectors together, which counts the spread "
+        "of the columns' means as well: Σ, and with it the noise, is smaller",
+        reference="mahalanobis-pooled",
+    ),
+    Peer(
+        "mldp-text", "Vickrey", "mldp-vickrey", "vickrey", 3, {"t": VICKREY_T, "noise": "mvc"}, scale="noise",
+        reason="never offers the word itself where it is the nearest, and of the two next takes the first with "
+        "probability 1/(1+exp(d₁)), less than one half",
+        reference="vickrey-others",
+    ),
+    Peer("mldp-text", "truncated Gumbel, b > 0", "mldp-gumbel", "gumbel", 2.5, scale="gumbel"),
+    Peer("mldp-text", "truncated Gumbel, real part", "mldp-gumbel", "gumbel", 0.4, scale="gumbel"),
+    Peer(
+        "mldp-text", "TEM", "mldp-tem", "tem", 15, {"beta": FIXED_BETA}, scale="gap",
+        reason="γ is rounded to one decimal and made with |V| for |V|−1; the outcome that stands for far words is "
+        "weighted by |V|/|L| instead of the number of far words",
+        reference="tem-ratio",
+    ),
+    Peer("pypantera", "CMP (MVC)", "pypantera-cmp", "mvc", 3, scale="noise"),
+    Peer(
+        "pypantera", "Mahalanobis, λ 0.9", "pypantera-mahalanobis", "mahalanobis", 3, {"lam": LAM}, scale="noise",
+        reason="brings the direction back to length 1 after the root, so the noise has the same length in every "
+        "direction",
+        reference="mahalanobis-unit",
+    ),
+    Peer("pypantera", "Vickrey, MVC noise", "pypantera-vickrey-cmp", "vickrey", 3,
+         {"t": VICKREY_T, "noise": "mvc"}, scale="noise"),
+    Peer(
+        "pypantera", "Vickrey, Mahalanobis noise", "pypantera-vickrey-mhl", "vickrey", 3,
+        {"t": VICKREY_T, "noise": "mahalanobis", "lam": LAM}, scale="noise",
+        reason="its noise is that of its Mahalanobis, with directions of length 1", reference="vickrey-unit",
+    ),
+    Peer(
+        "pypantera", "CusText, Euclidean", "pypantera-custext-euclidean", "custext", 8,
+        {"k": K, "mapping": "aggressive", "metric": "euclidean"},
+    ),
+    Peer(
+        "pypantera", "CusText, cosine", "pypantera-custext-cosine", "custext", 8,
+        {"k": K, "mapping": "aggressive", "metric": "cosine"},
+        reason="sorts similarities upwards, so a word's output set holds the K words least like it",
+        reference="custext-far",
+    ),
+    Peer("pypantera", "SanText", "pypantera-santext", "santext", 11, scale="gap"),
+    Peer(
+        "pypantera", "TEM, β 0.3", "pypantera-tem", "tem", 10.5, {"beta": BETA}, scale="gap",
+        reason="where a far word is due, its draw fails and the original word is released",
+        reference="tem-original",
+    ),
+    Peer("dp-diffractor", "1-Diffractor, geometric", "diffractor-geometric", "diffractor", 1,
+         {"noise": "geometric"}, by_place=True),
+    Peer("dp-diffractor", "1-Diffractor, TEM", "diffractor-tem", "diffractor", 4,
+         {"noise": "tem", "gamma": 5}, by_place=True),
+)  # fmt: skip

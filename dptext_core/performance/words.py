@@ -1,0 +1,241 @@
+"""How fast the word-level mechanisms are, as ratios to a plain loop over words timed in the same run.
+
+The plain loop is what one writes first, and what released code does: one word at a time, its distance to all words by
+``np.linalg.norm(V - x, axis=1)``, NumPy's own random generator. It is timed on fewer words and scaled; both figures are
+words a second. Ratios are comparable between machines, speeds are not.
+
+    python -m dptext_core bench words
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .._assets import assets_folder
+from ..mechanisms.custext import CusText, build_groups
+from ..mechanisms.diffractor import Diffractor, released
+from ..mechanisms.registry import word_mechanism
+from ..mechanisms.word_level import Draws
+from ..sampling import Dice
+from ..words import WordSpace, stop_words, word_space
+from .lists import line as list_line
+from .lists import measure as measure_list
+
+
+def plain_mvc(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
+    """Spherical noise of a random length, then the nearest word."""
+    x = space.vectors[row]
+    direction = rng.normal(size=len(x))
+    noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
+    return space.words[np.argmin(np.linalg.norm(space.vectors - (x + noise), axis=1))]
+
+
+def plain_mahalanobis(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
+    """As released: the root of the covariance is computed for every word."""
+    from scipy.linalg import sqrtm
+
+    x, covariance = space.vectors[row], _covariance(space)
+    direction = rng.normal(size=len(x))
+    root = sqrtm(0.2 * covariance + 0.8 * np.eye(len(x))).real
+    noise = root @ (rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction))
+    return space.words[np.argmin(np.linalg.norm(space.vectors - (x + noise), axis=1))]
+
+
+def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
+    """Spherical noise, then the nearest or the second nearest word by a coin."""
+    x = space.vectors[row]
+    direction = rng.normal(size=len(x))
+    noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
+    distances = np.linalg.norm(space.vectors - (x + noise), axis=1)
+    first, second = np.argsort(distances)[:2]
+    chance = 0.25 * distances[second] / (0.75 * distances[first] + 0.25 * distances[second])
+    return space.words[first if rng.random() < chance else second]
+
+
+def plain_santext(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
+    """The exponential mechanism over all words, from a table of probabilities."""
+    weights = np.exp(-epsilon / 2 * np.linalg.norm(space.vectors - space.vectors[row], axis=1))
+    return rng.choice(space.words, p=weights / weights.sum())
+
+
+def plain_tem(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
+    """Near words and one outcome for all others, each with Gumbel noise; the others are then drawn evenly."""
+    distances = np.linalg.norm(space.vectors - space.vectors[row], axis=1)
+    gamma = 2 / epsilon * np.log(0.999 * (len(space) - 1) / 0.001)
+    near = np.flatnonzero(distances <= gamma)
+    scores = -distances[near] + rng.gumbel(scale=2 / epsilon, size=len(near))
+    if len(near) < len(space):
+        others = -gamma + 2 * np.log(len(space) - len(near)) / epsilon + rng.gumbel(scale=2 / epsilon)
+        if others > scores.max():
+            return space.words[rng.choice(np.setdiff1d(np.arange(len(space)), near))]
+    return space.words[near[np.argmax(scores)]]
+
+
+def plain_diffractor(words: Sequence[str], place: int, epsilon: float, rng: np.random.Generator) -> str:
+    """The chance of every place on the list, then one draw from the table."""
+    weights = np.exp(-epsilon * np.abs(np.arange(len(words)) - place))
+    return words[rng.choice(len(words), p=weights / weights.sum())]
+
+
+def plain_texts(texts: Sequence[str], words: Sequence[str], epsilon: float, rng: np.random.Generator) -> list[str]:
+    """Cut each text with NLTK, replace word by word, join with spaces."""
+    from nltk.tokenize import NLTKWordTokenizer
+
+    cut, stop, place = NLTKWordTokenizer(), stop_words(), {w: i for i, w in enumerate(words)}
+    out = []
+    for text in texts:
+        tokens = []
+        for token in cut.tokenize(text):
+            key = token.lower()
+            known = key in place and key not in stop
+            tokens.append(plain_diffractor(words, place[key], epsilon, rng) if known else token)
+        out.append(" ".join(tokens))
+    return out
+
+
+def plain_custext_table(space: WordSpace, rows: np.ndarray, k: int) -> dict[int, list[int]]:
+    """Algorithm 1, balanced, one word at a time."""
+    vectors = space.vectors[rows]
+    table: dict[int, list[int]] = {}
+    for i in range(len(rows)):
+        if i in table:
+            continue
+        near = np.argsort(np.linalg.norm(vectors - vectors[i], axis=1))[:k]
+        for j in near:
+            table.setdefault(int(j), [int(x) for x in near])
+    return table
+
+
+#: The plain loop of a mechanism, and how many words of it are timed.
+_PLAIN: dict[str, tuple[Callable[[WordSpace, int, float, np.random.Generator], str], int]] = {
+    "mvc": (plain_mvc, 40),
+    "mahalanobis": (plain_mahalanobis, 6),
+    "vickrey": (plain_vickrey, 40),
+    "santext": (plain_santext, 40),
+    "tem": (plain_tem, 40),
+}
+
+
+def _covariance(space: WordSpace) -> np.ndarray:
+    key = id(space)
+    if key not in _covariances:
+        _covariances[key] = np.cov(space.vectors, rowvar=False) / np.var(space.vectors)
+    return _covariances[key]
+
+
+_covariances: dict[int, np.ndarray] = {}
+
+
+def _rate(work: Callable[[], int], repeats: int = 3) -> float:
+    """Words a second: the best of some repeats, as everything else that runs can only make it slower."""
+    best = 0.0
+    for _ in range(repeats):
+        began = time.perf_counter()
+        n = work()
+        best = max(best, n / (time.perf_counter() - began))
+    return best
+
+
+def _texts() -> list[str]:
+    """Paragraphs of the bundled examples that are plain English, many times over."""
+    found = [
+        line.strip()
+        for file in sorted((assets_folder() / "examples").glob("*.txt"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.strip() and line.isascii()
+    ]
+    return (found * 400)[:1600]
+
+
+def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
+    """Rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
+    if folder is not None and (file := folder / "sst2" / "train.tsv").is_file():
+        lines = file.read_text(encoding="utf-8").splitlines()[1:]
+        words = {w for line in lines for w in line.rpartition("\t")[0].lower().split()}
+        return np.array([i for i, w in enumerate(space.words) if w.lower() in words]), "SST-2's vocabulary"
+    return np.arange(min(10_000, len(space))), "the 10,000 most frequent words (SST-2 was not given)"
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench words``."""
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench words", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
+    parser.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
+    parser.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
+    args = parser.parse_args(argv)
+    rng = np.random.default_rng(0)  # which words are timed; the mechanisms draw from the operating system
+    space = word_space("minilm")
+    threads = os.environ.get("OMP_NUM_THREADS", f"all {os.cpu_count()}")
+    print(f"{len(space):,} words × {space.vectors.shape[1]}; threads for products: {threads}; words a second")
+
+    def line(label: str, plain: float, ours: float) -> None:
+        print(f"{label:42s} plain {plain:10,.0f}   ours {ours:12,.0f}   {ours / plain:8,.0f}x", flush=True)
+
+    # 1-Diffractor
+    m = Diffractor.create(epsilon=1.0, oov="keep")
+    words, texts = list(m.config.lists and m.vocabulary.lists[0]), _texts()
+
+    def ours_texts() -> int:
+        replaced, out = 0, []
+        for start in range(0, len(texts), 100):
+            results = m.rewrite(texts[start : start + 100])
+            out += [r.text for r in results]
+            replaced += sum(r.guarantee.draws for r in results)
+        return replaced
+
+    first = texts[:12]
+    replaced = sum(r.guarantee.draws for r in m.rewrite(first))
+    plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
+    line("1-Diffractor, text in, text out", plain, _rate(ours_texts))
+    rows = rng.integers(0, len(words), 200_000)
+    plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
+
+    def ready() -> int:
+        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, Dice(), len(rows))[0]
+        return len(outputs)
+
+    line("1-Diffractor, ready tokens", plain, _rate(ready))
+
+    # in the space
+    rows = rng.permutation(len(space))[: args.words]
+    for name, (loop, few) in _PLAIN.items():
+        mechanism = word_mechanism(name)
+        epsilon = float(mechanism.config.epsilon)
+        draws = Draws(
+            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(Dice(), len(rows))]
+        )
+        mechanism._draw(draws)  # what is computed once for a space
+        some = rows[:few].tolist()
+        plain = _rate(lambda loop=loop, some=some, e=epsilon: len([loop(space, r, e, rng) for r in some]), 2)  # type: ignore[misc]
+        line(mechanism.title, plain, _rate(lambda d=draws, m=mechanism: len(m._draw(d)), 2))  # type: ignore[misc]
+
+    # CusText
+    rows, what = _sst2_rows(space, args.data)
+    part = rows[:2000]
+    plain = _rate(lambda: len(plain_custext_table(space, part, 20)), 1) * len(part) / len(rows)
+    line(
+        f"CusText, table over {what}",
+        plain,
+        _rate(lambda: len(build_groups(space, 20, "balanced", rows=rows).group), 2),
+    )
+    custext = CusText.create()
+    rows = rng.zipf(1.3, 100_000) % len(space)
+    tables = {int(r): custext.law(int(r)) for r in np.unique(rows[:5000])}
+    chances = {r: (t.candidates, t.at(3.0).probs) for r, t in tables.items()}
+    plain = _rate(lambda: len([rng.choice(chances[int(r)][0], p=chances[int(r)][1]) for r in rows[:5000]]), 2)
+    draws = Draws(rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(Dice(), len(rows))])
+    custext._draw(draws)  # the tables of a space are kept
+    line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
+    print(
+        "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
+        "words and is scaled so. The plain draws read ready probabilities."
+    )
+    if args.lists:
+        print(list_line(measure_list()))
+    return 0

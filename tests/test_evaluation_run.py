@@ -1,0 +1,366 @@
+"""The benchmark's grid, its runner and its summary: points, shards, going on after a kill, intervals, the command."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core.errors import ConfigError, InputError
+from dptext_core.evaluation import grid, results, run
+from dptext_core.evaluation.rows import Gate, Line, Row
+
+ROOT = Path(__file__).resolve().parent.parent
+FULL = grid.GRIDS["full"].points()
+
+
+# --- the grid -------------------------------------------------------------------------------------------------------
+
+
+def test_every_registered_mechanism_is_in_the_full_grid_and_has_a_cost():
+    names = {spec.name for spec in dpt.mechanisms()}
+    assert {p.mechanism for p in FULL} == names | {"baseline"} == set(grid.COST)
+
+
+def test_every_option_is_one_that_the_mechanism_has():
+    for group in grid.groups(FULL):
+        if group[0].mechanism != "baseline":
+            for epsilon in {p.epsilon for p in group}:
+                dpt.get_mechanism(group[0].mechanism, epsilon=epsilon, **group[0].options)
+
+
+def test_points_have_ids_of_their_own_and_at_least_three_seeds():
+    assert len({p.id for p in FULL}) == len(FULL)
+    seeds: dict[str, set[int]] = {}
+    for p in FULL:
+        if p.mechanism != "baseline":
+            seeds.setdefault(json.dumps({**p.setting, "seed": 0}), set()).add(p.seed)
+    assert set(map(frozenset, seeds.values())) == {frozenset({1, 2, 3}), frozenset({1, 2, 3, 4, 5})}
+
+
+def test_an_id_is_that_of_the_setting_and_of_nothing_else():
+    size = grid.Size(10, 5, None, 3.0)
+    point = grid.Point("tem", {"oov": "keep", "beta": 0.1}, 1.0, "sst2", 1, size)
+    assert point.id == grid.Point("tem", {"beta": 0.1, "oov": "keep"}, 1.0, "sst2", 1, grid.Size(10, 5, None, 9.0)).id
+    others = [
+        grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", 1, size),
+        grid.Point("tem", point.options, 2.0, "sst2", 1, size),
+        grid.Point("tem", point.options, 1.0, "sst2", 2, size),
+        grid.Point("tem", point.options, 1.0, "sst2", 1, grid.Size(10, 5, 7, 3.0)),
+    ]
+    assert len({point.id, *(p.id for p in others)}) == 5
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_shards_partition_the_grid_into_whole_groups_of_like_cost(n):
+    shards = [grid.shard(FULL, i, n) for i in range(1, n + 1)]
+    assert sorted(p.id for s in shards for p in s) == sorted(p.id for p in FULL)
+    assert sum(len(grid.groups(s)) for s in shards) == len(grid.groups(FULL))
+    loads = [sum(map(grid.cost, grid.groups(s))) for s in shards]
+    assert max(loads) < 1.15 * min(loads)
+
+
+def test_a_share_that_is_none_is_refused():
+    for i, n in ((0, 2), (3, 2)):
+        with pytest.raises(ConfigError, match="from 1 to N"):
+            grid.shard(FULL, i, n)
+    with pytest.raises(ConfigError, match="such as 1/3"):
+        run.main(["--shard", "one", "--list"])
+
+
+# --- the file of points ---------------------------------------------------------------------------------------------
+
+
+def as_json(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> dict:
+    provenance = {
+        "version": "1", "command": "c", "data_sha256": "d", "device": "cpu", "machine": "m", "stopwords": "s",
+        "finished": finished,
+    }  # fmt: skip
+    more = {"dataset": {"title": point.data}, "gates": []} if point.mechanism == "baseline" else {}
+    return {
+        "id": point.id, **point.setting, "scores": scores, "errors": {k: 0.01 for k in scores},
+        "counts": {k: 50 for k in scores}, "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
+    }  # fmt: skip
+
+
+def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> Line:
+    return Line.read(as_json(point, finished, **scores))
+
+
+SIZE = grid.Size(4, 4, None, 3.0)
+BASE = grid.Point("baseline", {}, None, "sst2", 0, SIZE)
+TEM = [grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+
+
+def test_a_torn_last_line_is_left_out_and_cut_off_before_the_next(tmp_path):
+    path = tmp_path / "points.jsonl"
+    for point in TEM[:2]:
+        writer = results.Writer(path)
+        writer.write(line(point, cosine=0.5))
+        writer.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    assert [x.id for x in results.read_lines(path)] == [TEM[0].id]
+    writer = results.Writer(path)
+    writer.write(line(TEM[1], cosine=0.5))
+    writer.close()
+    assert path.read_bytes() == whole
+
+
+def test_a_broken_line_elsewhere_is_named(tmp_path):
+    path = tmp_path / "points.jsonl"
+    path.write_text("{broken\n" + json.dumps(as_json(TEM[0])) + "\n")
+    with pytest.raises(InputError, match="line 1"):
+        results.read_lines(path)
+    path.write_text(json.dumps(as_json(TEM[0]) | {"epsilon": 2.0}) + "\n")
+    with pytest.raises(InputError, match="its id is not that of its setting"):
+        results.read_lines(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": None}, "must be objects"), ({"scores": {"cosine": "x"}}, "finite numbers"),
+        ({"seconds": None}, "finite numbers"), ({"counts": {"cosine": 0.5}}, "whole numbers"),
+        ({"provenance": {}}, "provenance needs version"), ({"id": 3}, "id must be a text"),
+        ({"errors": {"cosine": True}}, "finite numbers or null"),
+    ],
+)  # fmt: skip
+def test_a_line_of_another_shape_is_named(tmp_path, change, message):
+    """Each of them once passed and failed later, where nobody could tell the file."""
+    path = tmp_path / "points.jsonl"
+    path.write_text(json.dumps(as_json(TEM[0], cosine=0.5) | change) + "\n")
+    with pytest.raises(InputError, match=f"points.jsonl, line 1.*{message}"):
+        results.read_lines(path)
+    path.write_text(json.dumps({k: v for k, v in as_json(BASE).items() if k != "gates"}) + "\n")
+    with pytest.raises(InputError, match="unprotected text needs gates"):
+        results.read_lines(path)
+
+
+def test_a_line_is_read_as_it_was_written():
+    for found in (as_json(BASE, accuracy=0.8), as_json(TEM[0], cosine=0.5)):
+        assert json.dumps(Line.read(found).to_dict()) == json.dumps(found)
+
+
+# --- the summary ----------------------------------------------------------------------------------------------------
+
+
+def at(found: Line, **provenance: str) -> Line:
+    return replace(found, provenance=replace(found.provenance, **provenance))
+
+
+def merged(*lines: Line) -> tuple[results.Results, list[str]]:
+    return results.merge(lines, [BASE, *TEM], "command", "cut")
+
+
+def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
+    found, notes = merged(line(BASE), *(line(p, cosine=v) for p, v in zip(TEM, (0.50, 0.51, 0.52), strict=True)))
+    (row,) = found.rows
+    assert notes == []
+    assert (row.value, row.n, row.seeds, row.point) == (0.51, 50, 3, TEM[0].id)
+    # Student's t with 2 degrees of freedom over the seeds, and 1.96 standard errors of 0.01 over the texts.
+    both = math.hypot(4.303 * 0.01 / math.sqrt(3), 1.96 * 0.01)
+    assert row.high - row.value == row.value - row.low == pytest.approx(both, abs=1e-6)
+    found, _ = merged(line(BASE), *(line(p, cosine=0.51) for p in TEM))
+    assert found.rows[0].high - found.rows[0].value == pytest.approx(0.0196, abs=1e-6)
+
+
+def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
+    mvc = [grid.Point("mvc", {"oov": "keep"}, 50.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+    lines = [line(BASE), *(line(p, n_w=0.5) for p in (*mvc, *TEM))]
+    found, _ = results.merge(lines, [BASE, *mvc, *TEM], "c", "")
+    half = {r.mechanism: r.high - 0.5 for r in found.rows}
+    assert half["tem"] == pytest.approx(1.96 * 0.01, abs=1e-6)
+    assert half["mvc"] == pytest.approx(1.96 * math.hypot(0.01, 0.5 / math.sqrt(200)), abs=1e-6)
+
+
+def test_speed_is_the_median_with_the_least_and_the_most():
+    lines = [line(p, tokens_per_second=v) for p, v in zip(TEM, (300.0, 2.0, 310.0), strict=True)]
+    found, _ = merged(line(BASE), *lines)
+    row = next(r for r in found.rows if r.metric == "tokens_per_second")
+    assert (row.value, row.low, row.high) == (300.0, 2.0, 310.0)
+
+
+def test_another_file_is_not_overwritten(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"a": 1}')
+    with pytest.raises(InputError, match="holds no points"):
+        results.Writer(path)
+    assert path.read_text() == '{"a": 1}'
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="--merge goes with"):
+        run.main(["--merge", "a.jsonl", "--summary", "b.json", "--point", "x"])
+    with pytest.raises(ConfigError, match="leave out"):
+        run.main(["--point", "x", "--shard", "1/2"])
+    path = tmp_path / "points.jsonl"
+    setup = run.Setup(command="c")
+    here = at(line(TEM[0]), stopwords=run._stop_list(None))
+    path.write_text(json.dumps(here.to_dict()) + "\n")
+    with pytest.raises(InputError, match="Use the same options"):
+        run.run([TEM[0]], run.Setup(command="c --perplexity"), path)
+    assert run.run([TEM[0]], setup, path) == 0
+
+
+def test_an_interval_that_is_not_known_is_none_and_none_leaves_its_bounds():
+    assert results.interval("bleu", [3.0], [None]) is None
+    assert results.interval("accuracy", [0.99], [0.05]) == (pytest.approx(0.892), 1.0)
+    assert results.interval("n_w", [0.01], [0.05])[0] == 0.0
+    assert results.interval("relative_gain_static", [0.0], [0.1]) == (pytest.approx(-0.196), pytest.approx(0.196))
+
+
+def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
+    old, new = line(TEM[0], "2030-01-01T00:00:00Z", cosine=0.1), line(TEM[0], "2030-01-02T00:00:00Z", cosine=0.9)
+    for order in ((old, new), (new, old)):
+        found, notes = merged(line(BASE), *order)
+        assert found.rows[0].value == 0.9
+        assert [n.split(";")[0] for n in notes] == [
+            "2 of the 4 points of the grid are missing.",
+            "1 lines repeat a point",
+        ]
+
+
+def test_lines_that_do_not_belong_together_are_refused():
+    other = at(line(TEM[1], cosine=0.5), stopwords="another")
+    with pytest.raises(InputError, match="several lists of stop words"):
+        merged(line(BASE), line(TEM[0], cosine=0.5), other)
+    with pytest.raises(InputError, match="--only baseline"):
+        merged(line(TEM[0], cosine=0.5))
+    with pytest.raises(InputError, match="None of these lines"):
+        results.merge([line(TEM[0])], FULL, "c", "cut")
+
+
+def test_speeds_are_told_in_three_units():
+    found, _ = merged(line(BASE), line(TEM[0], tokens_per_second=2.0))
+    assert {r.metric: (r.task, r.value) for r in found.rows} == {
+        "tokens_per_second": ("speed", 2.0),
+        "tokens_per_minute": ("speed", 120.0),
+        "tokens_per_day": ("speed", 172800.0),
+    }
+
+
+def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
+    found, _ = merged(line(BASE, accuracy=0.8), line(TEM[0], cosine=0.5))
+    path = tmp_path / "results.json"
+    results.write(found, path)
+    assert results.read(path) == found
+    for change, message in (
+        (lambda x: x["rows"][0].pop("seeds"), "a row needs exactly"),
+        (lambda x: x["rows"][0].update(value=None), "value must be a finite number"),
+        (lambda x: x["rows"][0].update(low=0.99, high=0.999), "outside its interval"),
+        (lambda x: x["about"].pop("cut"), "about needs"),
+        (lambda x: x.update(more=1), "exactly about, gates and rows"),
+        (lambda x: x.update(rows=None), "must be lists"),
+        (lambda x: x["rows"][0].update(mechanism=7), "mechanism must be a text"),
+        (lambda x: x["rows"][0].update(seeds="3"), "whole numbers"),
+        (lambda x: x["gates"].append({}), "a gate needs exactly"),
+    ):
+        broken = copy.deepcopy(json.loads(path.read_text(encoding="utf-8")))
+        change(broken)
+        (tmp_path / "broken.json").write_text(json.dumps(broken), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            results.read(tmp_path / "broken.json")
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+PART = ["--grid", "quick", "--n", "10", "--only", "builtin"]
+
+
+def command(*args: str) -> list[str]:
+    return [sys.executable, "-m", "dptext_core", "bench", "run", *args]
+
+
+def summary(path: Path, tmp_path: Path) -> list[Row]:
+    assert run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
+    rows = results.read(tmp_path / "summary.json").rows
+    # Seconds are measured anew, and the noise behind Mahalanobis' estimates is fresh in each process.
+    return [
+        r for r in rows
+        if r.task != "speed" and not (r.mechanism == "mahalanobis" and r.task == "deniability")
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path):
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    subprocess.run(command(*PART, "--out", str(whole)), cwd=ROOT, check=True, capture_output=True)
+    process = subprocess.Popen(command(*PART, "--out", str(killed)), cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len(results.read_lines(killed)) < 4:
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+    process.wait()
+    done = len(results.read_lines(killed))
+    assert 4 <= done < len(results.read_lines(whole)) == 11
+    with killed.open("ab") as file:
+        file.write(b'{"id": "torn')
+    again = subprocess.run(command(*PART, "--out", str(killed)), cwd=ROOT, check=True, capture_output=True, text=True)
+    assert f"11 points, {done} done, {11 - done} to run" in again.stderr
+    rows = summary(whole, tmp_path)
+    assert rows == summary(killed, tmp_path)
+    have = {(r.mechanism, r.metric) for r in rows}
+    for mechanism in ("dp-mlm", "diffractor", "custext", "tem"):
+        for metric in ("accuracy", "cosine", "bleu", "n_w", "s_w"):
+            assert (mechanism, metric) in have, (mechanism, metric)
+    attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
+    assert all(attacked <= set(line.scores) for line in results.read_lines(whole))
+    # More ε, more of the original.
+    for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
+        low, high = [r.value for r in rows if r.mechanism == mechanism and r.metric == "cosine"]
+        assert low < high, mechanism
+
+
+def test_the_command_says_what_is_wrong(tmp_path):
+    for args, error, message in (
+        (["--only", "nothing/like/it"], ConfigError, "See --list"),
+        (["--n", "0", "--list"], ConfigError, "--n must be at least 1"),
+        (["--grid", "quick"], ConfigError, "--out FILE"),
+        (["--merge", str(tmp_path / "none.jsonl"), "--summary", "x"], InputError, "There is no file"),
+        (["--point", "0" * 12], ConfigError, "has no point"),
+        (["--grid", "full", "--only", "baseline", "--out", str(tmp_path / "x.jsonl")], InputError, "--data"),
+    ):
+        with pytest.raises(error, match=message):
+            run.main(args)
+
+
+def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("the\n")
+    path = tmp_path / "points.jsonl"
+    writer = results.Writer(path)
+    writer.write(line(TEM[0]))
+    writer.close()
+    with pytest.raises(InputError, match="Use the same list"):
+        run.run(TEM, run.Setup(stopwords=str(words)), path)
+
+
+def test_a_list_of_the_full_grid_needs_no_data(capsys):
+    assert run.main(["--grid", "full", "--list", "--shard", "2/3"]) == 0
+    assert "core-minutes" in capsys.readouterr().out
+
+
+def test_scores_of_a_task_that_cannot_be_done_make_no_rows():
+    def gate(role: str, enters: bool) -> Gate:
+        return Gate("sst2", "t", role, "f1", 0.5, 0.4, 0.1, 50, enters)
+
+    scores = {"f1": 0.5, "pp_plus": 1.0, "f1_static": 0.4, "relative_gain_static": 0.1, "cosine": 0.9, "n_w": 0.5}
+    for closed, gone in (
+        ("utility", {"f1", "pp_plus", "relative_gain_static"}),
+        ("privacy", {"f1_static", "relative_gain_static"}),
+        (None, set()),
+    ):
+        base = replace(line(BASE, f1=0.5), gates=tuple(gate(r, r != closed) for r in ("utility", "privacy")))
+        found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
+        assert {r.metric for r in found.rows if r.mechanism == "tem"} == set(scores) - gone
+        assert [g.role for g in found.gates] == ["utility", "privacy"], "but their gates are told"

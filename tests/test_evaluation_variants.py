@@ -1,0 +1,137 @@
+"""What is measured of a mechanism is what it says itself: nothing that evaluates asks which mechanism it looks at."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dptext_core as dpt
+from dptext_core.distribution import ScoreTable
+from dptext_core.evaluation import audit, deniability, grid, rows, run
+from dptext_core.mechanisms import registry
+from dptext_core.mechanisms.word_level import SpaceConfig, WordMechanism
+from dptext_core.metrics import cosine
+from dptext_core.words.space import SPACES
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = {s.name for s in dpt.mechanisms()}
+CLASSES = {
+    c.__name__ for name in NAMES for c in inspect.getmro(registry.mechanism_class(name)) if issubclass(c, dpt.Mechanism)
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TwoConfig(SpaceConfig):
+    far: bool = dpt.option(False, label="Far", kind="flag", help="Whether the last word is drawn as likely.")
+
+
+class Two(WordMechanism):
+    """Keeps a word, or releases the first or the last of the vocabulary."""
+
+    name, title, notion, config_cls = "two", "Two", "pure", TwoConfig
+
+    def law(self, row):
+        words = self.vocabulary.words
+        chosen = (words[row], words[0], words[-1])
+        return ScoreTable(chosen, np.array([1.0, 0.0, float(self.config.far)]) / 2, words[row])
+
+    @classmethod
+    def variants(cls):
+        return ({"far": False}, {"far": True})
+
+
+@pytest.fixture
+def two():
+    dpt.register(Two)
+    yield Two
+    dpt.unregister("two")
+
+
+def test_a_foreign_mechanism_is_audited_and_measured_as_it_says(two):
+    assert [o for n, o in audit.configurations() if n == "two"] == [{"far": False}, {"far": True}]
+    assert [o for n, o in deniability.configurations(["minilm", "glove"]) if n == "two"] == [
+        {"space": "minilm"}, {"space": "glove"},
+    ]  # fmt: skip
+    _, high, default = two.epsilon_range()
+    assert audit.epsilons("two", {}) == (default, high)
+    two.closed_form = False
+    try:
+        assert audit.epsilons("two", {}) == (audit.LOW, high)
+    finally:
+        del two.closed_form
+
+
+@pytest.fixture
+def embeddings(monkeypatch):
+    """Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept."""
+    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.stack([letters(text) for text in texts]))
+    for kept in (run.originals.cache_clear, run._embedded.clear):
+        kept()
+    yield
+    for kept in (run.originals.cache_clear, run._embedded.clear):
+        kept()
+
+
+def letters(text: str) -> np.ndarray:
+    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+    return counts / np.linalg.norm(counts)
+
+
+def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
+    size = grid.Size(12, 6, 10, 8.0)
+    point = grid.Point("two", {"far": True, "oov": "keep"}, 2.0, "builtin", 1, size)
+    (line,) = run.run_group([point], run.Setup(command="c"))
+    assert line.id == point.id and rows.Line.read(line.to_dict()) == line
+    wanted = {"accuracy", "f1_adaptive", "cosine", "bleu", "unchanged", "n_w", "s_w", "tokens_per_second"}
+    assert wanted <= set(line.scores)
+    assert line.scores["n_w"] < 1 and line.scores["s_w"] <= 3
+
+
+def test_every_built_in_mechanism_is_audited_in_all_its_ways():
+    found = {name: [o for n, o in audit.configurations() if n == name] for name in NAMES}
+    assert found["santext"] == found["tem"] == [{"space": s} for s in SPACES]
+    assert found["mvc"] == found["mahalanobis"] == found["gumbel"] == found["dp-mlm-plus"] == [{}]
+    assert found["vickrey"] == [{"noise": "mvc"}, {"noise": "mahalanobis"}]
+    assert len(found["diffractor"]) == 9 and len(found["custext"]) == 2 * len(SPACES) + 3 and len(found["dp-mlm"]) == 5
+    for name, options in itertools.chain(audit.configurations(), deniability.configurations(["minilm"])):
+        config = dpt.mechanism_class(name).create(epsilon=1.0, **options).config
+        assert all(getattr(config, k) == v for k, v in options.items() if k != "lists")
+    assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - {"dp-mlm", "dp-mlm-plus"}
+
+
+def test_a_mechanism_without_a_vocabulary_is_refused_by_what_measures_words():
+    with pytest.raises(dpt.ConfigError, match="'dp-mlm' has no vocabulary"):
+        registry.word_mechanism("dp-mlm")
+
+
+def asked(path: Path) -> list[str]:
+    """Where a file asks which mechanism it has: isinstance of a class of ours, or a comparison of its name."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: set = set()
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & CLASSES
+        elif isinstance(node, ast.Compare):
+            names = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)} & NAMES
+        if names:
+            found.append(f"{path.name}:{node.lineno}")
+    return found
+
+
+def test_nothing_that_evaluates_asks_which_mechanism_it_has(tmp_path):
+    """The papers' claims, the grid and the table of others' packages are about mechanisms by name; all else takes what
+    a mechanism says of itself. The workers' names are those of the packages."""
+    folders = [ROOT / "dptext_core" / name for name in ("evaluation", "performance", "peers")] + [ROOT / "tools"]
+    files = [f for folder in folders for f in sorted(folder.glob("*.py"))]
+    assert len(files) > 25
+    by_name = {"findings.py", "grid.py", "papers.py", "table.py", "worker.py"}
+    assert [line for f in files if f.name not in by_name for line in asked(f)] == []
+    planted = tmp_path / "planted.py"
+    planted.write_text("if isinstance(m, WordMechanism) or name == 'custext':\n    pass\n")
+    assert asked(planted) == ["planted.py:1"] * 2
