@@ -211,13 +211,10 @@ def test_white_text_on_buttons_is_readable(theme):
 # --- code -----------------------------------------------------------------------------------------------------------
 
 
-def test_importing_the_core_is_light_and_fast():
-    code = (
-        "import json, sys, time; start = time.perf_counter(); import dptext_core, dptext_core.models\n"
-        "print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))"
-    )
+def test_importing_the_core_is_light():
+    code = "import json, sys, dptext_core, dptext_core.models; print(json.dumps(sorted(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    seconds, modules = json.loads(out)
+    modules = json.loads(out)
     heavy = {
         "torch",
         "transformers",
@@ -229,8 +226,7 @@ def test_importing_the_core_is_light_and_fast():
         "scipy",
         "sacrebleu",
     }
-    assert not heavy & set(modules)
-    assert seconds < 5
+    assert "dptext_core.models" in modules and not heavy & set(modules)
 
 
 def test_the_core_knows_no_streamlit():
