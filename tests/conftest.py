@@ -1,4 +1,4 @@
-"""--fail-on-skip, for CI: a run that left a test out is no proof."""
+"""What all tests share, and --fail-on-skip, for CI: a run that left a test out is no proof."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 
 import pytest
 from hypothesis import settings
+
+# Workers share the cores among them: one thread for each, said before NumPy or PyTorch are loaded.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # CI repeats the same examples; elsewhere each run looks at new ones. HYPOTHESIS_PROFILE=thorough looks at many.
 settings.register_profile("default", deadline=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -298,22 +297,17 @@ def test_sentences_name_the_guess_its_chance_and_the_original():
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "seconds"),
+    ("name", "options"),
     [
-        ("custext", {}, 0.1), ("diffractor", {}, 0.1), ("diffractor", {"lists": ("L1",), "noise": "tem"}, 0.1),
-        ("santext", {}, 1.0), ("tem", {}, 1.0),
+        ("custext", {}), ("diffractor", {}), ("diffractor", {"lists": ("L1",), "noise": "tem"}), ("santext", {}),
+        ("tem", {}),
     ],
 )  # fmt: skip
-def test_one_token_is_quick(name, options, seconds):
+def test_one_token_needs_no_preparation(name, options):
     m = dpt.get_mechanism(name, **options)
     assert bayes.is_available(m) and bayes.is_ready(m, m.config.epsilon)
-    attacks.posterior(m, "doctor", true="nurse")
-    took = []
-    for word in ("movie", "weather", "man", "medicine"):
-        began = time.perf_counter()
-        attacks.posterior(m, word, true="nurse")
-        took.append(time.perf_counter() - began)
-    assert min(took) < 2 * seconds, took  # twice what is promised: other programs run beside the tests
+    found = attacks.posterior(m, "movie", true="nurse")
+    assert found.true == "nurse" and 0 <= found.p_true <= found.top[0][1] <= 1 and found.rank > 1
 
 
 # --- query attack

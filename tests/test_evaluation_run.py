@@ -292,23 +292,27 @@ def summary(path: Path, tmp_path: Path) -> list[Row]:
 
 
 @pytest.mark.slow
-def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path):
+def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    subprocess.run(command(*PART, "--out", str(whole)), cwd=ROOT, check=True, capture_output=True)
-    process = subprocess.Popen(command(*PART, "--out", str(killed)), cwd=ROOT, stderr=subprocess.DEVNULL)
+    assert run.main([*PART, "--out", str(whole)]) == 0
+    assert len(results.read_lines(whole)) == 11
+    # The baseline, CusText and TEM: those with this letter.
+    some = [*PART[:-1], "e", "--out", str(killed)]
+    process = subprocess.Popen(command(*some), cwd=ROOT, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and len(results.read_lines(killed)) < 4:
-        time.sleep(0.05)
+    while time.monotonic() < deadline and len(results.read_lines(killed)) < 2:
+        time.sleep(0.02)
     process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
     done = len(results.read_lines(killed))
-    assert 4 <= done < len(results.read_lines(whole)) == 11
+    assert 2 <= done < 5
     with killed.open("ab") as file:
         file.write(b'{"id": "torn')
-    again = subprocess.run(command(*PART, "--out", str(killed)), cwd=ROOT, check=True, capture_output=True, text=True)
-    assert f"11 points, {done} done, {11 - done} to run" in again.stderr
+    capsys.readouterr()
+    assert run.main(some) == 0
+    assert f"5 points, {done} done, {5 - done} to run" in capsys.readouterr().err
     rows = summary(whole, tmp_path)
-    assert rows == summary(killed, tmp_path)
+    assert [r for r in rows if r.mechanism in ("baseline", "custext", "tem")] == summary(killed, tmp_path)
     have = {(r.mechanism, r.metric) for r in rows}
     for mechanism in ("dp-mlm", "diffractor", "custext", "tem"):
         for metric in ("accuracy", "cosine", "bleu", "n_w", "s_w"):

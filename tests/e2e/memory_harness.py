@@ -1,16 +1,17 @@
 """Runs the app as ``streamlit run`` does, in a process that tells of itself on another port.
 
-    python tests/e2e/memory_harness.py PORT ASK_PORT CLOSE_SECONDS
+    python tests/e2e/memory_harness.py PORT ASK_PORT STOP_SECONDS CLOSE_SECONDS
 
-``/cpu``: processor seconds used so far. ``/scan/KEY``: how many objects hold a word with this key (see memory_scan),
+``/jobs``: how many jobs run, how many were stopped because their visitor had gone, and how many sessions there are.
+``/scan/KEY``: how many objects hold a word with this key (see memory_scan),
 and where. ``/plant/KEY``: keep such a word, as a control. The key comes reversed, so that asking plants nothing.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -19,15 +20,22 @@ from typing import Any
 TOP = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP), str(TOP / "tests")]
 planted: dict[str, int] = {}
+left = 0
 
 
 class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         from memory_scan import Marker
 
+        from pages.ui import sessions
+        from pages.ui.jobs import Job
+
         _, what, key = (self.path + "/").split("/")[:3]
-        answer: Any = time.process_time()
-        if what == "plant":
+        answer: Any = None
+        if what == "jobs":
+            running = sum(job._thread.is_alive() for job in gc.get_objects() if type(job) is Job)
+            answer = {"running": running, "left": left, "sessions": len(sessions._visits)}
+        elif what == "plant":
             planted[f"A text with {Marker(key[::-1]).word(1)} in it."] = 1
         elif what == "scan":
             answer = {n: dict(kinds) for n, kinds in Marker(key[::-1]).find().items()}
@@ -41,12 +49,21 @@ class Answers(BaseHTTPRequestHandler):
         pass
 
 
-def main(port: str, ask: str, close: str) -> None:
+def main(port: str, ask: str, stop: str, close: str) -> None:
     from streamlit.web import cli
 
-    from pages.ui import sessions
+    from pages.ui import jobs, sessions
 
-    sessions.CLOSE = float(close)
+    sessions.STOP, sessions.CLOSE = float(stop), float(close)
+    leave = jobs.Job.leave
+
+    def counted(job: jobs.Job) -> None:
+        global left
+        before = job._left
+        leave(job)
+        left += job._left and not before
+
+    jobs.Job.leave = counted
     Thread(target=HTTPServer(("127.0.0.1", int(ask)), Answers).serve_forever, daemon=True).start()
     options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
     arguments = [x for name, value in options.items() for x in (f"--server.{name}", value)]
