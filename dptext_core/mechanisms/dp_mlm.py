@@ -87,6 +87,7 @@ class DPMLMConfig:
         help="Model scores are cut to this range before a word is drawn. Tuned: wide enough that the best words stay "
         "apart, chosen on public text. Paper: the mean to four standard deviations above it; many words are then tied "
         "at the upper end. The promise is the same. A model for which one range only is known uses that one.",
+        said="clipping range: {}",
     )
     clip_min: float | None = option(
         None,
@@ -146,10 +147,22 @@ class DPMLMPlusConfig(DPMLMConfig):
     """Options of DP-MLM±: those of DP-MLM, and the chances to add and to delete."""
 
     add_prob: float = option(
-        0.1, label="Chance to add a word (A)", min=0.0, max=1.0, live=True, help="After each replaced word, one more."
+        0.1,
+        label="Chance to add a word (A)",
+        min=0.0,
+        max=1.0,
+        live=True,
+        help="After each replaced word, one more.",
+        said="add {}",
     )
     del_prob: float = option(
-        0.05, label="Chance to delete a word (D)", min=0.0, max=1.0, live=True, help="Each replaced word is left out."
+        0.05,
+        label="Chance to delete a word (D)",
+        min=0.0,
+        max=1.0,
+        live=True,
+        help="Each replaced word is left out.",
+        said="delete {}",
     )
 
 

@@ -37,6 +37,7 @@ class VickreyConfig(MahalanobisConfig):
         kind="choice",
         choices=("mvc", "mahalanobis"),
         help="Spherical noise (MVC), or in the shape of the vectors (Mahalanobis, with λ).",
+        said="{}",
     )
     t: float = option(
         0.75,
