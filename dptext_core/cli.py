@@ -116,7 +116,8 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         options["type"] = _typed_in(functools.partial(codec.read, field))
         # Not ``choices``: argparse would print whatever was typed at full length.
         one_of = f"{{{','.join(choices)}}}" if choices else ""
-        options["metavar"] = one_of or ("E[,E…]" if kind == "epsilon" else kind.upper())
+        several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]"}
+        options["metavar"] = one_of or several.get(kind, kind.upper())
     group.add_argument(_flag(field), **options)
 
 

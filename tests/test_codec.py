@@ -214,5 +214,8 @@ def test_options_of_somebody_elses_mechanism_are_said_too():
 
 @pytest.mark.parametrize(("name", "field"), REGISTERED)
 def test_every_default_has_words(name, field):
-    if field.metadata["kind"] != "epsilon":
-        assert codec.describe({field.name: field.default}, name).strip()
+    said = codec.describe({field.name: field.default}, name)
+    assert said.strip() and "{" not in said
+    if field.metadata["kind"] == "flag":
+        both = {codec.describe({field.name: value}, name) for value in (True, False)}
+        assert len(both) == 2 and not any(w.endswith((" yes", " no")) for w in both), "say what yes and no mean"

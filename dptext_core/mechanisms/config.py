@@ -90,6 +90,7 @@ def recase_option() -> Any:
         live=True,
         help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
         "word, which everyone can then see.",
+        said="capital letters: {}",
     )
 
 

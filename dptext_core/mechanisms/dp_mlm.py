@@ -63,12 +63,14 @@ class DPMLMConfig:
         choices=("parallel", "sequential"),
         help="Parallel masks every word of the original text; sequential (Algorithm 2) lets later words see earlier "
         "replacements. Both spend the same.",
+        said="{} order",
     )
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
         kind="flag",
         help="The model reads the original text, then the text with one word masked. Off: only the masked text.",
+        said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
     keep_punctuation: bool = option(
@@ -77,6 +79,7 @@ class DPMLMConfig:
         kind="flag",
         advanced=True,
         help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+        said=("punctuation drawn", "punctuation kept"),
     )
     clip: str = option(
         "tuned",
@@ -93,6 +96,7 @@ class DPMLMConfig:
         None,
         label="Clipping range, lower end",
         help="Model scores below are raised to it. A narrow range makes more words look alike.",
+        said="clipping from {}",
         advanced=True,
         live=True,
     )
@@ -100,6 +104,7 @@ class DPMLMConfig:
         None,
         label="Clipping range, upper end",
         help="Model scores above are lowered to it. Words above cannot be told apart.",
+        said="clipping to {}",
         advanced=True,
         live=True,
     )
@@ -120,6 +125,7 @@ class DPMLMConfig:
         advanced=True,
         live=True,
         help="Used by the similarity score: similarity + α·logit.",
+        said="α = {}",
     )
     antonym_filter: bool = option(
         False,
@@ -129,6 +135,7 @@ class DPMLMConfig:
         live=True,
         help="Removes opposites of the original word. What can come out then depends on the private word, "
         "so there is no guarantee.",
+        said=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
     model: str = option(

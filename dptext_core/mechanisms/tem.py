@@ -46,6 +46,7 @@ class TEMConfig(SpaceConfig):
         max=0.5,
         advanced=True,
         help="Used to compute γ: words beyond it are drawn with probability β or less.",
+        said="β = {}",
     )
 
 

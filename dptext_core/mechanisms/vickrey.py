@@ -45,6 +45,7 @@ class VickreyConfig(MahalanobisConfig):
         min=0.0,
         max=1.0,
         help="0 releases the nearest word; larger values release the second nearest more often.",
+        said="t = {}",
     )
 
 
