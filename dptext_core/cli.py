@@ -19,17 +19,19 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import dptext_core as dpt
 
 from . import plugins
+from .checks import shown
 from .coverage import coverage_note
 from .document import Document
-from .errors import DPTextError, InputError
+from .errors import ConfigError, DPTextError, InputError
 from .guarantee import NOTIONS
+from .mechanisms import codec
 from .mechanisms.base import Mechanism, MechanismSpec, Progress
 from .mechanisms.registry import mechanism_class
 
@@ -67,58 +69,21 @@ class _Parser(argparse.ArgumentParser):
 # --- options from config fields -------------------------------------------------------------------------------------
 
 
-def _parse(kind: str, nothing: bool, text: str) -> Any:
-    """The text of a flag as a field of this kind wants it; its range is for the config to check.
+def _typed_in(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """``read`` as argparse wants it: a ConfigError, being a ValueError too, would lose its message there."""
 
-    nothing: whether "none" is a value. Raises ArgumentTypeError.
-    """
-    if nothing and text.lower() == "none":
-        return None
-    if kind == "number":
-        return _real(text)
-    if kind == "integer":
-        return _whole(text)
-    if kind not in ("epsilon", "texts"):
-        return text
-    parts = [part.strip() for part in text.split(",")]
-    if not all(parts):
-        raise argparse.ArgumentTypeError(f"{_short(text)!r} has an empty place between its commas: leave no gap")
-    if kind == "texts":
-        return tuple(parts)
-    return tuple(map(_real, parts)) if len(parts) > 1 else _real(text)
+    def value(text: str) -> Any:
+        try:
+            return read(text)
+        except ConfigError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
-
-def _real(text: str) -> float:
-    """A number as people write it: Python's float would take 1_0 too."""
-    try:
-        if text.isascii() and "_" not in text:
-            return float(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{_short(text)!r} is not a number")
-
-
-def _whole(text: str) -> int:
-    try:
-        if text.isascii() and "_" not in text:
-            return int(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{_short(text)!r} is not a whole number")
+    return value
 
 
 def _short(text: str) -> str:
     """The beginning of what may be very long, for a message."""
     return text if len(text) <= 200 else text[:200] + "…"
-
-
-def _text(value: Any) -> str:
-    """A default as one would type it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _describe(field: dataclasses.Field[Any], mechanism: str) -> str:
@@ -127,16 +92,16 @@ def _describe(field: dataclasses.Field[Any], mechanism: str) -> str:
     low, high, unit = meta["min"], meta["max"], meta["unit"]
     facts = [unit] if unit else []
     if low is not None and high is not None:
-        facts.append(f"{low:g} to {high:g}")
+        facts.append(f"{codec.plain(low)} to {codec.plain(high)}")
     elif low is not None:
-        facts.append(f"{low:g} or more")
+        facts.append(f"{codec.plain(low)} or more")
     elif high is not None:
-        facts.append(f"at most {high:g}")
+        facts.append(f"at most {codec.plain(high)}")
     if meta["kind"] == "epsilon":
-        default = f"default {_text(dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
+        default = f"default {codec.write(field, dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
         facts.append(f"{default} with the other options at theirs" if field.default is None else default)
     elif field.default not in (None, "", ()):
-        facts.append(f"default {_text(field.default)}")
+        facts.append(f"default {codec.write(field, field.default)}")
     line = f"{meta['label']}. {meta['help']}"
     return f"{line} ({', '.join(facts)})" if facts else line
 
@@ -159,9 +124,11 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
     if kind == "flag":
         options["action"] = argparse.BooleanOptionalAction
     else:
-        options["type"] = functools.partial(_parse, kind, field.default is None and kind != "epsilon")
-        options["metavar"] = None if choices else "E[,E…]" if kind == "epsilon" else kind.upper()
-        options["choices"] = choices
+        options["type"] = _typed_in(functools.partial(codec.read, field))
+        # Not ``choices``: argparse would print whatever was typed at full length.
+        one_of = f"{{{','.join(choices)}}}" if choices else ""
+        several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]"}
+        options["metavar"] = one_of or several.get(kind, kind.upper())
     group.add_argument(_flag(field), **options)
 
 
@@ -248,13 +215,25 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     rewrite.add_argument("--json", action="store_true", help="the text with its options and its guarantee, as JSON")
     rewrite.add_argument("--trace", action="store_true", help="as --json, with the original words: for your eyes only")
     rewrite.add_argument("--out", metavar="F", help="write to this file instead of standard output")
-    rewrite.add_argument("--seed", type=_whole, metavar="N", help="repeat the same draw: a demonstration, not private")
+    rewrite.add_argument(
+        "--seed",
+        type=_typed_in(functools.partial(codec.whole, "the seed")),
+        metavar="N",
+        help="repeat the same draw: a demonstration, not private",
+    )
     rewrite.set_defaults(run=_rewrite)
     where = distribution.add_mutually_exclusive_group(required=True)
     where.add_argument("--word", metavar="W", help="the first occurrence of this word in the text")
-    where.add_argument("--index", type=_whole, metavar="N", help="the N-th step of the rewriting, from 0")
+    where.add_argument(
+        "--index",
+        type=_typed_in(functools.partial(codec.whole, "the index")),
+        metavar="N",
+        help="the N-th step of the rewriting, from 0",
+    )
     distribution.add_argument("--json", action="store_true", help="print JSON")
-    distribution.add_argument("--top", type=_positive, default=20, metavar="N", help="so many candidates (default 20)")
+    distribution.add_argument(
+        "--top", type=_typed_in(_positive), default=20, metavar="N", help="so many candidates (default 20)"
+    )
     distribution.set_defaults(run=_distribution)
     auditing = commands.add_parser(
         "audit", help="hold a mechanism's promise against what can be measured", allow_abbrev=False
@@ -262,16 +241,33 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     auditing.add_argument(
         "inputs", nargs="*", help="words, or texts in quotes; without them, words or texts of our own"
     )
-    auditing.add_argument("--claim", type=_real, metavar="E", help="an ε to hold it against, for any two inputs")
-    auditing.add_argument("--draws", type=_positive, metavar="N", help="draws at each input")
+    auditing.add_argument(
+        "--claim",
+        type=_typed_in(functools.partial(codec.real, "the claim")),
+        metavar="E",
+        help="an ε to hold it against, for any two inputs",
+    )
+    auditing.add_argument("--draws", type=_typed_in(_positive), metavar="N", help="draws at each input")
     auditing.add_argument("--json", action="store_true", help="print JSON")
     auditing.set_defaults(run=_audit)
     equal = commands.add_parser(
         "calibrate", help="find the ε at which a mechanism reaches a measured privacy", allow_abbrev=False
     )
-    equal.add_argument("--n-w", type=_real, metavar="P", help="the chance that a word stays what it is")
-    equal.add_argument("--bayes", type=_real, metavar="P", help="how often the best attacker guesses the word")
-    equal.add_argument("--total", type=_real, metavar="E", help="ε of the whole text")
+    equal.add_argument(
+        "--n-w",
+        type=_typed_in(functools.partial(codec.real, "the chance")),
+        metavar="P",
+        help="the chance that a word stays what it is",
+    )
+    equal.add_argument(
+        "--bayes",
+        type=_typed_in(functools.partial(codec.real, "the chance")),
+        metavar="P",
+        help="how often the best attacker guesses the word",
+    )
+    equal.add_argument(
+        "--total", type=_typed_in(functools.partial(codec.real, "the total")), metavar="E", help="ε of the whole text"
+    )
     _add_text_options(equal)
     equal.set_defaults(run=_calibrate)
     attack = commands.add_parser(
@@ -282,8 +278,14 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )  # fmt: skip
     at = attack.add_mutually_exclusive_group()
     at.add_argument("--word", metavar="W", help="attack the first occurrence of this word")
-    at.add_argument("--index", type=_whole, metavar="N", help="attack the N-th step of the rewriting, from 0")
-    attack.add_argument("--seed", type=_whole, metavar="N", help="repeat the same draw: a demonstration, not private")
+    at.add_argument(
+        "--index", type=_typed_in(functools.partial(codec.whole, "the index")), metavar="N",
+        help="attack the N-th step of the rewriting, from 0",
+    )  # fmt: skip
+    attack.add_argument(
+        "--seed", type=_typed_in(functools.partial(codec.whole, "the seed")), metavar="N",
+        help="repeat the same draw: a demonstration, not private",
+    )  # fmt: skip
     _add_text_options(attack)
     attack.set_defaults(run=_attack)
     named = {
@@ -306,9 +308,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{_short(text)!r} is not a whole number of 1 or more")
+    if (number := codec.whole("the number", text)) < 1:
+        raise ConfigError(f"{shown(text)} is not a whole number of 1 or more. Give a larger one.")
     return number
 
 

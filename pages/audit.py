@@ -13,6 +13,7 @@ from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.guarantee import at_least, bound, number
+from dptext_core.mechanisms import codec
 from dptext_core.private import Private
 from pages.ui import controls
 from pages.ui.session import session
@@ -170,10 +171,7 @@ def table() -> None:
     st.dataframe(
         {
             "mechanism": [r["mechanism"] for r in rows],
-            "options": [
-                ", ".join(f"{k} {' + '.join(v) if isinstance(v, list) else v}" for k, v in r["options"].items())
-                for r in rows
-            ],
+            "options": [codec.describe(r["options"], r["mechanism"]) for r in rows],
             "ε": [number(float(r["epsilon"])) for r in rows],
             "verdict": [r["verdict"] for r in rows],
             "claimed": [bound(float(r["claimed"])) for r in rows],

@@ -137,7 +137,12 @@ def point_panel(ours: list[curves.Series]) -> None:
     row = known[point][1] if point else None
     can = row is not None and row.mechanism in {s.name for s in dpt.mechanisms()}
     if st.button("Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open") and row:
-        st.switch_page("pages/playground.py", query_params=links.to_query(curves.setting(row)))
+        try:
+            query = links.to_query(curves.setting(row))
+        except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
+            st.error(literal(str(error)))
+        else:
+            st.switch_page("pages/playground.py", query_params=query)
     if row is not None:
         st.code(curves.command(row), language="sh")
 

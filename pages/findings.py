@@ -7,6 +7,7 @@ import streamlit as st
 from dptext_core import DPTextError, figures
 from dptext_core.evaluation import results
 from dptext_core.evaluation.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
+from dptext_core.mechanisms import codec
 from pages.ui.shell import within_app
 from pages.ui.text import literal
 
@@ -45,7 +46,7 @@ def show(finding: Finding) -> None:
                     [
                         {
                             "mechanism": r.mechanism,
-                            "options": ", ".join(f"{k}={v}" for k, v in r.options.items()),
+                            "options": codec.describe(r.options, r.mechanism),
                             "ε": r.epsilon, "data": r.data, "metric": r.metric, "value": r.value,
                             "low": r.low, "high": r.high, "n": r.n, "seeds": r.seeds, "point": r.point,
                         }

@@ -128,9 +128,10 @@ def test_a_long_audit_can_be_stopped(monkeypatch):
 
 
 def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
-    own = bench.row("tem", {"space": "minilm"}, report())
+    own = bench.row("tem", {"space": "minilm", "gamma": None, "oov": "keep"}, report())
     monkeypatch.setattr(bench, "table", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
+    assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]
     assert shown["verdict"].tolist() == ["inconclusive"] and shown["claimed"].tolist() == ["∞"]
     monkeypatch.setattr(bench, "table", list)
     assert any("bench audit" in c.value for c in app().caption)

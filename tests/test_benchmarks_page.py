@@ -164,7 +164,7 @@ def test_a_setting_goes_through_an_address_and_back(setting):
     assert all(isinstance(v, str) for v in query.values())
     back, problem = links.from_query(query)
     assert problem is None and back["mechanism"] == setting["mechanism"]
-    assert back["epsilon"] == pytest.approx(setting["epsilon"])
+    assert back["epsilon"] == setting["epsilon"]
     one, other = (dpt.get_mechanism(s["mechanism"], **s["options"]).config for s in (setting, back))
     assert one == other
 
@@ -195,12 +195,29 @@ def test_what_has_no_control_is_not_sent():
         ({"mechanism": "dp-mlm", "model": "some/folder"}, "on this machine"),
         ({"mechanism": "dp-mlm", "clip_min": "0"}, "no option"),
         ({"mechanism": "diffractor", "lists": "minilm@7"}, "up to 10"),
-        ({"mechanism": "diffractor", "lists": ""}, "up to 10"),
+        ({"mechanism": "diffractor", "lists": ""}, "empty place"),
+        ({"mechanism": "diffractor", "lists": "[]"}, "up to 10"),
+        ({"mechanism": "custext", "k": "1_0"}, "whole number"),
+        ({"mechanism": "custext", "epsilon": "1_0"}, "not a number"),
+        ({"mechanism": "custext", "epsilon": "[1]"}, "one number"),
+        ({"mechanism": "custext" * 100}, "Unknown mechanism"),
+        ({"mechanism": "custext", "x" * 900: "1"}, "no option"),
+        ({"mechanism": "custext", "space": "x" * 900}, "on this machine"),
     ],
 )
 def test_an_address_that_is_wrong_says_so(params, said):
     setting, problem = links.from_query(params)
     assert setting is None and said in problem and problem.startswith("This link was not followed")
+    assert "x" * 100 not in problem and "custext" * 20 not in problem
+
+
+def test_a_point_that_no_link_can_hold_says_so(found, monkeypatch):
+    monkeypatch.setattr(curves, "setting", lambda row: {"mechanism": "custext", "options": {"k": -1}, "epsilon": 1})
+    at = page()
+    point = next(r["point"] for r in found.rows if r["mechanism"] == "diffractor" and r["epsilon"] == 50.0)
+    at.selectbox(key="bench_point").set_value(point).run()
+    at.button(key="bench_open").click().run()
+    assert not at.exception and any("at least 1" in e.value for e in at.error)
 
 
 def test_an_address_without_a_setting_or_without_epsilon():

@@ -17,6 +17,7 @@ from traces import Stated
 
 import dptext_core as dpt
 from dptext_core import cli
+from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.config import epsilon_option, option
 from dptext_core.skeleton import Edit
 
@@ -198,6 +199,7 @@ def test_the_default_epsilon_follows_the_other_options():
         (["--lists", "a,,b"], "empty place between its commas"),
         (["--lists", "a,b, "], "empty place between its commas"),
         (["--lists", ""], "empty place between its commas"),
+        (["--lists", 'a,"b'], "a quote that does not end its name"),
         (["--out", "x" * 5000], "Cannot write xxx"),
         (["--out", "a\0b"], "Cannot write"),
         (["--out", "a\ud800b"], "Cannot write"),
@@ -207,6 +209,21 @@ def test_errors_are_one_line_and_status_2(run, argv, part):
     status, out, err = run("rewrite", "--mechanism", "shout", "--quiet", "a text", *argv)
     assert (status, out) == (2, "")
     assert err.startswith("error: ") and part in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["--style", "--letters", "--floor", "--epsilon", "--lists", "--seed", "--mechanism"])
+def test_what_was_typed_is_not_said_again_at_length(run, flag):
+    status, out, err = run("rewrite", "--mechanism", "shout", "a text", flag, '"' + "a secret, " * 500)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1 and len(err) < 500 and err.count("secret") < 15
+
+
+def test_what_is_written_of_an_option_can_be_typed(run, shout):
+    wanted = ShoutConfig((0.1,), True, 9, "title", ("a, b", ' "c"', "none"), -1 / 3)
+    argv = [f"--{f.name}={codec.write(f, getattr(wanted, f.name))}" for f in dataclasses.fields(ShoutConfig)]
+    argv[1] = "--keep-last"
+    assert run("rewrite", "--mechanism", "shout", *argv, "word")[0] == 0
+    assert shout.seen == wanted
 
 
 def test_bad_input_is_an_error(run, tmp_path):

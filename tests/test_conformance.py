@@ -127,6 +127,19 @@ def test_the_registry_refuses_a_second_of_the_same_name():
         dpt.get_mechanism("no-such-mechanism")
 
 
+def test_the_registry_refuses_a_default_that_the_option_itself_refuses():
+    """Help, links and controls write the defaults of every mechanism: one wrong one would break them all."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Config(Upper.config_cls):
+        size: int = dpt.option(3, label="Size", kind="integer", min=5, help="At least five.")
+
+    wrong = type("Wrong", (Upper,), {"name": "wrong", "config_cls": Config})
+    with pytest.raises(dpt.ConfigError, match="size must be at least 5"):
+        dpt.register(wrong)
+    assert "wrong" not in {s.name for s in dpt.mechanisms()}
+
+
 def test_the_spec_is_complete(make):
     spec = make().spec()
     assert spec.notion in {"pure", "metric", "group", "approx", "none"}

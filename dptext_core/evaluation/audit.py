@@ -19,6 +19,7 @@ from .. import __version__, _assets
 from ..auditing import AuditReport, audit
 from ..auditing.inputs import default_inputs
 from ..guarantee import at_least, bound, number
+from ..mechanisms import codec
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from .files import write_rows
 from .rows import listed
@@ -88,7 +89,7 @@ def main(argv: Sequence[str] = ()) -> int:
             draws = DRAWS if m.notion == "none" or not m.closed_form else REWRITES
             report = audit(m, inputs, draws=draws, seed=SEED)
             rows.append(row(name, options, report))
-            label = ", ".join(f"{k} {'+'.join(v) if isinstance(v, tuple) else v}" for k, v in options.items())
+            label = codec.describe(options, name)
             print(
                 f"| {name} | {label} | {number(epsilon)} | {bound(report.claimed)} | {number(report.measured)} | "
                 f"{'yes' if report.proven else 'at least'} | {report.draws:,} words | {at_least(report.detectable)} | "

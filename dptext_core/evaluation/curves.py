@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ConfigError
 from ..guarantee import NOTIONS, number
+from ..mechanisms import codec
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..metrics.registry import REGISTRY, TUNED, measure
 from ..words.lists import CONFIGURATIONS
@@ -121,25 +122,15 @@ def not_equal(names: Iterable[str]) -> str:
     return f"Equal ε is not equal privacy, because the units differ. {counts}."
 
 
-def describe(options: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
-    """Options in words; only: these alone."""
-    return ", ".join(_part(k, v) for k, v in options.items() if only is None or k in only)
-
-
-def _part(name: str, value: Any) -> str:
-    several = "+".join(map(str, value)) if isinstance(value, list | tuple) else ""
-    if name == "lists" or (name in ("noise", "mapping", "strategy", "space") and isinstance(value, str)):
-        return several or str(value)
-    if name in ("best_of", "mean_of"):
-        return f"{'best' if name == 'best_of' else 'mean'} of {several}"
-    if name == "keep_stopwords":
-        return "stop words kept" if value else "stop words drawn"
-    if name == "gamma":
-        return "γ from ε" if value is None else f"γ = {value:g}"
-    names = {
-        "k": "K =", "add_prob": "add", "del_prob": "delete", "oov": "unknown words:", "clip": "clipping range:"
-    }  # fmt: skip
-    return f"{names.get(name, name)} {several or (f'{value:g}' if isinstance(value, float) else value)}"
+def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | None = None) -> str:
+    """Options in words; only: these alone. A paper's row may be the best or the mean of several lists."""
+    kept = [n for n in options if only is None or n in only]
+    return ", ".join(
+        f"{n.removesuffix('_of')} of {'+'.join(map(str, options[n]))}"
+        if n in ("best_of", "mean_of")
+        else codec.describe({n: options[n]}, mechanism)
+        for n in kept
+    )
 
 
 def key(row: Row | PaperRow) -> str:
@@ -175,7 +166,7 @@ def configurations(results: Results) -> dict[str, Configuration]:
         row = seen[k][0]
         rest = [seen[o][0].options for o in by_mechanism[row.mechanism]]
         varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
-        parts = describe(row.options, varying)
+        parts = describe(row.options, row.mechanism, varying)
         label = title(row.mechanism) + (f", {parts}" if parts else "")
         found[k] = Configuration(label, row.mechanism, row.options, index)
     return found
@@ -308,7 +299,7 @@ def paper_series(
             continue
         seen.add(same)
         first = rows[0][1]
-        parts = [title(first.mechanism), describe(first.options), "" if name == data else f"on {name}"]
+        parts = [title(first.mechanism), describe(first.options, first.mechanism), "" if name == data else f"on {name}"]
         label = ", ".join(filter(None, parts))
         index = _index(first, ours)
         about = f"{paper}, {table}"
@@ -442,7 +433,7 @@ def table(found: Sequence[Series]) -> list[Shown]:
 
 def flat(results: Results) -> list[Shown]:
     """All rows with their options as text, for a file of one line a row."""
-    return [r.to_dict() | {"options": describe(r.options)} for r in results.rows]
+    return [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
 
 
 def to_csv(rows: Sequence[Shown]) -> str:

@@ -1,7 +1,7 @@
 """Options of mechanisms: frozen dataclasses whose field metadata carries label, help, range and choices.
 
 Pages and the command line are made from this metadata, and every value is checked against it before a model is
-loaded.
+loaded. ``codec`` writes options as text and reads them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def option(
 
     kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts) or "epsilon". live: changing it
     needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
-    ``page=False`` keeps what names a file of the server off the pages.
+    ``page=False`` keeps what names a file of the server off the pages; ``said`` words it in tables ("K = {}", or
+    of a flag what no and yes mean), and ``unset`` where it is None.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,
@@ -74,6 +75,7 @@ def keep_stopwords_option() -> Any:
         label="Keep stop words",
         kind="flag",
         help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
+        said=("stop words drawn", "stop words kept"),
     )
 
 
@@ -88,6 +90,7 @@ def recase_option() -> Any:
         live=True,
         help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
         "word, which everyone can then see.",
+        said="capital letters: {}",
     )
 
 
@@ -108,7 +111,7 @@ def build(cls: type, values: Mapping[str, Any]) -> Any:
     fields = {f.name: f for f in dataclasses.fields(cls)}
     unknown = [k for k in values if k not in fields]
     if unknown:
-        raise ConfigError(f"Unknown option {unknown[0]!r}. This mechanism has: {', '.join(fields)}.")
+        raise ConfigError(f"Unknown option {shown(unknown[0])}. This mechanism has: {', '.join(fields)}.")
     return cls(**{name: check(fields[name], value) for name, value in values.items()})
 
 

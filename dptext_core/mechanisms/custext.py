@@ -50,7 +50,13 @@ class CusTextConfig(SpaceConfig):
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 30.0)
     k: int = option(
-        20, label="Output words K", kind="integer", min=1, max=2000, help="How many words a word may become."
+        20,
+        label="Output words K",
+        kind="integer",
+        min=1,
+        max=2000,
+        help="How many words a word may become.",
+        said="K = {}",
     )
     mapping: str = option(
         "balanced",
@@ -58,6 +64,7 @@ class CusTextConfig(SpaceConfig):
         kind="choice",
         choices=("balanced", "conservative", "aggressive"),
         help="Who shares a set of output words. Aggressive: nearly nobody, so nearly no one is protected.",
+        said="{}",
     )
     strategy: str = option(
         "token",
@@ -66,6 +73,7 @@ class CusTextConfig(SpaceConfig):
         choices=("token", "record", "dataset"),
         help="Token draws every occurrence; record once for each distinct word of a text; dataset once for each "
         "distinct word of all texts. Then repetitions show.",
+        said="{}",
     )
     metric: str = option(
         "cosine",

@@ -80,6 +80,7 @@ class DiffractorConfig(WordConfig):
         kind="choice",
         choices=("geometric", "tem"),
         help="Geometric: near places first. TEM: near places first, all beyond γ alike.",
+        said="{}",
     )
     lists: tuple[str, ...] = option(
         ("L2",),
@@ -87,6 +88,7 @@ class DiffractorConfig(WordConfig):
         kind="texts",
         lists=True,
         help="L2: one list. L0: one list of each of five word spaces. L1: two of each. Or names of lists.",
+        said="{}",
     )
     gamma: float | None = option(
         None,
@@ -96,6 +98,8 @@ class DiffractorConfig(WordConfig):
         advanced=True,
         help="The TEM noise uses it: places farther away than γ all count alike. Empty: γ is computed from ε and the "
         "length of the list, as in the paper. The authors' released code takes 5 at every ε.",
+        said="γ = {}",
+        unset="γ from ε",
     )
 
 

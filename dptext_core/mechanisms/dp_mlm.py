@@ -64,12 +64,14 @@ class DPMLMConfig:
         choices=("parallel", "sequential"),
         help="Parallel masks every word of the original text; sequential (Algorithm 2) lets later words see earlier "
         "replacements. Both spend the same.",
+        said="{} order",
     )
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
         kind="flag",
         help="The model reads the original text, then the text with one word masked. Off: only the masked text.",
+        said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
     keep_punctuation: bool = option(
@@ -78,6 +80,7 @@ class DPMLMConfig:
         kind="flag",
         advanced=True,
         help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+        said=("punctuation drawn", "punctuation kept"),
     )
     clip: str = option(
         "tuned",
@@ -88,11 +91,13 @@ class DPMLMConfig:
         help="Model scores are cut to this range before a word is drawn. Tuned: wide enough that the best words stay "
         "apart, chosen on public text. Paper: the mean to four standard deviations above it; many words are then tied "
         "at the upper end. The promise is the same. A model for which one range only is known uses that one.",
+        said="clipping range: {}",
     )
     clip_min: float | None = option(
         None,
         label="Clipping range, lower end",
         help="Model scores below are raised to it. A narrow range makes more words look alike.",
+        said="clipping from {}",
         advanced=True,
         live=True,
     )
@@ -100,6 +105,7 @@ class DPMLMConfig:
         None,
         label="Clipping range, upper end",
         help="Model scores above are lowered to it. Words above cannot be told apart.",
+        said="clipping to {}",
         advanced=True,
         live=True,
     )
@@ -120,6 +126,7 @@ class DPMLMConfig:
         advanced=True,
         live=True,
         help="Used by the similarity score: similarity + α·logit.",
+        said="α = {}",
     )
     antonym_filter: bool = option(
         False,
@@ -129,6 +136,7 @@ class DPMLMConfig:
         live=True,
         help="Removes opposites of the original word. What can come out then depends on the private word, "
         "so there is no guarantee.",
+        said=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
     model: str = option(
@@ -147,10 +155,22 @@ class DPMLMPlusConfig(DPMLMConfig):
     """Options of DP-MLM±: those of DP-MLM, and the chances to add and to delete."""
 
     add_prob: float = option(
-        0.1, label="Chance to add a word (A)", min=0.0, max=1.0, live=True, help="After each replaced word, one more."
+        0.1,
+        label="Chance to add a word (A)",
+        min=0.0,
+        max=1.0,
+        live=True,
+        help="After each replaced word, one more.",
+        said="add {}",
     )
     del_prob: float = option(
-        0.05, label="Chance to delete a word (D)", min=0.0, max=1.0, live=True, help="Each replaced word is left out."
+        0.05,
+        label="Chance to delete a word (D)",
+        min=0.0,
+        max=1.0,
+        live=True,
+        help="Each replaced word is left out.",
+        said="delete {}",
     )
 
 

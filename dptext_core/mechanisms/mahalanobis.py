@@ -32,6 +32,7 @@ class MahalanobisConfig(MVCConfig):
         min=0.0,
         max=0.99,
         help="0 is spherical noise (MVC); towards 1 the noise takes the shape of the vectors.",
+        said="λ = {}",
     )
 
 

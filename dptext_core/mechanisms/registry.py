@@ -7,9 +7,11 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..checks import shown
 from ..errors import ConfigError
 from ..guarantee import NOTIONS
 from .base import Mechanism, MechanismSpec
+from .config import check
 
 if TYPE_CHECKING:
     from .word_level import WordMechanism
@@ -62,11 +64,17 @@ def _check_class(cls: type[Mechanism]) -> None:
         raise ConfigError(f"{cls.__name__}.config_cls is a class made with @dataclasses.dataclass(frozen=True).")
     fields = {f.name: f for f in dataclasses.fields(cls.config_cls)}
     for name, field in fields.items():
-        if not {"label", "help", "kind", "choices", "live"} <= set(field.metadata):
+        if not {"label", "help", "kind", "min", "max", "unit", "choices", "advanced", "live"} <= set(field.metadata):
             raise ConfigError(
                 f"The field {name!r} of {cls.config_cls.__name__} says nothing of itself. Make it with "
                 "dptext_core.option(…), or dptext_core.epsilon_option(…)."
             )
+        # None is whatever the mechanism makes of it, and what is empty is said nowhere.
+        if field.default not in (None, "", ()):
+            try:
+                check(field, field.default)
+            except ConfigError as error:
+                raise ConfigError(f"The default of {cls.config_cls.__name__} is refused by itself: {error}") from error
     if "epsilon" not in fields or "low" not in fields["epsilon"].metadata:
         raise ConfigError(
             f"{cls.config_cls.__name__} has no field 'epsilon'. Add one with dptext_core.epsilon_option(…)."
@@ -111,7 +119,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
     if name in _BUILT_IN:
         module, cls = _BUILT_IN[name]
         return getattr(importlib.import_module(f".{module}", __package__), cls)
-    raise ConfigError(f"Unknown mechanism {name!r}. There are: {', '.join([*_BUILT_IN, *_registered])}.")
+    raise ConfigError(f"Unknown mechanism {shown(name)}. There are: {', '.join([*_BUILT_IN, *_registered])}.")
 
 
 def mechanisms() -> list[MechanismSpec]:

@@ -45,6 +45,7 @@ class SanTextPlusConfig(SanTextConfig):
         min=0.01,
         max=1.0,
         help="The rarest words by public counts are always drawn; the others mostly pass through.",
+        said="{} of the words sensitive",
     )
     p: float = option(
         0.3,
@@ -52,6 +53,7 @@ class SanTextPlusConfig(SanTextConfig):
         min=0.001,
         max=1.0,
         help="A word that is not sensitive stays as it is with probability 1 − p.",
+        said="p = {}",
     )
 
 

@@ -36,6 +36,8 @@ class TEMConfig(SpaceConfig):
         label="Truncation distance γ",
         min=0.0,
         help="Words farther away than γ all count as if they were at γ. Empty: computed from ε and β.",
+        said="γ = {}",
+        unset="γ from ε",
     )
     beta: float = option(
         0.001,
@@ -44,6 +46,7 @@ class TEMConfig(SpaceConfig):
         max=0.5,
         advanced=True,
         help="Used to compute γ: words beyond it are drawn with probability β or less.",
+        said="β = {}",
     )
 
 

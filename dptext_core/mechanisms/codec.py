@@ -1,0 +1,184 @@
+"""Options as text: what the command line takes and its help prints, what a link holds, what is typed into a control.
+
+What :func:`write` gives, :func:`read` reads back as the same value::
+
+    ε          8.1        0.5,2 (one for each token)        [2] (a list of one)
+    number     0.003      none or nothing, where None is the default
+    flag       yes        no
+    names      minilm-1,fasttext-2                          [] (no names)
+    name       some/file  "none" (a file of that name)      " a, b" (quotes keep spaces, and commas in a list)
+
+A quote between quotes is written twice. :func:`describe` says options in words, for tables; nothing reads those.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..checks import MOST_BITS, shown
+from ..errors import ConfigError
+from .config import check
+from .registry import mechanism_class
+
+NONE = "none"
+_EMPTY = "[]"
+_FLAGS = {"yes": True, "no": False}
+_DIGITS = re.compile(r"[+-]?([0-9]+)")
+#: One place of a list and the comma after it. Possessive, so that no text takes longer than its length.
+_PLACE = re.compile(r'\s*+(?:"((?:[^"]++|"")*+)"\s*+|([^,"][^,]*+|))(,|\Z)')
+
+
+def write(field: dataclasses.Field, value: Any) -> str:
+    """An option's value as text. Raises ConfigError for what the option does not take."""
+    value, kind = check(field, value), field.metadata["kind"]
+    if value is None:
+        return "" if NONE in (field.metadata["choices"] or ()) else NONE
+    if kind == "epsilon" and isinstance(value, tuple):
+        listed = ",".join(map(plain, value))
+        return listed if len(value) > 1 else f"[{listed}]"
+    if kind == "texts":
+        return ",".join(_quoted(v, field, ",") for v in value) or _EMPTY
+    return _quoted(value, field) if isinstance(value, str) else plain(value)
+
+
+def read(field: dataclasses.Field, text: str) -> Any:
+    """The value that a text stands for, checked as the option wants it. Raises ConfigError."""
+    name, kind, choices = field.name, field.metadata["kind"], field.metadata["choices"] or ()
+    if not isinstance(text, str):
+        raise ConfigError(f"{name} is read from text, not from {type(text).__name__}.")
+    text = text.strip()
+    if _can_be_none(field) and (not text or (text.lower() == NONE and text not in choices)):
+        return None
+    value: Any
+    if kind == "epsilon":
+        value = _epsilon(name, text)
+    elif kind == "number":
+        value = real(name, text)
+    elif kind == "integer":
+        value = whole(name, text)
+    elif kind == "flag":
+        if (value := _FLAGS.get(text.lower())) is None:
+            raise ConfigError(f"{name} is yes or no, not {shown(text)}.")
+    elif kind == "texts":
+        value = () if text == _EMPTY else _filled(name, text, _places(name, text))
+    else:
+        value = _unquoted(name, text)
+    return check(field, value)
+
+
+def real(name: str, text: str) -> float:
+    """A number as people write it: Python's float would take 1_0 too. Raises ConfigError."""
+    try:
+        if text.isascii() and "_" not in text:
+            return float(text)
+    except ValueError:
+        pass
+    raise ConfigError(f"{shown(text)} is not a number. Write {name} as one, such as 0.5.")
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number as people write it. Raises ConfigError."""
+    found = _DIGITS.fullmatch(text.strip())
+    if found is None:
+        raise ConfigError(f"{shown(text)} is not a whole number. Write {name} in digits, such as 20.")
+    if len(found[1]) > MOST_BITS:  # of more digits than bits; Python refuses to read much longer ones
+        raise ConfigError(f"{name} is far too large. Give a smaller number.")
+    return int(found[0])
+
+
+def describe(options: Any, mechanism: str = "", only: Iterable[str] | None = None) -> str:
+    """Options in a few words, as tables and labels name them. Never raises: tables also hold what others measured.
+
+    options: a config, of which what is not at its default is said, ε apart; or a mapping, of which all is. mechanism:
+    whose they are, where they are a mapping. only: the names of those to say.
+    """
+    if dataclasses.is_dataclass(options):
+        fields = {f.name: f for f in dataclasses.fields(options)}
+        values = {n: v for n, f in fields.items() if n != "epsilon" and (v := getattr(options, n)) != f.default}
+    else:
+        values, fields = dict(options), _fields(mechanism)
+    kept = values if only is None else set(only)
+    return ", ".join(in_words(name, value, fields.get(name)) for name, value in values.items() if name in kept)
+
+
+def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> str:
+    """One option with its value, as the field's ``said`` and ``unset`` word it; else the name and the value."""
+    meta: Mapping[str, Any] = field.metadata if field is not None else {}
+    if value is None and "unset" in meta:
+        return meta["unset"]
+    if isinstance(said := meta.get("said"), tuple):
+        return said[bool(value)]
+    text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
+    return f"{name} {text}" if said is None else said.replace("{}", text)
+
+
+def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
+    try:
+        return {f.name: f for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}
+    except ConfigError:
+        return {}
+
+
+def plain(value: Any) -> str:
+    """A value as one would type it, numbers with no more digits than tell them apart."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _can_be_none(field: dataclasses.Field) -> bool:
+    return field.default is None and field.metadata["kind"] != "epsilon"
+
+
+def _quoted(value: str, field: dataclasses.Field, marks: str = "") -> str:
+    """A name as it is, or between quotes where it would be read as something else."""
+    other = value != value.strip() or value.startswith('"') or any(m in value for m in marks)
+    other = other or value == _EMPTY
+    if _can_be_none(field) and value.lower() == NONE:
+        other = other or value not in (field.metadata["choices"] or ())
+    return '"' + value.replace('"', '""') + '"' if other else value
+
+
+def _places(name: str, text: str) -> tuple[str, ...]:
+    """What stands between the commas. Raises ConfigError."""
+    found, at = [], 0
+    while True:
+        if (place := _PLACE.match(text, at)) is None:
+            raise ConfigError(
+                f"{shown(text)} has a quote that does not end its name. Close it before the next comma of {name}, and "
+                "write a quote inside of it twice."
+            )
+        found.append(place[2].strip() if place[1] is None else place[1].replace('""', '"'))
+        at = place.end()
+        if not place[3]:
+            return tuple(found)
+
+
+def _filled(name: str, text: str, places: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(places):
+        raise ConfigError(f"{shown(text)} has an empty place between its commas. Leave no gap in {name}.")
+    return places
+
+
+def _unquoted(name: str, text: str) -> str:
+    """One name. Only what begins with a quote is not simply as it stands. Raises ConfigError."""
+    if not text.startswith('"'):
+        return text
+    if len(places := _places(name, text)) > 1:
+        raise ConfigError(f"{name} is one name, and {shown(text)} goes on after the quotes. Leave the rest out.")
+    return places[0]
+
+
+def _epsilon(name: str, text: str) -> float | tuple[float, ...]:
+    listed = text.startswith("[") and text.endswith("]")
+    inner = text[1:-1].strip() if listed else text
+    if listed and not inner:
+        return ()
+    if not listed and "," not in inner:
+        return real(name, inner)
+    return tuple(real(name, part) for part in _filled(name, text, tuple(p.strip() for p in inner.split(","))))
