@@ -214,7 +214,7 @@ def test_an_address_that_is_wrong_says_so(params, said):
 def test_a_point_that_no_link_can_hold_says_so(found, monkeypatch):
     monkeypatch.setattr(curves, "setting", lambda row: {"mechanism": "custext", "options": {"k": -1}, "epsilon": 1})
     at = page()
-    point = next(r["point"] for r in found.rows if r["mechanism"] == "diffractor" and r["epsilon"] == 50.0)
+    point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
     at.selectbox(key="bench_point").set_value(point).run()
     at.button(key="bench_open").click().run()
     assert not at.exception and any("at least 1" in e.value for e in at.error)

@@ -145,7 +145,7 @@ def test_every_mechanism_renders_its_controls():
     for spec in dpt.mechanisms():
         at.selectbox(key="play_mechanism").set_value(spec.name)
         settle(at)
-        assert payload(at)["tokens"] and at.session_state["play_run"].mechanism.name == spec.name
+        assert payload(at)["tokens"] and at.session_state["session"].run.mechanism.name == spec.name
 
 
 def test_the_sequential_order_asks_the_server_for_another_epsilon():

@@ -337,7 +337,7 @@ def differences(series: Series, options: Mapping[str, Any]) -> list[str]:
     other = {k: v for k, v in series.options.items() if _plain(have.get(k)) != _plain(v)}
     ignored = (*series.options, "epsilon", "recase", "stopwords")
     more = [k for k, v in options.items() if k not in ignored and _plain(v) != _plain(defaults.get(k))]
-    return [_part(k, v) for k, v in other.items()] + [f"{k} at its default" for k in more]
+    return [describe({k: v}, series.mechanism) for k, v in other.items()] + [f"{k} at its default" for k in more]
 
 
 def nearest_series(
