@@ -21,9 +21,10 @@ from dptext_core.words.space import SPACES
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = {s.name for s in dpt.mechanisms()}
+#: The base class apart: whether something is a mechanism at all may be asked.
 CLASSES = {
     c.__name__ for name in NAMES for c in inspect.getmro(registry.mechanism_class(name)) if issubclass(c, dpt.Mechanism)
-}
+} - {"Mechanism"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,14 +125,15 @@ def asked(path: Path) -> list[str]:
     return found
 
 
-def test_nothing_that_evaluates_asks_which_mechanism_it_has(tmp_path):
+def test_nothing_outside_the_mechanisms_asks_which_one_it_has(tmp_path):
     """The papers' claims, the grid and the table of others' packages are about mechanisms by name; all else takes what
     a mechanism says of itself. The workers' names are those of the packages."""
-    folders = [ROOT / "dptext_core" / name for name in ("evaluation", "performance", "peers")] + [ROOT / "tools"]
-    files = [f for folder in folders for f in sorted(folder.glob("*.py"))]
-    assert len(files) > 25
-    by_name = {"findings.py", "grid.py", "papers.py", "table.py", "worker.py"}
-    assert [line for f in files if f.name not in by_name for line in asked(f)] == []
+    core, pages = ROOT / "dptext_core", [*(ROOT / "pages").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
+    files = [*(f for f in core.rglob("*.py") if "mechanisms" not in f.parts), *pages, ROOT / "app.py"]
+    assert len(files) > 100
+    by_name = {core / "evaluation" / f"{n}.py" for n in ("findings", "grid", "papers")}
+    by_name |= {core / "peers" / f"{n}.py" for n in ("table", "worker")}
+    assert [line for f in files if f not in by_name for line in asked(f)] == []
     planted = tmp_path / "planted.py"
     planted.write_text("if isinstance(m, WordMechanism) or name == 'custext':\n    pass\n")
     assert asked(planted) == ["planted.py:1"] * 2
