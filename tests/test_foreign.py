@@ -15,7 +15,9 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core import attacks, budget, cli, live
 from dptext_core.calibration import calibrate, equal_privacy
+from dptext_core.evaluation import grid, run
 from dptext_core.ledger import Ledger
+from dptext_core.metrics import cosine
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "My doctor sent a letter to my sister."
@@ -257,6 +259,28 @@ def test_a_delta_is_judged_exactly_where_chances_have_a_formula(rate, verdict):
     report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1)
     assert report.exact and report.verdict == verdict, report.sentence()
     assert "δ = 0.05" in report.sentence()
+
+
+# --- the benchmark
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_benchmark_point(cls, monkeypatch):
+    # Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept.
+    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    size = grid.Size(12, 6, 10, 8.0)
+    try:
+        (line,) = run.run_group([grid.Point(cls.name, {}, 1.0, "builtin", 1, size)], run.Setup(command="c"))
+    finally:
+        run.originals.cache_clear()
+        run._embedded.clear()
+    assert {"accuracy", "f1_adaptive", "f1_static", "cosine", "bleu", "unchanged"} <= set(line.scores)
+    assert ("n_w" in line.scores) == (cls is Swap)
+
+
+def letters(text: str) -> np.ndarray:
+    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+    return counts / np.linalg.norm(counts)
 
 
 # --- the command line, the strip and the page
