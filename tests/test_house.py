@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import importlib.metadata
 import importlib.util
@@ -18,7 +17,6 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core.cli import BENCHES
 from dptext_core.document import Document
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -134,40 +132,6 @@ def test_readme_has_its_two_commands_in_a_line_each():
     assert app == f"{install} && .venv/bin/streamlit run app.py"
     assert test == f"{install} -r requirements-dev.txt && .venv/bin/python -m pytest -n 2"
     assert (ROOT / "app.py").is_file()
-
-
-def test_readme_names_only_files_and_flags_that_exist():
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).is_file(), target
-    for word in re.findall(r"`((?:dptext_core|assets|tools|tests|pages)/[\w./-]+)`", README):
-        assert (ROOT / word).exists(), word
-    tree = re.search(r"## How it is laid out\n\n```\n(.*?)```", README, re.DOTALL)
-    assert tree
-    top = ""
-    for line in tree[1].splitlines():
-        name = line.split()[0]
-        top = top if line.startswith(" ") else name
-        assert (ROOT / (top if not line.startswith(" ") else top + name)).exists(), line
-    flags = {f.name for spec in dpt.mechanisms() for f in dataclasses.fields(spec.config_cls)}
-    commands = {"n-w", "mechanism", "file", "out", "json", "trace", "word", "index", "quiet", "help", "seed"}
-    for line in re.findall(r"-m dptext_core (.*)", README):
-        if bench := re.match(r"bench (\w+)", line):
-            module = BENCHES[bench[1]].replace(".", "/")
-            source = (ROOT / "dptext_core" / f"{module}.py").read_text(encoding="utf-8")
-            for flag in re.findall(r"(--[a-z][a-z-]*)", line.partition("`")[0]):
-                assert f'"{flag}"' in source, f"README: bench {bench[1]} {flag}"
-            continue
-        for flag in re.findall(r"--([a-z][a-z-]*)", line):
-            assert flag in commands or flag.replace("-", "_") in flags, f"README: --{flag}"
-
-
-def test_readme_python_uses_names_that_exist():
-    block = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    assert block
-    assert len(block[1].strip().splitlines()) <= 12
-    for node in ast.walk(ast.parse(block[1])):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "dpt":
-            assert hasattr(dpt, node.attr)
 
 
 def test_streamlit_settings_exist_and_keep_texts_in():
