@@ -156,7 +156,7 @@ def page(name: str) -> AppTest:
     at.selectbox(key="play_mechanism").set_value(name).run()
     at.text_area(key="play_text").set_value(TEXT).run()
     end = time.monotonic() + 100
-    while (made := at.session_state["session"].run) is None or made.inputs.mechanism != name or made.inputs.text != TEXT:
+    while (made := at.session_state["session"].run) is None or (made.mechanism.name, made.inputs.text) != (name, TEXT):
         assert time.monotonic() < end, "the rewrite did not end"
         time.sleep(0.1)
         at.run()
