@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import json
 import re
 import shlex
 from pathlib import Path
@@ -136,3 +137,23 @@ def test_every_mechanism_and_attacker_is_described():
     for attacker in attackers():
         row = f"| `{attacker.name}` | {attacker.title} | {attacker.question} |"
         assert row in DOCUMENTS["docs/attackers.md"], row
+
+
+def test_numbers_of_the_documents_are_those_of_the_bundled_results():
+    from dptext_core.evaluation import grid
+    from dptext_core.faults import FAULTS
+
+    def read(name: str) -> dict:
+        return json.loads((ROOT / "assets" / "benchmarks" / name).read_text(encoding="utf-8"))
+
+    plain = {name: " ".join(text.split()) for name, text in DOCUMENTS.items()}
+    verdicts = [row["verdict"] for row in read("audit.json")["rows"]]
+    holds, rest = verdicts.count("holds"), verdicts.count("inconclusive")
+    assert holds + rest == len(verdicts)
+    for said in (f"{holds} of {len(verdicts)} rows hold", f"other {rest} are inconclusive", f"{len(FAULTS)} planted"):
+        assert said in plain["docs/guarantees.md"], said
+    about, points = read("results.json")["about"], len(grid.GRIDS["full"].points())
+    for said in (f"{about['points']} of the grid's {points} points", f"the points took: {about['core_minutes']}"):
+        assert said in plain["docs/benchmarks.md"], said
+    for space, of in (("minilm", "of {} words encoded"), ("word2vec", "with {} words each")):
+        assert of.format(f"{len(dpt.word_space(space).words):,}") in plain["docs/spaces.md"]
