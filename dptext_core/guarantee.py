@@ -90,7 +90,7 @@ class Guarantee:
 
     def _promise(self) -> str:
         if self.draws == 0:
-            return "No word was drawn by looking at it, so nothing is protected by this promise."
+            return "No word of your text was drawn, so this promise protects nothing."
         most = "at most " if self.expected is not None else ""
         word = "word" in self.unit
         words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"

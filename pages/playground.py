@@ -96,7 +96,7 @@ def controls_column() -> runs.Inputs | None:
     )  # fmt: skip
     before = session().undo
     if before and before != state.play_text:
-        right.button("Undo", width="stretch", on_click=use_text, args=(before,), help="Bring the last text back")
+        right.button("Undo", width="stretch", on_click=use_text, args=(before,), help="This brings the last text back.")
     if (words := number_of_words(state.play_text)) > MAX_WORDS:
         st.caption(f"{words:,} words: too many for this page.")
     with st.expander("Open a file"):
@@ -120,7 +120,7 @@ def controls_column() -> runs.Inputs | None:
     seed = None
     with st.expander("Repeatable demonstration"):
         if st.toggle(
-            "Use a seed", key="play_seeded", help="For teaching. Whoever knows the seed can replay the noise."
+            "Use a seed", key="play_seeded", help="This is for teaching. Whoever knows the seed can replay the noise."
         ):
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
@@ -352,7 +352,9 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     again, save, code = st.columns(3)
     if again.button(
         "Draw again", icon=":material/casino:", width="stretch", key="play_again",
-        help="Fresh noise. Each rewrite that you release spends its budget. If you choose among them, count all.",
+        help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
+        "several, "
+        "count all of them.",
     ):  # fmt: skip
         redraw()
         st.rerun(scope="app")
@@ -431,9 +433,13 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     before = f"“{literal(step.original) or '(added)'}” → " if "alignment" in result.can else ""
     st.markdown(f"{before}“**{literal(step.text)}**”")
     keep, distinct, support = st.columns(3)
-    keep.metric("N_w", percent(d.p_keep()), help="The chance that the word stays what it was.")
-    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws.")
-    support.metric("95% set", f"{d.support():,}", help="S_w, other reading: the fewest words with 95% of the chance.")
+    keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")
+    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="So many different words are expected in 100 draws.")
+    support.metric(
+        "95% set",
+        f"{d.support():,}",
+        help="This is the other reading of S_w: the fewest words that together have 95% of the chance.",
+    )
     if d.draws is not None:
         low, high = d.keep_interval()
         st.caption(
@@ -488,7 +494,7 @@ def clip_panel(
                 "tied", help="Words whose scores are at the upper end or above: they cannot be told apart."
             ),
             "stays": st.column_config.TextColumn(
-                f"N_w at ε {number(step.epsilon)}", help="The chance that the word stays what it was."
+                f"N_w at ε {number(step.epsilon)}", help="This is the chance that the word stays what it was."
             ),
         },
         hide_index=True,
@@ -536,7 +542,9 @@ def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | Non
         columns,
         column_config={
             "probability": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
-            "similarity": st.column_config.NumberColumn(format="%.2f", help="Cosine with the original word"),
+            "similarity": st.column_config.NumberColumn(
+                format="%.2f", help="This is the cosine with the original word."
+            ),
         },
         hide_index=True,
         height=320,

@@ -55,7 +55,7 @@ class CusTextConfig(SpaceConfig):
         kind="integer",
         min=1,
         max=2000,
-        help="How many words a word may become.",
+        help="Each word becomes one of so many words.",
         said="K = {}",
     )
     mapping: str = option(
@@ -63,7 +63,9 @@ class CusTextConfig(SpaceConfig):
         label="Mapping",
         kind="choice",
         choices=("balanced", "conservative", "aggressive"),
-        help="Who shares a set of output words. Aggressive: nearly nobody, so nearly no one is protected.",
+        help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
+        "nearly no "
+        "word is protected.",
         said="{}",
     )
     strategy: str = option(
@@ -71,8 +73,9 @@ class CusTextConfig(SpaceConfig):
         label="Strategy",
         kind="choice",
         choices=("token", "record", "dataset"),
-        help="Token draws every occurrence; record once for each distinct word of a text; dataset once for each "
-        "distinct word of all texts. Then repetitions show.",
+        help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
+        "“dataset” each "
+        "distinct word of all texts. Drawn once, a word shows where it is repeated.",
         said="{}",
     )
     metric: str = option(
@@ -81,7 +84,7 @@ class CusTextConfig(SpaceConfig):
         kind="choice",
         choices=("cosine", "euclidean"),
         advanced=True,
-        help="How near two words are.",
+        help="This measures how near two words are.",
     )
 
 

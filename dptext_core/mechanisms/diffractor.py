@@ -79,7 +79,7 @@ class DiffractorConfig(WordConfig):
         label="Noise",
         kind="choice",
         choices=("geometric", "tem"),
-        help="Geometric: near places first. TEM: near places first, all beyond γ alike.",
+        help="Both kinds of noise prefer near places. With TEM, all places beyond γ are alike.",
         said="{}",
     )
     lists: tuple[str, ...] = option(
@@ -87,7 +87,8 @@ class DiffractorConfig(WordConfig):
         label="Lists",
         kind="texts",
         lists=True,
-        help="L2: one list. L0: one list of each of five word spaces. L1: two of each. Or names of lists.",
+        help="L2 is one list, L0 has one list of each of five word spaces, and L1 has two of each. You can also name "
+        "lists.",
         said="{}",
     )
     gamma: float | None = option(
@@ -96,7 +97,8 @@ class DiffractorConfig(WordConfig):
         min=0.0,
         max=1000.0,
         advanced=True,
-        help="The TEM noise uses it: places farther away than γ all count alike. Empty: γ is computed from ε and the "
+        help="The TEM noise uses it: places farther away than γ all count alike. Without a value, γ is computed from "
+        "ε and the "
         "length of the list, as in the paper. The authors' released code takes 5 at every ε.",
         said="γ = {}",
         unset="γ from ε",
@@ -453,7 +455,10 @@ class Diffractor(WordMechanism):
     name = "diffractor"
     title = "1-Diffractor"
     notion = "metric"
-    summary = "Puts all words in rows of near words, moves the word's place by a random number, releases what is there."
+    summary = (
+        "The place of a word in a row of near words is moved by a random number; the word that stands "
+        "there is released."
+    )
     config_cls = DiffractorConfig
     needs = ("word lists",)
 

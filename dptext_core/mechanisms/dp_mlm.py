@@ -62,15 +62,18 @@ class DPMLMConfig:
         label="Order",
         kind="choice",
         choices=("parallel", "sequential"),
-        help="Parallel masks every word of the original text; sequential (Algorithm 2) lets later words see earlier "
-        "replacements. Both spend the same.",
+        help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
+        "words see "
+        "the replacements of earlier ones. Both orders spend the same.",
         said="{} order",
     )
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
         kind="flag",
-        help="The model reads the original text, then the text with one word masked. Off: only the masked text.",
+        help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
+        "only the "
+        "masked text.",
         said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
@@ -79,7 +82,7 @@ class DPMLMConfig:
         label="Keep punctuation",
         kind="flag",
         advanced=True,
-        help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
         said=("punctuation drawn", "punctuation kept"),
     )
     clip: str = option(
@@ -88,15 +91,17 @@ class DPMLMConfig:
         kind="choice",
         choices=("tuned", "paper"),
         live=True,
-        help="Model scores are cut to this range before a word is drawn. Tuned: wide enough that the best words stay "
-        "apart, chosen on public text. Paper: the mean to four standard deviations above it; many words are then tied "
-        "at the upper end. The promise is the same. A model for which one range only is known uses that one.",
+        help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
+        "text and "
+        "is wide enough to keep the best words apart. The paper's range goes from the mean to four standard deviations "
+        "above it, where many words are tied at the upper end. The promise is the same. A model for which only one "
+        "range is known uses that one.",
         said="clipping range: {}",
     )
     clip_min: float | None = option(
         None,
         label="Clipping range, lower end",
-        help="Model scores below are raised to it. A narrow range makes more words look alike.",
+        help="Lower scores of the model are raised to this end. A narrow range makes more words look alike.",
         said="clipping from {}",
         advanced=True,
         live=True,
@@ -104,7 +109,7 @@ class DPMLMConfig:
     clip_max: float | None = option(
         None,
         label="Clipping range, upper end",
-        help="Model scores above are lowered to it. Words above cannot be told apart.",
+        help="Higher scores of the model are lowered to this end. Words above it cannot be told apart.",
         said="clipping to {}",
         advanced=True,
         live=True,
@@ -116,7 +121,9 @@ class DPMLMConfig:
         choices=("logit", "similarity"),
         advanced=True,
         live=True,
-        help="Logit: the model's score. Similarity (Appendix A): likeness to the original word plus α times the score.",
+        help="The logit is the model's own score. The similarity (Appendix A) is the likeness to the original word "
+        "plus α "
+        "times the logit.",
     )
     alpha: float = option(
         0.003,
@@ -125,7 +132,7 @@ class DPMLMConfig:
         max=1.0,
         advanced=True,
         live=True,
-        help="Used by the similarity score: similarity + α·logit.",
+        help="The similarity score uses it: it is the similarity plus α times the logit.",
         said="α = {}",
     )
     antonym_filter: bool = option(
@@ -134,8 +141,9 @@ class DPMLMConfig:
         kind="flag",
         advanced=True,
         live=True,
-        help="Removes opposites of the original word. What can come out then depends on the private word, "
-        "so there is no guarantee.",
+        help="Opposites of the original word are removed. What can come out then depends on the private word, so "
+        "that there "
+        "is no guarantee.",
         said=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
@@ -145,7 +153,7 @@ class DPMLMConfig:
         kind="text",
         advanced=True,
         models=True,
-        help="bundled, or the hub id or folder of a masked language model on this machine.",
+        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
     )
     stopwords: str | None = stopwords_option()
 
@@ -160,7 +168,7 @@ class DPMLMPlusConfig(DPMLMConfig):
         min=0.0,
         max=1.0,
         live=True,
-        help="After each replaced word, one more.",
+        help="After each replaced word, one more word is added with this chance.",
         said="add {}",
     )
     del_prob: float = option(
@@ -169,7 +177,7 @@ class DPMLMPlusConfig(DPMLMConfig):
         min=0.0,
         max=1.0,
         live=True,
-        help="Each replaced word is left out.",
+        help="Each replaced word is left out with this chance.",
         said="delete {}",
     )
 
@@ -661,7 +669,7 @@ class DPMLMPlus(DPMLM):
 
     name = "dp-mlm-plus"
     title = "DP-MLM±"
-    summary = "DP-MLM that also deletes and adds words by chance, so that the length of the text changes."
+    summary = "This DP-MLM also deletes and adds words by chance, so that the length of the text changes."
     config_cls = DPMLMPlusConfig
 
     def _choices(self, index: int, dice: Dice) -> tuple[bool, bool]:

@@ -106,7 +106,10 @@ class TruncatedGumbel(SpaceMechanism):
     name = "gumbel"
     title = "Truncated Gumbel"
     notion = "none"
-    summary = "Noise on the distances of a few nearest words. A published baseline whose promise does not hold."
+    summary = (
+        "Noise is added to the distances of a few nearest words. It is a published baseline whose "
+        "promise does not hold."
+    )
     config_cls = GumbelConfig
 
     @cached_property

@@ -176,7 +176,7 @@ class MVC(SpaceMechanism):
     name = "mvc"
     title = "MVC"
     notion = "metric"
-    summary = "Adds noise to the word's vector and releases the nearest word."
+    summary = "Noise is added to the vector of a word, and the nearest word is released."
     config_cls = MVCConfig
     law_cls: type[NoiseLaw] = NoiseLaw
 

@@ -68,7 +68,7 @@ class SanText(SpaceMechanism):
     name = "santext"
     title = "SanText"
     notion = "metric"
-    summary = "Draws over the whole vocabulary, near words first: the exponential mechanism on distances."
+    summary = "Each word becomes any word of the vocabulary, near ones more likely (the exponential mechanism)."
     config_cls = SanTextConfig
 
     @classmethod
@@ -154,7 +154,7 @@ class SanTextPlus(SanText):
 
     name = "santext-plus"
     title = "SanText+"
-    summary = "Draws rare words always and common words seldom; what passes through is exposed."
+    summary = "Rare words are always drawn, common words seldom; a word that passes through is exposed."
     config_cls = SanTextPlusConfig
 
     @classmethod

@@ -35,7 +35,7 @@ class TEMConfig(SpaceConfig):
         None,
         label="Truncation distance γ",
         min=0.0,
-        help="Words farther away than γ all count as if they were at γ. Empty: computed from ε and β.",
+        help="Words farther away than γ all count as if they were at γ. Without a value, γ is computed from ε and β.",
         said="γ = {}",
         unset="γ from ε",
     )
@@ -45,7 +45,7 @@ class TEMConfig(SpaceConfig):
         min=1e-9,
         max=0.5,
         advanced=True,
-        help="Used to compute γ: words beyond it are drawn with probability β or less.",
+        help="γ is computed from it: words beyond γ are drawn with probability β or less.",
         said="β = {}",
     )
 
@@ -118,7 +118,7 @@ class TEM(SpaceMechanism):
     name = "tem"
     title = "TEM"
     notion = "metric"
-    summary = "Like SanText, but all words beyond a distance γ count alike."
+    summary = "It draws like SanText, but all words beyond a distance γ count alike."
     config_cls = TEMConfig
 
     @classmethod

@@ -36,7 +36,7 @@ class VickreyConfig(MahalanobisConfig):
         label="Noise",
         kind="choice",
         choices=("mvc", "mahalanobis"),
-        help="Spherical noise (MVC), or in the shape of the vectors (Mahalanobis, with λ).",
+        help="The noise is spherical (MVC), or it has the shape of the vectors (Mahalanobis, with λ).",
         said="{}",
     )
     t: float = option(
@@ -44,7 +44,7 @@ class VickreyConfig(MahalanobisConfig):
         label="t, weight of the second nearest",
         min=0.0,
         max=1.0,
-        help="0 releases the nearest word; larger values release the second nearest more often.",
+        help="At 0 the nearest word is released; with larger values the second nearest is, more often.",
         said="t = {}",
     )
 
@@ -127,7 +127,7 @@ class Vickrey(Mahalanobis):
 
     name = "vickrey"
     title = "Vickrey"
-    summary = "As MVC or Mahalanobis, but releases the nearest or the second nearest word."
+    summary = "It works as MVC or Mahalanobis does, but releases the nearest or the second nearest word."
     config_cls = VickreyConfig
     law_cls = VickreyLaw
 

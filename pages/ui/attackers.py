@@ -132,9 +132,15 @@ def _bayes(
     if found is None:
         return
     guess, rank, chance = st.columns(3)
-    guess.metric("Best guess right", percent(found.success), help="As often as words occur in public text.")
+    guess.metric(
+        "Best guess right", percent(found.success), help="This counts each word as often as it occurs in public text."
+    )
     rank.metric("Place of your word", "not listed" if found.rank is None else f"{found.rank:,}")
-    chance.metric("Without the output", percent(found.chance), help=f"Always guessing “{found.chance_guess}”.")
+    chance.metric(
+        "Without the output",
+        percent(found.chance),
+        help=f"This is what always guessing “{found.chance_guess}” reaches.",
+    )
     rows = [(i, *row) for i, row in enumerate(found.top, 1)]
     if found.rank is not None and found.rank > len(found.top):
         prior = attacks.public_prior(mechanism)
@@ -226,9 +232,11 @@ def _nearest(
     if found is None:
         return
     same, near, chance = st.columns(3)
-    same.metric("Same word", percent(found.same), help="Guess that nothing was changed.")
-    near.metric("Nearest word", percent(found.nearest), help="Guess the nearest other word.")
-    chance.metric("Without the output", percent(found.chance), help="Always guessing the most frequent word.")
+    same.metric("Same word", percent(found.same), help="The attacker guesses that nothing was changed.")
+    near.metric("Nearest word", percent(found.nearest), help="The attacker guesses the nearest other word.")
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
     st.markdown(literal(found.sentence()))
     guess = next((g for g in found.guesses if g.step == token), None)
     if guess is None:
@@ -259,8 +267,12 @@ def _mask(
         return
     first, ten, chance = st.columns(3)
     first.metric("First guess right", percent(found.top1))
-    ten.metric("Among ten guesses", percent(found.top10), help=f"Without the output: {percent(found.chance10)}.")
-    chance.metric("Without the output", percent(found.chance), help="Always guessing the most frequent word.")
+    ten.metric(
+        "Among ten guesses", percent(found.top10), help=f"Without the output it would be {percent(found.chance10)}."
+    )
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
     st.markdown(literal(found.sentence()))
     steps = result.steps
     _table({

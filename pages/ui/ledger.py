@@ -32,7 +32,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
     st.download_button(
         "Download the ledger", ledger.to_json(), "ledger.json", "application/json", icon=":material/receipt_long:",
-        key="ledger_download", on_click="ignore", help="Without your texts.",
+        key="ledger_download", on_click="ignore", help="The file does not hold your texts.",
     )  # fmt: skip
 
 
