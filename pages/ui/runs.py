@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import dptext_core as dpt
-from dptext_core import live
 from dptext_core.coverage import coverage_note
+from dptext_core.figures import token_view
 from dptext_core.guarantee import bound
 from dptext_core.private import Private
 
@@ -96,7 +96,9 @@ def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: in
 
 def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
     low, high, default = axis
-    shown = live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    shown = token_view.payload(
+        result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel
+    )
     return shown | {"draw": result.family} | ({"spread": spread(result)} if _is_spread(result.config) else {})
 
 

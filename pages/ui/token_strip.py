@@ -125,7 +125,7 @@ def token_strip(
             and ``n_grid`` describe the log-spaced grid of ε on which the ``z`` of a token with scores holds logZ,
             ``lp_grid`` that of the log-probabilities ``lp`` of any other; ``unit`` says what one ε is spent on;
             ``tokens`` hold the words, their chances, and from which ε on each of them wins
-            (:func:`dptext_core.live.payload`); ``draw`` names the noise of the run; ``spread`` says what is spent
+            (:mod:`dptext_core.figures.token_view`); ``draw`` names the noise of the run; ``spread`` says what is spent
             where each word has its own ε and none can be dragged; ``cmd`` ``{"n", "eps"}`` asks the browser once per
             new ``n`` to move to an ε.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core import live
 from dptext_core.distribution import Law, ScoreTable, TokenDistribution
+from dptext_core.figures import token_view
 from dptext_core.guarantee import Guarantee
 from dptext_core.mechanisms.config import epsilon_option
 from dptext_core.result import RewriteResult, Step, Trace
@@ -333,7 +333,7 @@ def fake_rewrite(
 @lru_cache(maxsize=1)
 def list_payload() -> dict[str, Any]:
     """The payload of LIST_TEXT."""
-    return live.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    return token_view.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
 
 
 def main() -> None:

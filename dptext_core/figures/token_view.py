@@ -11,10 +11,10 @@ import dataclasses
 
 import numpy as np
 
-from .distribution import Law, ScoreTable
-from .mechanisms.base import check_cancel
-from .result import RewriteResult
-from .skeleton import sentence_case
+from ..distribution import Law, ScoreTable
+from ..mechanisms.base import check_cancel
+from ..result import RewriteResult
+from ..skeleton import sentence_case
 
 N_GRID = 60
 N_CANDIDATES = 30
