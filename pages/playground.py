@@ -256,7 +256,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         if not linked:
             return made
         # The browser keeps its slider where the user left it; a link moves it.
-        return dataclasses.replace(made, payload=made.payload | {"cmd": {"n": number_, "eps": epsilon}})
+        return dataclasses.replace(made, payload={**made.payload, "cmd": {"n": number_, "eps": epsilon}})
 
     state.play_job = Job(work, "Rewriting")
     state.play_job_inputs = inputs

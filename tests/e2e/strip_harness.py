@@ -154,7 +154,7 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
         many[j]["pre"] = ".\n\n" if j % (4 * len(tokens)) == 0 else ". "
     payload = {
         "run": 1, "eps": 50.0, "lo": LO, "hi": HI, "n_grid": N_GRID, "default_eps": 50.0, "live": True, "seeded": False,
-        "total_candidates": N_CANDIDATES, "unit": "per word", "cap_rule": True, "tail": ".\n", "tokens": many,
+        "total_candidates": N_CANDIDATES, "unit": "per word", "tail": ".\n", "tokens": many,
     }  # fmt: skip
     return payload, scores * repeat
 
