@@ -232,6 +232,13 @@ def at_least(x: float) -> str:
     return number(rounded(x, 3, up=False))
 
 
+def percent(p: float) -> str:
+    """A probability for reading: ``43%``, ``4.2%``, ``< 0.01%``."""
+    if p == 0:
+        return "0%"
+    return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
+
+
 def rounded(x: float, digits: int, up: bool) -> float:
     """``x`` with so many digits, all of those before the point, rounded to the side of safety but for NOISE."""
     if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is whole

@@ -152,7 +152,7 @@ class Trace(Private):
         return None
 
     def views(self, i: int, unit: Unit) -> tuple:
-        """Pictures of how unit ``i`` came about."""
+        """How unit ``i`` came about, as data that figures draw."""
         return ()
 
     def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
@@ -228,7 +228,7 @@ class RewriteResult(Private):
         return self.trace.logits(i, self._unit(i))
 
     def views(self, i: int) -> tuple:
-        """Pictures of how drawn unit ``i`` came about (see ``dptext_core.views``); () where the mechanism has none."""
+        """How drawn unit ``i`` came about, as data (``dptext_core.explain``); () where the mechanism has none."""
         return self.trace.views(i, self.units[i]) if self._unit(i).drawn else ()
 
     def similarities(self, i: int) -> Mapping[str, float] | None:

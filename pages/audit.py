@@ -12,6 +12,7 @@ import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
+from dptext_core.figures import audit_figure
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.private import Private
@@ -141,7 +142,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
         )
     else:
         dark = st.context.theme.type == "dark"
-        st.plotly_chart(core.figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
+        st.plotly_chart(audit_figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
     if report.witness is not None and report.verdict != "refuted":
         st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
     if report.unit:

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.evaluation import curve_figures as figures
 from dptext_core.evaluation import curves, results
+from dptext_core.figures import benchmarks as figures
 from dptext_core.metrics import measure
 from pages.ui import links
 from pages.ui.shell import within_app

@@ -246,7 +246,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         if not linked:
             return made
         # The browser keeps its slider where the user left it; a link moves it.
-        return dataclasses.replace(made, payload=made.payload | {"cmd": {"n": number_, "eps": epsilon}})
+        return dataclasses.replace(made, payload={**made.payload, "cmd": {"n": number_, "eps": epsilon}})
 
     mine.at("rewrite").start(inputs, work, "Rewriting")
 
@@ -449,7 +449,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     views = result.views(token)
     logits = result.logits(token)
     dark = st.context.theme.type == "dark"
-    names = ["Candidates", *(v.title for v in views)]
+    names = ["Candidates", *(figures.title(v) for v in views)]
     names += ["Over all ε"] * result.live + ["Model scores and clipping"] * (logits is not None)
     tabs = st.tabs(names)
     with tabs[0]:
@@ -458,7 +458,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
         with tab:
             figure = figures.draw_view(view, dark=dark)
             st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"play_{type(view).__name__}")
-            st.caption(literal(view.caption()))
+            st.caption(literal(figures.caption(view)))
     if result.live:
         with tabs[1 + len(views)]:
             over_all(run, result, token, axis, dark)

@@ -13,9 +13,10 @@ from foreign import ALL, PIECES, Generator, Latent, Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli, live
+from dptext_core import attacks, budget, cli
 from dptext_core.calibration import calibrate, equal_privacy
 from dptext_core.evaluation import grid, run
+from dptext_core.figures import token_view
 from dptext_core.ledger import Ledger
 from dptext_core.metrics import cosine
 
@@ -304,7 +305,7 @@ def test_the_strip_shows_what_was_released(cls):
     m = made(cls)
     r = m.rewrite(TEXT)
     low, high, default = m.epsilon_range()
-    shown = live.payload(r, run=1, low=low, high=high, default=default)
+    shown = token_view.payload(r, run=1, low=low, high=high, default=default)
     json.dumps(shown, allow_nan=False)
     assert shown["aligned"] == ("alignment" in m.can) and shown["live"] == ("sweep" in m.can)
     assert (shown.get("original") == TEXT) == (cls is not Swap)

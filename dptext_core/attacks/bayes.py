@@ -18,12 +18,11 @@ import numpy as np
 
 from ..distribution import Law, clopper_pearson, logsumexp
 from ..errors import InputError, NoDistribution
-from ..guarantee import number
+from ..guarantee import number, percent
 from ..mechanisms.base import Mechanism, Progress, WordChannel, check_cancel
 from ..private import Private
 from ..result import RewriteResult
 from ..sampling import Dice
-from ..views import percent
 from .base import TextAttacker, drawn_by_looking, register
 from .prior import Prior, public_prior
 

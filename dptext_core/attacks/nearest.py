@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..guarantee import percent
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..private import Private
 from ..result import RewriteResult
-from ..views import percent
 from ..words import WordSpace, word_space
 from .base import TextAttacker, register
 from .prior import public_prior

@@ -441,7 +441,7 @@ class CusText(SpaceMechanism):
         return tuple(leaks)
 
     def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
-        from ..views import GroupView
+        from ..explain import GroupView
 
         space, groups = self.vocabulary, self.groups
         table = self.law(row)

@@ -578,7 +578,7 @@ class Diffractor(WordMechanism):
         return dict(zip(space.words, space.similarities(self.vocabulary.words[row]).tolist(), strict=True))
 
     def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
-        from ..views import DiffractionView, ListNeighbourhood
+        from ..explain import DiffractionView, ListNeighbourhood
 
         b, c = self.vocabulary, self.config
         chosen, sign, log_uniform, log_far = _random(b, dice, 1)

@@ -236,7 +236,7 @@ class MVC(SpaceMechanism):
     # --- pictures
 
     def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
-        from ..views import CloudView, project
+        from ..explain import CloudView, project
 
         space = self.vocabulary
         near = space.nearest(np.array([row]), 24)[0][0]

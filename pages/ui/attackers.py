@@ -12,8 +12,8 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import bayes, mask_inference, nearest, query
-from dptext_core.attacks.figures import query_figure
-from dptext_core.views import percent
+from dptext_core.figures import query_figure
+from dptext_core.guarantee import percent
 from pages.ui import runs
 from pages.ui.session import session
 from pages.ui.text import literal

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import dptext_core as dpt
-from dptext_core import live
 from dptext_core.coverage import coverage_note
-from dptext_core.guarantee import bound
+from dptext_core.figures.token_view import Payload, payload
 from dptext_core.private import Private
 
 
@@ -36,7 +35,7 @@ class Run(Private):
     prepared: dpt.Prepared
     dice: dpt.Dice
     result: dpt.RewriteResult
-    payload: dict
+    payload: Payload
     note: str = ""
 
     _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
@@ -94,20 +93,12 @@ def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: in
     return replace(run, number=number, result=result, payload=_payload(result, number, axis))
 
 
-def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
+def _payload(
+    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None
+) -> Payload:
     low, high, default = axis
-    shown = live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
-    return shown | {"draw": result.family} | ({"spread": spread(result)} if _is_spread(result.config) else {})
+    return payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
 
 
 def _is_spread(config: Any) -> bool:
     return isinstance(config.epsilon, tuple)
-
-
-def spread(result: dpt.RewriteResult) -> str:
-    """What is spent where each word has an ε of its own, in one sentence."""
-    each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
-    low, high = bound(min(each)), bound(max(each))
-    said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
-    unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""
-    return f"{said}, together at most {bound(result.guarantee.total)}{unit}"

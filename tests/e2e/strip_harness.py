@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core import live
 from dptext_core.distribution import Law, ScoreTable, TokenDistribution
+from dptext_core.figures import token_view
 from dptext_core.guarantee import Guarantee
 from dptext_core.mechanisms.config import epsilon_option
 from dptext_core.result import RewriteResult, Step, Trace
@@ -154,7 +154,7 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
         many[j]["pre"] = ".\n\n" if j % (4 * len(tokens)) == 0 else ". "
     payload = {
         "run": 1, "eps": 50.0, "lo": LO, "hi": HI, "n_grid": N_GRID, "default_eps": 50.0, "live": True, "seeded": False,
-        "total_candidates": N_CANDIDATES, "unit": "per word", "cap_rule": True, "tail": ".\n", "tokens": many,
+        "total_candidates": N_CANDIDATES, "unit": "per word", "tail": ".\n", "tokens": many,
     }  # fmt: skip
     return payload, scores * repeat
 
@@ -333,7 +333,7 @@ def fake_rewrite(
 @lru_cache(maxsize=1)
 def list_payload() -> dict[str, Any]:
     """The payload of LIST_TEXT."""
-    return live.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    return token_view.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
 
 
 def main() -> None:
