@@ -12,6 +12,8 @@ from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
 from .explanations import caption, draw_view, title
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
+
+# The names that the figures of the benchmark take.
 from .theme import epsilon_ticks as _ticks
 from .theme import escaped as _plain
 from .theme import layout as _layout
