@@ -24,6 +24,7 @@ from dptext_core.figures.token_view import (
     ScoredToken,
     payload,
 )
+from dptext_core.languages import ENGLISH
 from dptext_core.skeleton import Edit
 
 LOW, HIGH = 5.0, 500.0
