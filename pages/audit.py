@@ -106,7 +106,7 @@ def start(wanted: Request) -> None:
     def work(progress, cancel):
         m = wanted.make()
         inputs = list(wanted.lines) or None
-        if inputs and m.word_channel is not None:
+        if inputs and m.by_word is not None:
             # A list of words is often typed on one line.
             inputs = [w for line in inputs for w in line.replace(",", " ").split()]
         return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)

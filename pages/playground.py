@@ -310,8 +310,8 @@ def copied(copies: list[tuple[str, int, float]]) -> None:
     """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
     told = session().copied
     for copy in copies:
-        family, number_, epsilon = copy
-        run = session().recent.get((family, number_))
+        noise_id, number_, epsilon = copy
+        run = session().recent.get((noise_id, number_))
         if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
             continue
         told.add(copy)
@@ -320,7 +320,7 @@ def copied(copies: list[tuple[str, int, float]]) -> None:
 
 def spoilt(result: dpt.RewriteResult) -> bool:
     """Whether the draw on the page has no promise left because two settings of it were released; says so."""
-    mine = [e for e in book().entries if e.released and e.family == result.family]
+    mine = [e for e in book().entries if e.released and e.noise_id == result.noise_id]
     if len(mine) < 2 or not book().account(result.original).void:
         return False
     at = [e.config.epsilon for e in mine]
@@ -507,7 +507,7 @@ def over_all(
 ) -> None:
     """N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
-    kept, distinct = deniability.law_curve(result.locked(token)[0], epsilons)
+    kept, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
     unit = result.units[token]
     word = (
         f"“{unit.original}”" if unit.original else "the added word" if "alignment" in result.can else f"“{unit.text}”"

@@ -315,7 +315,7 @@ def test_many_fresh_rewrites_follow_the_distribution(mlm, name):
     m = mlm(name, epsilon=20.0, **({"del_prob": 0.0} if name == "dp-mlm-plus" else {}))
     p = m.prepare("my doctor")
     many = m.rewrites(p, 400, seed=3)
-    assert len(many) == 400 and len({r.family for r in many}) == 400
+    assert len(many) == 400 and len({r.noise_id for r in many}) == 400
     d = m.distribution(p, 1)
     best, share = d.top(1)[0]
     hits = sum(r.steps[1].replacement.casefold() == best for r in many)

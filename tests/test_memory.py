@@ -179,7 +179,7 @@ def nothing_is_left_by(done: dict[str, Callable[[str], object]]) -> None:
 
 
 def test_nothing_is_left_of_a_text(tiny_model):
-    """Each operation gets a made-up word of its own; afterwards no object holds one of them, nor any text or law."""
+    """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel."""
     nothing_is_left_by(operations(tiny_model))
 
 

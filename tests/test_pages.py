@@ -268,7 +268,7 @@ def test_a_copy_counts_as_released_once_however_often_it_is_told():
         copy(at, 50.0)
     (entry,) = entries(at)
     run = at.session_state["session"].run
-    assert entry.config.epsilon == 50.0 and entry.family == run.result.family and entry._output == run.result.text
+    assert entry.config.epsilon == 50.0 and entry.noise_id == run.result.noise_id and entry._output == run.result.text
     assert not any("No promise holds" in e.value for e in at.error)
 
 
@@ -297,7 +297,7 @@ def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_fro
     at.run()
     assert not at.exception
     (entry,) = entries(at)
-    assert entry.family == first.result.family and entry._output == first.at(30.0).text
+    assert entry.noise_id == first.result.noise_id and entry._output == first.at(30.0).text
 
 
 def test_draws_are_counted_as_the_ledger_counts_them():

@@ -109,11 +109,11 @@ def test_capitals_that_follow_the_original_are_found():
 class Neighbours(SanText):
     """States, and draws from, a distribution that depends on how many words there are."""
 
-    def _law_at(self, prepared, i):
-        law = super()._law_at(prepared, i)
-        if len(prepared.rows) == 30 or not isinstance(law, ScoreTable):
-            return law
-        return ScoreTable(law.candidates, law.scores / 2, law.source)
+    def _channel_at(self, prepared, i):
+        channel = super()._channel_at(prepared, i)
+        if len(prepared.rows) == 30 or not isinstance(channel, ScoreTable):
+            return channel
+        return ScoreTable(channel.candidates, channel.scores / 2, channel.source)
 
 
 def test_a_distribution_that_depends_on_other_words_is_found():
@@ -167,14 +167,14 @@ def test_noise_that_two_places_share_is_found():
 
 
 class Fixed(SanText):
-    def _rewrite(self, prepared, dice, progress, cancel):
-        return super()._rewrite(prepared, dpt.Dice(7), progress, cancel)
+    def _rewrite(self, prepared, stream, progress, cancel):
+        return super()._rewrite(prepared, dpt.NoiseStream(7), progress, cancel)
 
 
 class Named(SanText):
     def _result(self, prepared, *arguments, **more):
         result = super()._result(prepared, *arguments, **more)
-        return dataclasses.replace(result, family=result.family + prepared.text[:4])
+        return dataclasses.replace(result, noise_id=result.noise_id + prepared.text[:4])
 
 
 def test_noise_that_is_the_same_in_every_call_and_names_that_tell_the_text_are_found():
@@ -237,7 +237,7 @@ class OneWay(SanText):
 
     def _rewrite(self, *arguments):
         result = super()._rewrite(*arguments)
-        leaks = int(result.family, 16) % 5 == 0
+        leaks = int(result.noise_id, 16) % 5 == 0
         return swapped(result, lambda s: s.original.lower() if leaks else s.replacement)
 
 
@@ -327,7 +327,7 @@ def test_the_leak_that_would_be_seen_is_seen():
 
         def _draw(self, draws, cancel=None, progress=None):
             drawn = super()._draw(draws, cancel, progress)
-            stays = [draws.dice(j).at("leak").uniform() < self.share for j in range(len(drawn))]
+            stays = [draws.stream(j).at("leak").uniform() < self.share for j in range(len(drawn))]
             names = self.vocabulary.words
             return [names[r] if s else w for r, w, s in zip(draws.rows, drawn, stays, strict=True)]
 

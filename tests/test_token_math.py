@@ -9,7 +9,17 @@ import unicodedata
 
 import numpy as np
 import pytest
-from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, STOP, CountedLaw, FakeConfig, GateLaw, Stated, fake_rewrite
+from e2e.strip_harness import (
+    LIST_HI,
+    LIST_LO,
+    LIST_TEXT,
+    STOP,
+    CountedChannel,
+    FakeConfig,
+    GateChannel,
+    Stated,
+    fake_rewrite,
+)
 from token_engine import UI, call, chances, texts
 
 import dptext_core as dpt
@@ -69,16 +79,16 @@ def test_every_character_gets_its_capital_as_in_the_core():
 )
 def test_the_strip_splices_what_a_rewrite_at_that_epsilon_releases(tiny_model, name, options):
     m = dpt.get_mechanism(name, model=tiny_model, **options)
-    dice, prepared = dpt.Dice(3), m.prepare(TEXT)
-    shown = payload(m.rewrite(prepared, dice=dice), run=1, low=LOW, high=HIGH, default=50.0)
-    results = [m.with_(epsilon=float(e)).rewrite(prepared, dice=dice) for e in EPSILONS]
+    stream, prepared = dpt.NoiseStream(3), m.prepare(TEXT)
+    shown = payload(m.rewrite(prepared, stream=stream), run=1, low=LOW, high=HIGH, default=50.0)
+    results = [m.with_(epsilon=float(e)).rewrite(prepared, stream=stream) for e in EPSILONS]
     released = texts(shown, EPSILONS)
     assert released == [r.text for r in results] and len(set(released)) > 1
     changed = [sum(s.action == "replace" and s.changed for s in r.steps) for r in results]
     assert call("changed", shown, EPSILONS) == changed
 
 
-def test_laws_and_words_outside_the_vocabulary_are_spliced_as_they_were_drawn():
+def test_channels_and_words_outside_the_vocabulary_are_spliced_as_they_were_drawn():
     shown = payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
     assert texts(shown, LISTED) == [fake_rewrite(LIST_TEXT, e).text for e in LISTED]
 
@@ -88,10 +98,10 @@ def hostile(epsilon: float) -> dpt.RewriteResult:
     document = Document.parse("One two <b>three</b>. Four\n\nfive 🙂 six! “Seven eight” (nine) $& ten")
     drawn = [token.kind == "word" for token in document.tokens]
     skeleton = document.skeleton(drawn)
-    starts, dice = skeleton.starts(), dpt.Dice(5)
+    starts, stream = skeleton.starts(), dpt.NoiseStream(5)
     words = [ENGLISH.case(w, False) for w in WORDS if w]
     table = dpt.ScoreTable(words, np.linspace(0.5, 0.49, len(words)))
-    picked = [words[table.draw(epsilon, dice.at(i))] for i in range(len(drawn))]
+    picked = [words[table.draw(epsilon, stream.at(i))] for i in range(len(drawn))]
     new = [ENGLISH.case(w, start) if d else None for w, start, d in zip(picked, starts, drawn, strict=True)]
     out = skeleton.render([Edit(w) for w in new])
     steps = tuple(
@@ -104,7 +114,7 @@ def hostile(epsilon: float) -> dpt.RewriteResult:
     promise = dpt.Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
     return dpt.RewriteResult(
         out.text, document.text, steps, promise, "hostile", FakeConfig(epsilon), None, "",
-        Stated(lambda k: table.at(epsilon), lambda k: (table, dice.at(k))),
+        Stated(lambda k: table.at(epsilon), lambda k: (table, stream.at(k))),
     )  # fmt: skip
 
 
@@ -146,17 +156,17 @@ def test_chances_on_a_grid_are_those_of_the_core():
         for k, (token, found) in enumerate(zip(shown["tokens"], tokens, strict=True)):
             if found is None or "lp" not in token:
                 continue
-            law = r.locked(k)[0]
+            channel = r.locked(k)[0]
             known = [j for j, p in enumerate(found) if p is not None]
-            which, mine = [law.candidates.index(token["c"][j]) for j in known], [found[j] for j in known]
+            which, mine = [channel.candidates.index(token["c"][j]) for j in known], [found[j] for j in known]
             i = min(np.searchsorted(grid, epsilon, side="right") - 1, len(grid) - 2)
-            if np.isclose(grid, epsilon, rtol=1e-12).any() or not isinstance(law, CountedLaw | GateLaw):
-                kind, expected = "exact", law.at(epsilon).probs[which]
+            if np.isclose(grid, epsilon, rtol=1e-12).any() or not isinstance(channel, CountedChannel | GateChannel):
+                kind, expected = "exact", channel.at(epsilon).probs[which]
             else:
-                a, b = law.at(float(grid[i])).probs[which], law.at(float(grid[i + 1])).probs[which]
+                a, b = channel.at(float(grid[i])).probs[which], channel.at(float(grid[i + 1])).probs[which]
                 share = np.log(epsilon / grid[i]) / np.log(grid[i + 1] / grid[i])
                 kind, expected = "line", (1 - share) * a + share * b
-                if isinstance(law, GateLaw):
+                if isinstance(channel, GateChannel):
                     kind, expected = "within", np.clip(mine, np.minimum(a, b), np.maximum(a, b))
             assert mine == pytest.approx(expected, rel=2e-3, abs=2e-5), (kind, token["o"], epsilon)
             compared[kind] += len(known)
@@ -250,4 +260,4 @@ def test_a_payload_has_the_keys_of_its_types(tiny_model):
             assert keys(kind, needed=True) <= set(token) <= keys(kind)
     assert kinds == {ScoredToken, GridToken, PlacedToken}
     assert {t["o"] for t in listed["tokens"] if "c" not in t} >= STOP & set(LIST_TEXT.split())
-    assert listed["lp_grid"] == token_view.N_LAW_GRID
+    assert listed["lp_grid"] == token_view.N_CHANNEL_GRID

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY, ListLaw, fake_rewrite, law_of
+from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY, ListChannel, channel_of, fake_rewrite
 from token_engine import texts
 
 import dptext_core as dpt
@@ -21,10 +21,10 @@ LOW, HIGH = 5.0, 500.0
 
 def make(tiny_model, name="dp-mlm", **options):
     m = dpt.get_mechanism(name, model=tiny_model, **options)
-    dice = dpt.Dice(3)
+    stream = dpt.NoiseStream(3)
     p = m.prepare(TEXT)
-    r = m.rewrite(p, dice=dice)
-    return m, p, dice, r, token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0)
+    r = m.rewrite(p, stream=stream)
+    return m, p, stream, r, token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0)
 
 
 def test_probabilities_on_the_grid_are_exact(tiny_model):
@@ -85,13 +85,13 @@ def test_it_can_be_stopped(tiny_model):
         token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0, cancel=stop)
 
 
-# ---------------------------------------------------------------- laws that are no score tables
+# ---------------------------------------------------------------- channels that are no score tables
 
 
 @pytest.fixture
 def listed():
-    """A rewrite by made-up laws, none asked before, and its payload."""
-    law_of.cache_clear()
+    """A rewrite by made-up channels, none asked before, and its payload."""
+    channel_of.cache_clear()
     r = fake_rewrite(LIST_TEXT)
     return r, token_view.payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
 
@@ -100,26 +100,26 @@ def drawn(payload: dict) -> list[tuple[int, dict]]:
     return [(k, t) for k, t in enumerate(payload["tokens"]) if "c" in t]
 
 
-def test_a_law_flips_where_its_draw_does(listed):
+def test_a_channel_flips_where_its_draw_does(listed):
     r, payload = listed
     for epsilon in np.geomspace(LIST_LO, LIST_HI, 23)[1:-1]:
         for k, t in drawn(payload):
-            law, dice = r.locked(k)
+            channel, stream = r.locked(k)
             winner = t["c"][[i for e, i in t["flips"] if e <= epsilon][-1]]
-            assert winner == law.candidates[law.draw(float(epsilon), dice)]
+            assert winner == channel.candidates[channel.draw(float(epsilon), stream)]
 
 
-def test_log_probabilities_of_a_law_are_those_on_the_grid(listed):
+def test_log_probabilities_of_a_channel_are_those_on_the_grid(listed):
     r, payload = listed
     grid = np.geomspace(LIST_LO, LIST_HI, payload["lp_grid"])
     seen = 0
     for k, t in drawn(payload):
         if "lp" not in t:
             continue
-        law, _ = r.locked(k)
-        where = [law.candidates.index(word) for word in t["c"]]
+        channel, _ = r.locked(k)
+        where = [channel.candidates.index(word) for word in t["c"]]
         for j in range(0, len(grid), 3):
-            exact = law.at(float(grid[j])).probs[where]
+            exact = channel.at(float(grid[j])).probs[where]
             for p, row, off in zip(exact, t["lp"], t["off"], strict=True):
                 if off <= j < off + len(row):
                     seen += 1
@@ -140,7 +140,7 @@ def test_a_released_word_is_known_around_where_it_is_released(listed):
             continue
         assert len(t["c"]) == len(set(t["c"])) == len(t["lp"]) == len(t["off"])
         full = [i for i, row in enumerate(t["lp"]) if len(row) == last + 1]
-        assert len(full) >= min(token_view.N_LAW_CANDIDATES, t.get("total", len(VOCABULARY)))
+        assert len(full) >= min(token_view.N_CHANNEL_CANDIDATES, t.get("total", len(VOCABULARY)))
         assert t["src"] in full or t["src"] == -1
         ends = [e for e, _ in t["flips"][1:]] + [LIST_HI]
         for (start, i), end in zip(t["flips"], ends, strict=True):
@@ -154,11 +154,11 @@ def test_a_released_word_is_known_around_where_it_is_released(listed):
     assert short > 100, "words that win once are cut short"
 
 
-def test_equal_words_ask_their_law_once(listed):
+def test_equal_words_ask_their_channel_once(listed):
     r, payload = listed
     table = [k for k, s in enumerate(r.steps) if s.original == "table"]
     assert len(table) == 2 and r.locked(table[0])[0] is r.locked(table[1])[0]
-    assert payload["tokens"][table[0]]["flips"] != payload["tokens"][table[1]]["flips"], "each place has its own dice"
+    assert payload["tokens"][table[0]]["flips"] != payload["tokens"][table[1]]["flips"], "each place has its own stream"
     assert {r.locked(k)[0].asked for k, t in drawn(payload) if "lp" in t} == {1}
 
 
@@ -197,29 +197,29 @@ def test_progress_counts_every_token_once(listed):
     assert all(a < b for (a, _), (b, _) in itertools.pairwise(told)) and len(told) > n / 2
 
 
-def test_a_law_can_be_stopped_between_two_words(listed):
+def test_a_channel_can_be_stopped_between_two_words(listed):
     import threading
 
     stop = threading.Event()
-    law_of.cache_clear()
+    channel_of.cache_clear()
     with pytest.raises(dpt.Cancelled):
         token_view.payload(
             fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0, cancel=stop,
             progress=lambda done, _: stop.set() if done > 20 else None,
         )  # fmt: skip
-    laws = [law_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
-    assert 0 < sum(law.asked for law in laws) < len(laws) / 2
+    channels = [channel_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
+    assert 0 < sum(channel.asked for channel in channels) < len(channels) / 2
 
 
 def test_a_thousand_words_fit_three_megabytes():
     @functools.cache
-    def laws(word):
-        return ("keep", None, "stop word") if word == "the" else ("replace", ListLaw(word), "")
+    def channels(word):
+        return ("keep", None, "stop word") if word == "the" else ("replace", ListChannel(word), "")
 
     words = [VOCABULARY[2 * (i % 450)] if i % 20 < 9 else "the" for i in range(1000)]
-    r = fake_rewrite(" ".join(words), laws=laws)
+    r = fake_rewrite(" ".join(words), channels=channels)
     payload = token_view.payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
     assert len(drawn(payload)) == 450
     assert len(json.dumps(payload)) < 3e6
     # The nine words that the inspector has room for, at least.
-    assert min(sum(len(row) == token_view.N_LAW_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9
+    assert min(sum(len(row) == token_view.N_CHANNEL_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9

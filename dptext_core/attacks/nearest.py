@@ -87,8 +87,8 @@ class NearestAttack:
 
 def space_of(mechanism: Mechanism) -> WordSpace:
     """The word space in which a mechanism's words are near or far; the default space where it has none."""
-    channel = mechanism.word_channel
-    return word_space() if channel is None else channel.space
+    by_word = mechanism.by_word
+    return word_space() if by_word is None else by_word.space
 
 
 def attack(

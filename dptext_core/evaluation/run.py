@@ -37,7 +37,7 @@ from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..result import RewriteResult
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from . import results as store
 from . import tasks
 from .data import Data, load
@@ -221,13 +221,13 @@ def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str,
 
 
 class Deniability:
-    """N_w and S_w over the drawn words of some test texts, by their laws; the same words at every ε."""
+    """N_w and S_w over the drawn words of some test texts, by their channels; the same words at every ε."""
 
     def __init__(self, base: Originals):
         order = np.random.default_rng(0).permutation(len(base.test))[:_TEXTS]
         self.wanted = [base.test[i] for i in order]
         self._results: dict[int, RewriteResult] = {}
-        self._laws: list[tuple[int, Any]] | None = None
+        self._channels: list[tuple[int, Any]] | None = None
 
     def take(self, i: int, result: RewriteResult) -> None:
         """A rewrite of text i, at any ε."""
@@ -235,23 +235,23 @@ class Deniability:
             self._results[i] = result
 
     def _all(self) -> list[tuple[int, Any]]:
-        if self._laws is None:
-            self._laws = []
+        if self._channels is None:
+            self._channels = []
             for i in self.wanted:
                 result = self._results.get(i)
-                if result is None or not result.live or len(self._laws) >= WORDS:
+                if result is None or not result.live or len(self._channels) >= WORDS:
                     continue
                 drawn = [k for k, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
-                self._laws += [(i, result.locked(k)[0]) for k in drawn]
+                self._channels += [(i, result.locked(k)[0]) for k in drawn]
             self._results.clear()
-        return self._laws
+        return self._channels
 
     def add(self, out: Scores, epsilon: float) -> None:
-        laws = self._all()
-        if not laws:
+        channels = self._all()
+        if not channels:
             return
-        both = np.array([law.deniability(epsilon) for _, law in laws])
-        owners = np.unique([i for i, _ in laws], return_inverse=True)[1]
+        both = np.array([channel.deniability(epsilon) for _, channel in channels])
+        owners = np.unique([i for i, _ in channels], return_inverse=True)[1]
         for metric, x in zip(("n_w", "s_w"), both.T, strict=True):
             # Words of one text belong together.
             off = np.bincount(owners, x - x.mean())
@@ -320,11 +320,11 @@ def _rewrites(
 ) -> Iterator[tuple[Point, list[str], float]]:
     """Each point with the rewrites of all parts of all texts, and the seconds that these take by themselves."""
     at = [mechanism.with_(epsilon=p.epsilon) for p in points]
-    dice = [Dice(p.seed) for p in points]
+    streams = [NoiseStream(p.seed) for p in points]
     if not mechanism.slow_to_prepare:
-        for point, variant, stream in zip(points, at, dice, strict=True):
+        for point, variant, stream in zip(points, at, streams, strict=True):
             began = time.process_time()
-            done = variant.rewrite(base.flat, dice=stream)
+            done = variant.rewrite(base.flat, stream=stream)
             taken = time.process_time() - began
             for i in deniability.wanted:
                 deniability.take(i, done[i])
@@ -336,9 +336,9 @@ def _rewrites(
     began = time.process_time()
     for i, prepared in enumerate(mechanism.prepare_many(base.flat)):
         seconds += time.process_time() - began
-        for j, (variant, stream) in enumerate(zip(at, dice, strict=True)):
+        for j, (variant, stream) in enumerate(zip(at, streams, strict=True)):
             began = time.process_time()
-            result = variant.rewrite(prepared, dice=stream.at(i))
+            result = variant.rewrite(prepared, stream=stream.at(i))
             seconds[j] += time.process_time() - began
             texts[j].append(result.text)
             deniability.take(i, result)

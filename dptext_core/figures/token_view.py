@@ -14,17 +14,17 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
 
-from ..distribution import Law, ScoreTable
+from ..distribution import Channel, ScoreTable
 from ..guarantee import bound
 from ..mechanisms.base import check_cancel
 from ..result import RewriteResult, Unit
 
 N_GRID = 60
 N_CANDIDATES = 30
-#: Of a law that is no score table: points of ε, candidates, and candidates where more than LONG_TEXT words are drawn.
-N_LAW_GRID = 40
-N_LAW_CANDIDATES = 20
-N_LAW_CANDIDATES_LONG = 12
+#: Of a channel that is no score table: points of ε; candidates, and those where more than LONG_TEXT words are drawn.
+N_CHANNEL_GRID = 40
+N_CHANNEL_CANDIDATES = 20
+N_CHANNEL_CANDIDATES_LONG = 12
 LONG_TEXT = 200
 #: ln p of what is impossible: JSON has no −inf.
 FLOOR = -1e4
@@ -156,7 +156,7 @@ def payload(
     live = result.live and isinstance(epsilon, float)
     grid = np.geomspace(low, high, N_GRID)
     placed: list[PlacedToken] = []
-    places: dict[str, list[int]] = {}  # of equal words, which may share one law
+    places: dict[str, list[int]] = {}  # of equal words, which may share one channel
     end = 0
     aligned = "alignment" in result.can
     for k, unit in enumerate(result.units):
@@ -168,7 +168,7 @@ def payload(
         if chances:
             places.setdefault(unit.original.casefold() if aligned else f"{k}", []).append(k)
     to_draw = sum(map(len, places.values()))
-    n = N_LAW_CANDIDATES if to_draw <= LONG_TEXT else N_LAW_CANDIDATES_LONG
+    n = N_CHANNEL_CANDIDATES if to_draw <= LONG_TEXT else N_CHANNEL_CANDIDATES_LONG
     drawn: dict[int, ScoredToken | GridToken] = {}
     done = 0
 
@@ -180,23 +180,23 @@ def payload(
 
     count(len(placed) - to_draw)
     for equal in places.values():
-        laws: dict[int, tuple[Law, dict[int, Flips]]] = {}
+        channels: dict[int, tuple[Channel, dict[int, Flips]]] = {}
         for k in equal:
             check_cancel(cancel)
             if not live:
                 drawn[k] = _of_one_epsilon(placed[k], result, k, low, shown_at)
                 count(1)
                 continue
-            law, dice = result.locked(k)
-            flips = law.flips(dice, low, high)
-            if isinstance(law, ScoreTable):
-                drawn[k] = _of_scores(placed[k], result, k, law, flips, law.log_z(grid))
+            channel, stream = result.locked(k)
+            flips = channel.flips(stream, low, high)
+            if isinstance(channel, ScoreTable):
+                drawn[k] = _of_scores(placed[k], result, k, channel, flips, channel.log_z(grid))
                 count(1)
             else:
-                laws.setdefault(id(law), (law, {}))[1][k] = flips
-        for law, found in laws.values():
+                channels.setdefault(id(channel), (channel, {}))[1][k] = flips
+        for channel, found in channels.values():
             check_cancel(cancel)
-            drawn.update(_of_law(placed, result, law, found, n, low, high))
+            drawn.update(_of_channel(placed, result, channel, found, n, low, high))
             count(len(found))
     total = max((t["total"] for t in drawn.values()), default=0)
     for token in drawn.values():
@@ -204,12 +204,12 @@ def payload(
             del token["total"]
     made: Payload = {
         "run": run,
-        "draw": result.family,
+        "draw": result.noise_id,
         "eps": shown_at,
         "lo": float(low),
         "hi": float(high),
         "n_grid": N_GRID,
-        "lp_grid": N_LAW_GRID,
+        "lp_grid": N_CHANNEL_GRID,
         "default_eps": float(default),
         "unit": _unit(result.config),
         "live": live,
@@ -267,7 +267,7 @@ def _of_one_epsilon(placed: PlacedToken, result: RewriteResult, k: int, low: flo
 def _of_scores(
     placed: PlacedToken, result: RewriteResult, k: int, table: ScoreTable, flips: Flips, z: np.ndarray
 ) -> ScoredToken:
-    """A drawn unit whose law is a score table."""
+    """A drawn unit whose channel is a score table."""
     scores = table.scores
     n = min(N_CANDIDATES, int(np.isfinite(scores).sum()))
     best = np.argpartition(-scores, n - 1)[:n]
@@ -283,55 +283,60 @@ def _of_scores(
     }
 
 
-def _of_law(
+def _of_channel(
     placed: Sequence[PlacedToken],
     result: RewriteResult,
-    law: Law,
+    channel: Channel,
     found: dict[int, Flips],
     n: int,
     low: float,
     high: float,
 ) -> Iterator[tuple[int, GridToken]]:
-    """The drawn units of one law, with the flips of each: the law is asked for its probabilities once."""
-    best = law.shown(n, low, high)
-    everywhere = set(_chosen(best, law, []))
-    asked = np.array(_chosen(best, law, [f for flips in found.values() for f in flips]), np.int64)
-    curves = dict(zip(asked.tolist(), law.log_p(np.geomspace(low, high, N_LAW_GRID), asked), strict=True))
+    """The drawn units of one channel, with the flips of each: the channel is asked for its probabilities once."""
+    best = channel.shown(n, low, high)
+    everywhere = set(_chosen(best, channel, []))
+    asked = np.array(_chosen(best, channel, [f for flips in found.values() for f in flips]), np.int64)
+    curves = dict(zip(asked.tolist(), channel.log_p(np.geomspace(low, high, N_CHANNEL_GRID), asked), strict=True))
     for k, flips in found.items():
-        chosen = _chosen(best, law, flips)
+        chosen = _chosen(best, channel, flips)
         ends = [e for e, _ in flips[1:]] + [high]
-        span = {i: (0, N_LAW_GRID) for i in everywhere}
+        span = {i: (0, N_CHANNEL_GRID) for i in everywhere}
         for (start, i), stop in zip(flips, ends, strict=True):
             if i not in everywhere:
                 # Two points before and three after: what interpolation with six points reads.
-                a, b = (int(np.log(e / low) / np.log(high / low) * (N_LAW_GRID - 1)) for e in (start, stop))
-                old = span.get(i, (N_LAW_GRID, 0))
-                span[i] = (min(old[0], max(0, min(a - 2, N_LAW_GRID - 6))), max(old[1], min(N_LAW_GRID, max(b + 4, 6))))
+                a, b = (int(np.log(e / low) / np.log(high / low) * (N_CHANNEL_GRID - 1)) for e in (start, stop))
+                old = span.get(i, (N_CHANNEL_GRID, 0))
+                span[i] = (
+                    min(old[0], max(0, min(a - 2, N_CHANNEL_GRID - 6))),
+                    max(old[1], min(N_CHANNEL_GRID, max(b + 4, 6))),
+                )
         token: GridToken = {
-            **_drawn(placed[k], result, k, law, chosen, flips),
+            **_drawn(placed[k], result, k, channel, chosen, flips),
             "lp": [_rounded(curves[i][slice(*span[i])]) for i in chosen],
             "off": [span[i][0] for i in chosen],
         }
-        if law.draws is not None:
-            token["draws"] = int(law.draws)
+        if channel.draws is not None:
+            token["draws"] = int(channel.draws)
         yield k, token
 
 
-def _chosen(best: np.ndarray, law: Law, flips: Flips) -> list[int]:
+def _chosen(best: np.ndarray, channel: Channel, flips: Flips) -> list[int]:
     """The best candidates, then those that are released somewhere and the original word where they are not among."""
-    return list(dict.fromkeys([*best.tolist(), *(int(w) for _, w in flips), *law.source_index[:1].tolist()]))
+    return list(dict.fromkeys([*best.tolist(), *(int(w) for _, w in flips), *channel.source_index[:1].tolist()]))
 
 
-def _drawn(placed: PlacedToken, result: RewriteResult, k: int, law: Law, chosen: list[int], flips: Flips) -> DrawnToken:
+def _drawn(
+    placed: PlacedToken, result: RewriteResult, k: int, channel: Channel, chosen: list[int], flips: Flips
+) -> DrawnToken:
     place = {i: j for j, i in enumerate(chosen)}
-    source = law.source_index
+    source = channel.source_index
     return {
         **placed,
         "cap": int(result.units[k].capital),
-        "c": [_display(law.candidates[i], result) for i in chosen],
+        "c": [_display(channel.candidates[i], result) for i in chosen],
         "src": place[int(source[0])] if len(source) else -1,
         "flips": [[float(f"{e:.7g}"), place[int(w)]] for e, w in flips],
-        "total": len(law.candidates),
+        "total": len(channel.candidates),
     }
 
 

@@ -191,21 +191,21 @@ def _query(
         st.markdown(literal(found.sentence()))
     if not result.live:
         return
-    law = result.locked(token)[0]
+    channel = result.locked(token)[0]
     epsilons = np.geomspace(run.payload["lo"], run.payload["hi"], POINTS).tolist()
-    kind = (run.number, law.draws is None)
+    kind = (run.number, channel.draws is None)
     curve = _work(
         "curve", (*kind, token), "Working out the curve",
-        lambda progress, cancel: query.query_curve(law, epsilons, progress=progress, cancel=cancel),
-        ask=None if law.draws is None else "Show the number at every ε",
+        lambda progress, cancel: query.query_curve(channel, epsilons, progress=progress, cancel=cancel),
+        ask=None if channel.draws is None else "Show the number at every ε",
     )  # fmt: skip
-    laws = query.drawn_laws(result)
+    channels = query.drawn_channels(result)
     text = None
-    if len(laws) > 1:
+    if len(channels) > 1:
         text = _work(
             "text curve", kind, "Working out the curve of the text",
-            lambda progress, cancel: query.query_curve(laws, epsilons[::2], progress=progress, cancel=cancel),
-            ask=f"Add the curve of all {len(laws)} words",
+            lambda progress, cancel: query.query_curve(channels, epsilons[::2], progress=progress, cancel=cancel),
+            ask=f"Add the curve of all {len(channels)} words",
         )  # fmt: skip
     lines = {f"“{step.original}”": curve} if curve is not None else {}
     if text is not None:

@@ -41,7 +41,7 @@ def table(ledger: Ledger) -> dict[str, list]:
     titles = {s.name: s.title for s in dpt.mechanisms()}
     groups: dict[tuple, list[Entry]] = {}
     for k, e in enumerate(ledger.entries):
-        groups.setdefault((e.text, e.family, k if e.released else -1), []).append(e)
+        groups.setdefault((e.text, e.noise_id, k if e.released else -1), []).append(e)
     rows = list(groups.values())[::-1]
     return {
         "time (UTC)": [row[0].time.strftime("%H:%M:%S") for row in rows],

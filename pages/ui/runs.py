@@ -1,4 +1,4 @@
-"""One rewrite on the page: what it was made from, its dice, and what the browser shows of it."""
+"""One rewrite on the page: what it was made from, its stream, and what the browser shows of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Run(Private):
     inputs: Inputs
     mechanism: dpt.Mechanism
     prepared: dpt.Prepared
-    dice: dpt.Dice
+    stream: dpt.NoiseStream
     result: dpt.RewriteResult
     payload: Payload
     note: str = ""
@@ -46,10 +46,10 @@ class Run(Private):
         return _is_spread(self.mechanism.config)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
-        """The same dice at another ε."""
+        """The same stream at another ε."""
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
-        return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, dice=self.dice)
+        return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
 
 
 def make(
@@ -64,7 +64,7 @@ def make(
     progress: Callable[[int, int], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Run:
-    """Rewrite. Scores of ``before`` are used again where they still hold; its dice too, unless ``redraw``.
+    """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, unless ``redraw``.
 
     given: the text with scores that are bundled, so that no model is loaded.
     """
@@ -76,19 +76,19 @@ def make(
         prepared = before.prepared
     else:
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
-    keep_dice = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
-    dice = before.dice if before is not None and keep_dice else dpt.Dice(inputs.seed)
-    result = mechanism.rewrite(prepared, dice=dice, progress=progress, cancel=cancel)
+    keep_stream = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
+    stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
+    result = mechanism.rewrite(prepared, stream=stream, progress=progress, cancel=cancel)
     shown = _payload(result, number, axis, progress, cancel)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
-    return Run(number, inputs, mechanism, prepared, dice, result, shown, note)
+    return Run(number, inputs, mechanism, prepared, stream, result, shown, note)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
-    """The run at another ε with the same dice, where the browser cannot work it out by itself."""
+    """The run at another ε with the same stream, where the browser cannot work it out by itself."""
     result = run.at(epsilon)
     return replace(run, number=number, result=result, payload=_payload(result, number, axis))
 
