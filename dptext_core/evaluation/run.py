@@ -147,7 +147,7 @@ class Scores:
             self.add(metric, x.mean(), float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else None, len(x))
 
 
-def told(out: Scores, base: Originals, embedded: np.ndarray) -> None:
+def task_scores(out: Scores, base: Originals, embedded: np.ndarray) -> None:
     """Utility and privacy of the rewrites with these embeddings."""
     x, x0 = base.features(embedded), base.features(base.embedded)
     train, test = list(base.data.train), list(base.data.test)
@@ -182,7 +182,7 @@ def told(out: Scores, base: Originals, embedded: np.ndarray) -> None:
             out.add("relative_gain" + suffix, value, float(spread), n)
 
 
-def alike(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
+def similarity_scores(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
     """Similarity of the rewrites of the test texts with their originals."""
     from ..metrics import bleu, unchanged
 
@@ -197,7 +197,7 @@ def alike(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence
     out.add("bleu", value, error, len(test))
 
 
-def beyond(out: Scores, base: Originals, rewrites: Sequence[str], metrics: Sequence[tuple[str, int]]) -> None:
+def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metrics: Sequence[tuple[str, int]]) -> None:
     """The metrics that take long, on the first test texts."""
     from ..metrics import METRICS, score
 
@@ -239,7 +239,7 @@ class Deniability:
             self._channels = []
             for i in self.wanted:
                 result = self._results.get(i)
-                if result is None or not result.live or len(self._channels) >= WORDS:
+                if result is None or "sweep" not in result.can or len(self._channels) >= WORDS:
                     continue
                 drawn = [k for k, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
                 self._channels += [(i, result.locked(k)[0]) for k in drawn]
@@ -272,9 +272,9 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
     base = originals(first.data, first.size, setup.folder)
     if first.mechanism == BASELINE:
         out = Scores()
-        told(out, base, base.embedded)
+        task_scores(out, base, base.embedded)
         more = [(m, n) for m, n in setup.extra if m == "perplexity"]
-        beyond(out, base, base.flat, more)
+        further_scores(out, base, base.flat, more)
         if setup.finetune:
             finetuned(out, base, base.flat, setup.finetune, setup.seed)
         line = _line(first, out, base, setup, time.process_time() - began)
@@ -290,9 +290,9 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
         assert point.epsilon is not None
         out = Scores()
         embedded = embed(rewrites)
-        told(out, base, embedded)
-        alike(out, base, embedded, rewrites)
-        beyond(
+        task_scores(out, base, embedded)
+        similarity_scores(out, base, embedded, rewrites)
+        further_scores(
             out, base, rewrites, [(m, n) for m, n in setup.extra if m in setup.everywhere or point.seed == setup.seed]
         )
         if setup.finetune:

@@ -153,7 +153,7 @@ def payload(
     """
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
-    live = result.live and isinstance(epsilon, float)
+    live = "sweep" in result.can and isinstance(epsilon, float)
     grid = np.geomspace(low, high, N_GRID)
     placed: list[PlacedToken] = []
     places: dict[str, list[int]] = {}  # of equal words, which may share one channel

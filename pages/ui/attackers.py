@@ -189,7 +189,7 @@ def _query(
         own.metric("Your word comes out", percent(found.p_original))
         rival.metric("Likeliest other word", percent(found.p_rival), help=literal(found.rival))
         st.markdown(literal(found.sentence()))
-    if not result.live:
+    if "sweep" not in result.can:
         return
     channel = result.locked(token)[0]
     epsilons = np.geomspace(run.payload["lo"], run.payload["hi"], POINTS).tolist()
