@@ -14,10 +14,11 @@ Importing this package loads no model and no torch; what is heavy loads on first
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING
 
 from . import errors, metrics
-from .distribution import MAX_EPSILON, Law, ScoreTable, TokenDistribution
+from .distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistribution
 from .document import Document, Token
 from .errors import (
     Busy,
@@ -35,7 +36,7 @@ from .mechanisms.base import Mechanism, MechanismSpec, Prepared
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
 from .result import Release, RewriteResult, Step, Sweep, Trace
-from .sampling import Dice
+from .sampling import NoiseStream
 
 if TYPE_CHECKING:
     from .auditing import AuditReport, audit
@@ -62,16 +63,64 @@ _LAZY = {
 }
 
 __all__ = [
-    "ENGLISH", "MAX_EPSILON", "AuditReport", "Busy", "Calibration", "Cancelled", "ConfigError", "DPTextError",
-    "Dice", "Document", "Guarantee", "InputError", "Language", "Law", "Ledger", "Mechanism", "MechanismSpec",
-    "ModelUnavailable", "NoDistribution", "Prepared", "Release", "RewriteResult", "ScoreTable", "Step", "Sweep",
-    "Token", "TokenDistribution", "Trace", "WordSpace", "antonyms", "audit", "calibrate", "epsilon_option",
-    "equal_privacy", "errors", "get_mechanism", "mechanism_class", "mechanisms", "metrics", "option", "register",
-    "stop_words", "unregister", "word_list", "word_lists", "word_space", "word_spaces",
+    "ENGLISH",
+    "MAX_EPSILON",
+    "AuditReport",
+    "Busy",
+    "Calibration",
+    "Cancelled",
+    "Channel",
+    "ConfigError",
+    "DPTextError",
+    "Document",
+    "Guarantee",
+    "InputError",
+    "Language",
+    "Ledger",
+    "Mechanism",
+    "MechanismSpec",
+    "ModelUnavailable",
+    "NoDistribution",
+    "NoiseStream",
+    "Prepared",
+    "Release",
+    "RewriteResult",
+    "ScoreTable",
+    "Step",
+    "Sweep",
+    "Token",
+    "TokenDistribution",
+    "Trace",
+    "WordSpace",
+    "antonyms",
+    "audit",
+    "calibrate",
+    "epsilon_option",
+    "equal_privacy",
+    "errors",
+    "get_mechanism",
+    "mechanism_class",
+    "mechanisms",
+    "metrics",
+    "option",
+    "register",
+    "stop_words",
+    "unregister",
+    "word_list",
+    "word_lists",
+    "word_space",
+    "word_spaces",
 ]  # fmt: skip
 
 
+#: Deprecated names.
+_OLD = {"Law": "Channel", "Dice": "NoiseStream"}
+
+
 def __getattr__(name: str):
+    if name in _OLD:
+        warnings.warn(f"dptext_core.{name} is deprecated: it is {_OLD[name]} now.", DeprecationWarning, stacklevel=2)
+        return globals()[_OLD[name]]
     if name in _LAZY:
         return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,12 +27,12 @@ import numpy as np
 
 from .budget import check_mechanism
 from .checks import listed, real, shown
-from .distribution import Law, clopper_pearson
+from .distribution import Channel, clopper_pearson
 from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import bound, number
-from .mechanisms.base import Mechanism, Prepared, Progress, WordChannel, check_cancel
+from .mechanisms.base import Mechanism, Prepared, Progress, WordByWord, check_cancel
 from .private import Private
-from .sampling import Dice
+from .sampling import NoiseStream
 
 TARGETS = {
     "n_w": "mean chance that a word stays what it is",
@@ -47,7 +47,7 @@ STEPS = 45
 GRID = 24
 #: Guesses behind the Bayes success on a text, over all its words.
 GUESSES = 240
-#: Laws held at once; more are worked out again at every step.
+#: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
 
@@ -220,14 +220,14 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
             raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
     mechanism.check_alignment("cannot be measured on single words: give text=")
-    if (channel := mechanism.word_channel) is None:
+    if (by_word := mechanism.by_word) is None:
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
         )
     words = listed(words, "words")
     if not all(isinstance(w, str) for w in words):
         raise InputError("Each of the words is a str. Give a list of them.")
-    known = {w.lower() for w in channel.vocabulary.words}
+    known = {w.lower() for w in by_word.vocabulary.words}
     names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
     if not names:
         raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
@@ -281,8 +281,8 @@ def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callab
             return _Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
 
         return bayes
-    if mechanism.word_channel is not None:
-        return _kept_words(mechanism.word_channel, inputs, cancel)
+    if mechanism.by_word is not None:
+        return _kept_words(mechanism.by_word, inputs, cancel)
     if "distribution" not in mechanism.can:
         raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
 
@@ -302,27 +302,27 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
     from .attacks.bayes import is_available
     from .attacks.prior import public_prior
 
-    channel = mechanism.word_channel
-    if channel is None or not is_available(mechanism):
+    by_word = mechanism.by_word
+    if by_word is None or not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for the chances of a single word, so the best guesses for a text cannot "
             "be worked out. Take N_w as the target, or for a word mechanism a list of words."
         )
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)
-    rows, counts, laws = _laws(channel, inputs.names)
-    each, dice = max(4, GUESSES // len(rows)), Dice()
+    rows, counts, channels = _channels(by_word, inputs.names)
+    each, stream = max(4, GUESSES // len(rows)), NoiseStream()
 
     def guessed(epsilon: float) -> _Measured:
         best: dict[str, int] = {}
         rates = []
-        for i, (row, law) in enumerate(zip(rows.tolist(), laws(cancel), strict=True)):
+        for i, (row, channel) in enumerate(zip(rows.tolist(), channels(cancel), strict=True)):
             right = 0
-            for k in law.at(epsilon).sample_indices(each, dice.at(i)).tolist():
+            for k in channel.at(epsilon).sample_indices(each, stream.at(i)).tolist():
                 check_cancel(cancel)
-                word = law.candidates[k]
+                word = channel.candidates[k]
                 if word not in best:
-                    best[word] = int(np.argmax(log_prior + channel.log_likelihood(word, epsilon, None, cancel)[0]))
+                    best[word] = int(np.argmax(log_prior + by_word.log_likelihood(word, epsilon, None, cancel)[0]))
                 right += best[word] == row
             rates.append(right / each)
         mean, n = float(np.average(rates, weights=counts)), each * len(rows)
@@ -333,36 +333,36 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
     return guessed
 
 
-def _laws(channel: WordChannel, names: Sequence[str]):
-    """Rows of the different words, how often each stands there, and a generator function of their laws."""
-    at = {w.lower(): i for i, w in enumerate(channel.vocabulary.words)}
+def _channels(by_word: WordByWord, names: Sequence[str]):
+    """Rows of the different words, how often each stands there, and a generator function of their channels."""
+    at = {w.lower(): i for i, w in enumerate(by_word.vocabulary.words)}
     times = Counter(at[n] for n in names)
     rows = np.array(list(times))
-    held = channel.laws(rows[:_HELD])
+    held = by_word.channels(rows[:_HELD])
 
-    def laws(cancel) -> Iterator[Law]:
-        for law in held:
+    def channels(cancel) -> Iterator[Channel]:
+        for channel in held:
             check_cancel(cancel)
-            yield law
+            yield channel
         for start in range(_HELD, len(rows), 128):
             check_cancel(cancel)
-            yield from channel.laws(rows[start : start + 128])
+            yield from by_word.channels(rows[start : start + 128])
 
-    return rows, list(times.values()), laws
+    return rows, list(times.values()), channels
 
 
-def _kept_words(channel: WordChannel, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
-    _, counts, laws = _laws(channel, inputs.names)
+def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+    _, counts, channels = _channels(by_word, inputs.names)
 
-    def keep(law: Law, epsilon: float) -> float:
+    def keep(channel: Channel, epsilon: float) -> float:
         # An estimate takes all the draws there are; a formula goes the short way.
-        return law.deniability(epsilon)[0] if law.draws is None else law.at(epsilon).p_keep()
+        return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
 
     def kept(epsilon: float) -> _Measured:
         found, draws = [], None
-        for law in laws(cancel):
-            found.append(keep(law, epsilon))
-            draws = law.draws
+        for channel in channels(cancel):
+            found.append(keep(channel, epsilon))
+            draws = channel.draws
         return _mean(found, counts, draws)
 
     return kept

@@ -18,7 +18,7 @@ import numpy as np
 from .checks import whole
 from .errors import ConfigError
 from .private import Private
-from .sampling import DEPTH, Dice, draw
+from .sampling import DEPTH, NoiseStream, draw
 
 #: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
 #: the sampler does not reach an output any more, and what can come out under one text but not under another has no
@@ -46,7 +46,7 @@ class TokenDistribution(Private):
     epsilon: float | None = None
     draws: int | None = None
     _keep: np.ndarray | None = field(default=None, repr=False)
-    _sampler: Callable[[int, Dice], np.ndarray] | None = field(default=None, repr=False)
+    _sampler: Callable[[int, NoiseStream], np.ndarray] | None = field(default=None, repr=False)
     depth: float = DEPTH
 
     _shown: ClassVar[tuple[str, ...]] = ("candidates", "epsilon", "draws")
@@ -113,15 +113,15 @@ class TokenDistribution(Private):
 
     def sample(self, n: int = 1, seed: int | None = None) -> list[str]:
         """n independent draws, by the sampler that a rewrite uses. A seed makes them repeatable, and not private."""
-        return [self.candidates[i] for i in self.sample_indices(whole("n", n, least=0), Dice(seed))]
+        return [self.candidates[i] for i in self.sample_indices(whole("n", n, least=0), NoiseStream(seed))]
 
-    def sample_indices(self, n: int, dice: Dice) -> np.ndarray:
+    def sample_indices(self, n: int, stream: NoiseStream) -> np.ndarray:
         """n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""
-        return draw(self.log_probs, dice, n) if self._sampler is None else self._sampler(n, dice)
+        return draw(self.log_probs, stream, n) if self._sampler is None else self._sampler(n, stream)
 
 
-class Law(Private, ABC):
-    """What one word is drawn from at every ε, and what it becomes under locked dice.
+class Channel(Private, ABC):
+    """What one word is drawn from at every ε, and what it becomes under locked stream.
 
     candidates: the possible outputs. source: the original word. draws: None for a closed form, n where probabilities
     are estimated from n draws.
@@ -147,13 +147,13 @@ class Law(Private, ABC):
     def at(self, epsilon: float) -> TokenDistribution:
         """The distribution at ``epsilon``."""
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        """Index of the word released at ``epsilon`` under these dice."""
-        return int(draw(self.at(epsilon).log_probs, dice)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        """Index of the word released at ``epsilon`` under this stream."""
+        return int(draw(self.at(epsilon).log_probs, stream)[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        """Under these dice: from which ε on which candidate is released, ascending, the first at ``low``."""
-        return search_flips(lambda epsilon: self.draw(epsilon, dice), low, high)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        """Under this stream: from which ε on which candidate is released, ascending, the first at ``low``."""
+        return search_flips(lambda epsilon: self.draw(epsilon, stream), low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
         """At most n candidates worth showing between two ε, int64, those that are most probable somewhere first."""
@@ -173,7 +173,7 @@ class Law(Private, ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable(Law):
+class ScoreTable(Channel):
     """Scores s(y) of every candidate; the word is released with probability ∝ exp(ε·s(y)).
 
     candidates: the V possible outputs. scores: float64 (V,), −inf for a candidate that a filter removed.
@@ -191,8 +191,8 @@ class ScoreTable(Law):
         x = epsilon * self.scores
         return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(draw(epsilon * self.scores, dice)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(draw(epsilon * self.scores, stream)[0])
 
     @property
     def source_index(self) -> np.ndarray:
@@ -227,9 +227,9 @@ class ScoreTable(Law):
         part = np.argpartition(-self.scores, n - 1)[:n]
         return part[np.argsort(-self.scores[part], kind="stable")]
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        """As :meth:`Law.flips`, exact: the released score never falls as ε grows."""
-        return envelope(self.scores, dice.gumbel(len(self.scores)), low, high)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        """As :meth:`Channel.flips`, exact: the released score never falls as ε grows."""
+        return envelope(self.scores, stream.gumbel(len(self.scores)), low, high)
 
 
 def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:

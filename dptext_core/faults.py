@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .distribution import Law, ScoreTable, TokenDistribution, logsumexp
+from .distribution import Channel, ScoreTable, TokenDistribution, logsumexp
 from .errors import ConfigError
 from .mechanisms.base import Mechanism
 from .mechanisms.config import epsilon_option, option
@@ -30,7 +30,7 @@ from .mechanisms.santext import SanText
 from .mechanisms.word_level import Draws, SpaceConfig, WordMechanism
 from .mechanisms.word_space import SpaceMechanism
 from .result import RewriteResult
-from .sampling import DEPTH, Dice, draw
+from .sampling import DEPTH, NoiseStream, draw
 from .words import WordSpace
 
 
@@ -62,8 +62,8 @@ class SingleTable(ScoreTable):
             self.candidates, log_p - logsumexp(log_p), self.source, float(epsilon), None, self._keep
         )
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(draw(self.at(epsilon).log_probs, dice)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(draw(self.at(epsilon).log_probs, stream)[0])
 
 
 class Float32DPMLM(DPMLM):
@@ -85,12 +85,12 @@ class NearestOnlySanText(SanText):
     title = "SanText among the nearest words only"
     kept = 50
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
-        out: list[Law] = []
-        for law in _tables(super().laws(rows)):
-            least = np.sort(law.scores)[-min(self.kept, len(law.scores))]
-            scores = np.where(law.scores >= least, law.scores, -np.inf)
-            out.append(ScoreTable(law.candidates, scores, law.source, law._keep))
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        out: list[Channel] = []
+        for channel in _tables(super().channels(rows)):
+            least = np.sort(channel.scores)[-min(self.kept, len(channel.scores))]
+            scores = np.where(channel.scores >= least, channel.scores, -np.inf)
+            out.append(ScoreTable(channel.candidates, scores, channel.source, channel._keep))
         return out
 
 
@@ -106,7 +106,7 @@ class LatentConfig(SpaceConfig):
 
 
 @dataclass(frozen=True, eq=False)
-class CellLaw(Law):
+class CellChannel(Channel):
     """Which cell a point with Laplace noise falls in: each coordinate below −c, between, or above c.
 
     point: float64 (d,). cell: the coordinate's border c. scale: of the noise at ε = 1.
@@ -161,10 +161,10 @@ class TinyLatent(SpaceMechanism):
         """x (d,) scaled to the clipping norm."""
         return x * min(1.0, self.config.clip / max(np.abs(x).sum(), np.finfo(float).tiny))
 
-    def law(self, row: int) -> Law:
+    def channel(self, row: int) -> Channel:
         # Far beyond C, so that clipping is what decides.
         x = self.vocabulary.vectors[row, :4].astype(np.float64) * 1e4 * self.config.clip
-        return CellLaw(self.vocabulary.words[row], self.clip(x), self.config.clip, self.sensitivity)
+        return CellChannel(self.vocabulary.words[row], self.clip(x), self.config.clip, self.sensitivity)
 
     def distances(self, words) -> np.ndarray:
         return Mechanism.distances(self, words)
@@ -203,11 +203,11 @@ class TwiceTable(ScoreTable):
         stated = super().at(epsilon)
         return TokenDistribution(
             stated.candidates, stated.log_probs, stated.source, stated.epsilon, None, self._keep,
-            lambda n, dice: draw(2 * epsilon * self.scores, dice, n),
+            lambda n, stream: draw(2 * epsilon * self.scores, stream, n),
         )  # fmt: skip
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return super().draw(2 * epsilon, dice)
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return super().draw(2 * epsilon, stream)
 
 
 class OtherSamplerSanText(SanText):
@@ -215,8 +215,8 @@ class OtherSamplerSanText(SanText):
 
     title = "SanText with a sampler of its own"
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
-        return [TwiceTable(t.candidates, t.scores, t.source, t._keep) for t in _tables(super().laws(rows))]
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        return [TwiceTable(t.candidates, t.scores, t.source, t._keep) for t in _tables(super().channels(rows))]
 
 
 # --- rewrites that do not do what the distributions say
@@ -265,7 +265,7 @@ class AloneSanText(SanText):
 
 def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> list[str]:
     """The original word in this share of the draws."""
-    stays = [draws.dice(j).at("leak").uniform() < share for j in range(len(drawn))]
+    stays = [draws.stream(j).at("leak").uniform() < share for j in range(len(drawn))]
     return [m.vocabulary.words[r] if yes else w for r, w, yes in zip(draws.rows, drawn, stays, strict=True)]
 
 
@@ -340,10 +340,10 @@ class CapitalsDPMLM(DPMLM):
         return super()._result(prepared, *arguments, **more)
 
 
-def _tables(laws: Sequence[Law]) -> Iterator[ScoreTable]:
-    for law in laws:
-        assert isinstance(law, ScoreTable)
-        yield law
+def _tables(channels: Sequence[Channel]) -> Iterator[ScoreTable]:
+    for channel in channels:
+        assert isinstance(channel, ScoreTable)
+        yield channel
 
 
 _ALL = (

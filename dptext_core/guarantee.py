@@ -90,7 +90,7 @@ class Guarantee:
 
     def _promise(self) -> str:
         if self.draws == 0:
-            return "No word was drawn by looking at it, so nothing is protected by this promise."
+            return "No word of your text was drawn, so this promise protects nothing."
         most = "at most " if self.expected is not None else ""
         word = "word" in self.unit
         words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"
@@ -230,6 +230,13 @@ def bound(x: float) -> str:
 def at_least(x: float) -> str:
     """:func:`number` for what is said to be no smaller: never above ``x``."""
     return number(rounded(x, 3, up=False))
+
+
+def percent(p: float) -> str:
+    """A probability for reading: ``43%``, ``4.2%``, ``< 0.01%``."""
+    if p == 0:
+        return "0%"
+    return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
 
 
 def rounded(x: float, digits: int, up: bool) -> float:

@@ -2,7 +2,7 @@
 
 Only what leaves counts: the total of a text is that of its released results. Fresh draws add up (sequential
 composition), as long as they promise the same kind of thing; different notions or distances are listed side by side.
-Two results of one locked family have no finite ε together, and a seeded one has none for whoever knows the seed.
+Two results of one noise have no finite ε together, and a seeded one has none for whoever knows the seed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Entry:
     epsilon: float
     total: float
     delta: float
-    family: str
+    noise_id: str
     seeded: bool
     released: bool
     kind: str
@@ -127,14 +127,14 @@ class Ledger:
 
     def draws(self, text: int | str) -> int:
         """How many draws with fresh noise were made from a text (its number here, or itself), released or not."""
-        return len(self._families(self._number(text)))
+        return len(self._noises(self._number(text)))
 
     def draw_of(self, entry: Entry) -> int:
         """Which draw of its text an entry belongs to, from 1: entries of one draw are settings under one noise."""
-        return self._families(entry.text).index(entry.family) + 1
+        return self._noises(entry.text).index(entry.noise_id) + 1
 
-    def _families(self, text: int) -> list[str]:
-        return list(dict.fromkeys(e.family for e in self._entries if e.text == text))
+    def _noises(self, text: int) -> list[str]:
+        return list(dict.fromkeys(e.noise_id for e in self._entries if e.text == text))
 
     def _number(self, text: int | str) -> int:
         return text if isinstance(text, int) else self._texts.get(text, 0)
@@ -166,13 +166,19 @@ class Ledger:
         kind += f" ({g.metric or g.group}{where})" * bool(g.metric or g.group)
         return Entry(
             self._clock(), number_, result.mechanism, result.config, g.notion, g.epsilon, g.total, g.total_delta,
-            result.family, result.seed is not None, released, kind, g.reason, result.text, result.batch,
+            result.noise_id, result.seed is not None, released, kind, g.reason, result.text, result.batch,
         )  # fmt: skip
 
 
 def _same(a: Entry, b: Entry) -> bool:
     """Whether two entries are one draw: the same output of the same mechanism under the same noise."""
-    return (a.text, a.family, a.mechanism, a.config, a._output) == (b.text, b.family, b.mechanism, b.config, b._output)
+    return (a.text, a.noise_id, a.mechanism, a.config, a._output) == (
+        b.text,
+        b.noise_id,
+        b.mechanism,
+        b.config,
+        b._output,
+    )
 
 
 def _once_for_all(a: Entry, b: Entry) -> bool:
@@ -201,6 +207,6 @@ def _void(mine: list[Entry], released: list[Entry]) -> str:
     for e in mine:
         if e.notion == "none":
             return e.reason.rstrip(".") or "one of the mechanisms promises nothing"
-        if any(o is not e and o.family == e.family and not _once_for_all(o, e) for o in released):
+        if any(o is not e and o.noise_id == e.noise_id and not _once_for_all(o, e) for o in released):
             return SHARED_NOISE
     return ""

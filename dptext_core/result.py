@@ -17,13 +17,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .checks import whole
-from .distribution import Law, TokenDistribution
+from .distribution import Channel, TokenDistribution
 from .errors import InputError, NoDistribution
 from .guarantee import Guarantee
 from .language import Language
 from .languages import ENGLISH
 from .private import Private
-from .sampling import Dice
+from .sampling import NoiseStream
 
 #: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
 #: that answer to the words that were read.
@@ -143,8 +143,8 @@ class Trace(Private):
         """What unit ``i`` was drawn from, given what came before it."""
         raise NoDistribution("This mechanism writes the text as a whole: no piece of it has a distribution of its own.")
 
-    def locked(self, i: int, unit: Unit) -> tuple[Law, Dice]:
-        """The law and the noise of unit ``i``: what it would be at every other ε."""
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        """The channel and the noise of unit ``i``: what it would be at every other ε."""
         raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
 
     def logits(self, i: int, unit: Unit) -> np.ndarray | None:
@@ -152,7 +152,7 @@ class Trace(Private):
         return None
 
     def views(self, i: int, unit: Unit) -> tuple:
-        """Pictures of how unit ``i`` came about."""
+        """How unit ``i`` came about, as data that figures draw."""
         return ()
 
     def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
@@ -177,9 +177,9 @@ class RewriteResult(Private):
     """A rewritten text with its pieces and its guarantee.
 
     steps: one for each token of the original and each insertion, in order; empty where nothing answers to a word.
-    releases: the pieces of the released text in order; made from the steps where there are any. family: results of one
-    family share their noise, so at most one of them may be released. batch: results of one call on a list share it;
-    empty for a text on its own. language: that of the mechanism.
+    releases: the pieces of the released text in order; made from the steps where there are any. noise_id: results
+    with the same one share their noise, so at most one of them may be released. batch: results of one call on a list
+    share it; empty for a text on its own. language: that of the mechanism.
     """
 
     text: str
@@ -189,7 +189,7 @@ class RewriteResult(Private):
     mechanism: str
     config: Any
     seed: int | None
-    family: str
+    noise_id: str
     trace: Trace = dataclasses.field(default_factory=Trace, repr=False)
     pieces: Sequence[Release] | None = dataclasses.field(default=None, repr=False)
     batch: str = ""
@@ -210,17 +210,22 @@ class RewriteResult(Private):
         return self.steps if "alignment" in self.can else self.releases
 
     @property
+    def family(self) -> str:
+        """Deprecated: ``noise_id``."""
+        return self.noise_id
+
+    @property
     def can(self) -> frozenset[str]:
         """What this result has: of "distribution", "sweep" (another ε without a new pass) and "alignment"."""
         return self.trace.can | {"alignment"} if len(self.steps) else self.trace.can
 
     @property
     def live(self) -> bool:
-        """Whether the same noise at another ε needs no new pass of the mechanism."""
+        """Deprecated: ``"sweep" in result.can``."""
         return "sweep" in self.can
 
-    def locked(self, i: int) -> tuple[Law, Dice]:
-        """The law and the dice of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
+    def locked(self, i: int) -> tuple[Channel, NoiseStream]:
+        """The channel and the stream of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
         return self.trace.locked(i, self._unit(i))
 
     def logits(self, i: int) -> np.ndarray | None:
@@ -228,7 +233,7 @@ class RewriteResult(Private):
         return self.trace.logits(i, self._unit(i))
 
     def views(self, i: int) -> tuple:
-        """Pictures of how drawn unit ``i`` came about (see ``dptext_core.views``); () where the mechanism has none."""
+        """How drawn unit ``i`` came about, as data (``dptext_core.explain``); () where the mechanism has none."""
         return self.trace.views(i, self.units[i]) if self._unit(i).drawn else ()
 
     def similarities(self, i: int) -> Mapping[str, float] | None:
@@ -263,7 +268,7 @@ class RewriteResult(Private):
             "mechanism": self.mechanism,
             "config": dataclasses.asdict(self.config),
             "guarantee": self.guarantee.to_dict(),
-            "family": self.family,
+            "noise_id": self.noise_id,
         }
         if self.seed is not None:
             out["seed"] = self.seed
@@ -277,7 +282,7 @@ class RewriteResult(Private):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Private):
-    """One text at many ε under the same dice: one family, of which at most one member may be released."""
+    """One text at many ε under the same noise: at most one of the results may be released."""
 
     epsilons: tuple[float, ...]
     results: tuple[RewriteResult, ...]

@@ -1,4 +1,4 @@
-"""Randomness: locked dice, full-range Gumbel noise, and the one sampler everything is drawn with.
+"""Randomness: locked stream, full-range Gumbel noise, and the one sampler everything is drawn with.
 
 A word is drawn as ``argmax_y log p(y) + g_y`` with independent Gumbel noise g. With the noise locked, the same draw
 can be looked at under every ε. The uniform behind each g is *full-range*: where its leading bits are zero, more bits
@@ -28,16 +28,16 @@ _MAX_LOG_BITS = 1 << 26
 #: Nats. An output whose ln p is −DEPTH or more is drawn by :func:`draw` with its probability: what is behind it, a
 #: float64 near e^−DEPTH, has a relative error below 1e-9 there. Beyond −745 no float64 is left.
 DEPTH = 720.0
-#: The same for draws by ln U (:meth:`Dice.log_uniforms`), which is no float64 below 1.
+#: The same for draws by ln U (:meth:`NoiseStream.log_uniforms`), which is no float64 below 1.
 LOG_DEPTH = _MAX_LOG_BITS * math.log(2.0)
 
 
-class Dice:
+class NoiseStream:
     """A tree of independent random streams, one for each path, all derived from one key.
 
-    ``Dice()`` takes its key from the operating system. ``Dice(seed)`` is for demonstrations: the same seed gives the
-    same noise, so the run is not private. ``dice.at(0, 3)`` is the stream of text 0, position 3; the same path gives
-    the same stream, different paths independent ones.
+    ``NoiseStream()`` takes its key from the operating system. ``NoiseStream(seed)`` is for demonstrations: the same
+    seed gives the same noise, so the run is not private. ``stream.at(0, 3)`` is the stream of text 0, position 3; the
+    same path gives the same stream, different paths independent ones.
     """
 
     __slots__ = ("_block", "_key", "seed")
@@ -51,24 +51,29 @@ class Dice:
         self.seed = seed
         self._block = 0
 
-    def at(self, *path: int | str) -> Dice:
+    def at(self, *path: int | str) -> NoiseStream:
         """The stream at ``path`` below this one."""
-        child = object.__new__(Dice)
+        child = object.__new__(NoiseStream)
         child._key = blake2b(repr(path).encode(), digest_size=32, key=self._key).digest()
         child.seed = self.seed
         child._block = 0
         return child
 
-    def skip(self, blocks: int) -> Dice:
+    def skip(self, blocks: int) -> NoiseStream:
         """The same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
-        later = object.__new__(Dice)
+        later = object.__new__(NoiseStream)
         later._key, later.seed, later._block = self._key, self.seed, self._block + blocks
         return later
 
     @property
-    def family(self) -> str:
-        """A public name of these dice: results that share it share their noise, so at most one may be released."""
+    def noise_id(self) -> str:
+        """A public name of this stream: results that share it share their noise, so at most one may be released."""
         return blake2b(b"family", digest_size=8, key=self._key).hexdigest()
+
+    @property
+    def family(self) -> str:
+        """Deprecated: ``noise_id``."""
+        return self.noise_id
 
     def prefixes(self, n: int, draws: int = 1) -> np.ndarray:
         """The leading 32 bits of ``draws`` × ``n`` uniforms, as uint32 of shape (draws, n)."""
@@ -147,34 +152,34 @@ def _gumbel(u: np.ndarray) -> np.ndarray:
     return -np.log(-np.log1p(-u))
 
 
-def _full_uniform(dice: Dice, prefix: np.ndarray, index: np.ndarray, draw: int | np.ndarray) -> np.ndarray:
+def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, draw: int | np.ndarray) -> np.ndarray:
     """Full-range uniforms (m,): leading 32 bits ``prefix``, further bits of variable ``index`` in draw ``draw``."""
-    more = dice.extensions(index, draw)
+    more = stream.extensions(index, draw)
     u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
     for j in np.flatnonzero((prefix == 0) & (more[:, 0] < 1 << 44)):
         which = int(np.broadcast_to(draw, index.shape)[j])
-        u[j] = _resolve(dice, index[j : j + 1], int(more[j, 0]) << 64 | int(more[j, 1]), which)
+        u[j] = _resolve(stream, index[j : j + 1], int(more[j, 0]) << 64 | int(more[j, 1]), which)
     # 1 − U below half of 2^-53 rounds U to 1, whose Gumbel variable would be −inf.
     return np.minimum(u, 1.0 - 2.0**-53)
 
 
-def _extended(dice: Dice, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
+def _extended(stream: NoiseStream, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
     """Bits of a uniform with at least 64 after its leading zeros, and their number; ``bits`` are its first 160."""
     n, level = 160, 1
     while bits.bit_length() < 64 and n < most:
-        high, low = (int(x) for x in dice.extensions(index, draw, level)[0])
+        high, low = (int(x) for x in stream.extensions(index, draw, level)[0])
         bits, n, level = bits << 128 | high << 64 | low, n + 128, level + 1
     return bits, n
 
 
-def _resolve(dice: Dice, index: np.ndarray, bits: int, draw: int) -> float:
+def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> float:
     """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
-    bits, n = _extended(dice, index, bits, draw, _MAX_BITS)
+    bits, n = _extended(stream, index, bits, draw, _MAX_BITS)
     shift = max(0, bits.bit_length() - 64)
     return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
 
 
-def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
+def draw(log_probs: np.ndarray, stream: NoiseStream, n: int = 1) -> np.ndarray:
     """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
 
     ``log_probs`` (V,) float64, up to a constant; −inf for what is impossible. Exactly the maximum over all V
@@ -194,16 +199,16 @@ def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
     possible = np.arange(size) if certain else np.flatnonzero(np.isfinite(log_probs))
     out = np.empty(n, np.int64)
     block = max(1, (1 << 19) // size) if n > 1 else 1
-    stream = dice._cipher("prefix")
+    cipher = stream._cipher("prefix")
     for start in range(0, n, block):
         rows = min(block, n - start)
-        prefixes = np.frombuffer(stream.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
+        prefixes = np.frombuffer(cipher.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
         # Flat, which NumPy searches four times faster than rows and columns.
         row, col = np.divmod(np.flatnonzero(prefixes <= limit), size)
         if not certain:
             allowed = log_probs[col] > -np.inf
             row, col = row[allowed], col[allowed]
-        value = log_probs[col] - norm + _gumbel(_full_uniform(dice, prefixes[row, col], col, start + row))
+        value = log_probs[col] - norm + _gumbel(_full_uniform(stream, prefixes[row, col], col, start + row))
         order = np.lexsort((value, row))
         last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
         found = np.zeros(rows, bool)
@@ -211,6 +216,6 @@ def draw(log_probs: np.ndarray, dice: Dice, n: int = 1) -> np.ndarray:
             found = (row[last] == np.arange(rows)) & (value[last] >= 1e-3 - np.log(_CLOSE))
             out[start : start + rows][found] = col[last][found]
         for r in map(int, np.flatnonzero(~found)):
-            g = _gumbel(_full_uniform(dice, prefixes[r, possible], possible, start + r))
+            g = _gumbel(_full_uniform(stream, prefixes[r, possible], possible, start + r))
             out[start + r] = possible[np.argmax(log_probs[possible] + g)]
     return out

@@ -12,6 +12,7 @@ import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
+from dptext_core.figures import audit_figure
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.private import Private
@@ -51,7 +52,9 @@ def chosen_mechanism() -> tuple[str, str, str, bool, dict[str, Any]]:
         name = st.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
         fault = FAULTS[name]
         st.caption(literal(fault.explanation))
-        twin = st.toggle("Take the fault out", key="audit_twin", help="The same mechanism as it should be.")
+        twin = st.toggle(
+            "Take the fault out", key="audit_twin", help="The audit then looks at the same mechanism as it should be."
+        )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
         chosen = {"epsilon": epsilon_input(epsilon, f"fault-{name}")}
         return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
@@ -83,7 +86,7 @@ def request() -> tuple[Request | None, bool]:
     with st.expander("More"):
         draws = st.select_slider(
             "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key="audit_draws",
-            help="More take longer, and find smaller leaks, and more where a mechanism has no formula for its chances.",
+            help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
         )  # fmt: skip
         if st.toggle("Hold it against an ε of mine", key="audit_own", help="Then any two inputs count as neighbours."):
             claim = float(
@@ -103,7 +106,7 @@ def start(wanted: Request) -> None:
     def work(progress, cancel):
         m = wanted.make()
         inputs = list(wanted.lines) or None
-        if inputs and m.word_channel is not None:
+        if inputs and m.by_word is not None:
             # A list of words is often typed on one line.
             inputs = [w for line in inputs for w in line.replace(",", " ").split()]
         return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)
@@ -124,7 +127,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
     measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", loss)
     shown_by.metric(
         "Draws could show", at_least(report.detectable),
-        help="The largest loss that the draws of this audit could have shown by themselves, without any formula.",
+        help="This is the largest loss that the draws of this audit could have shown by themselves, without a formula.",
     )  # fmt: skip
     if report.leak is not None:
         leak.metric(
@@ -139,7 +142,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
         )
     else:
         dark = st.context.theme.type == "dark"
-        st.plotly_chart(core.figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
+        st.plotly_chart(audit_figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
     if report.witness is not None and report.verdict != "refuted":
         st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
     if report.unit:

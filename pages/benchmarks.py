@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.evaluation import curve_figures as figures
 from dptext_core.evaluation import curves, results
+from dptext_core.figures import benchmarks as figures
 from dptext_core.metrics import measure
 from pages.ui import links
 from pages.ui.shell import within_app
@@ -37,9 +37,16 @@ def chosen_data(found: results.Results) -> tuple[str, list[str], bool, bool]:
         key=f"bench_mechanisms_{data}",
     )  # fmt: skip
     with st.container(horizontal=True):
-        papers = st.toggle("The papers' numbers", value=True, key="bench_papers", help="Hollow marks, dotted lines.")
+        papers = st.toggle(
+            "The papers' numbers",
+            value=True,
+            key="bench_papers",
+            help="The papers' numbers are hollow marks with dotted lines.",
+        )
         every = st.toggle(
-            "All configurations", key="bench_all", help="Off: of each mechanism the one measured at most points."
+            "All configurations",
+            key="bench_all",
+            help="When this is off, each mechanism is shown with the options that were measured at most points.",
         )
     return data, chosen, every, papers
 

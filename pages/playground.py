@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import figures, first_sight, models
+from dptext_core import figures, models, precomputed
 from dptext_core._assets import examples
 from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
@@ -96,7 +96,7 @@ def controls_column() -> runs.Inputs | None:
     )  # fmt: skip
     before = session().undo
     if before and before != state.play_text:
-        right.button("Undo", width="stretch", on_click=use_text, args=(before,), help="Bring the last text back")
+        right.button("Undo", width="stretch", on_click=use_text, args=(before,), help="This brings the last text back.")
     if (words := number_of_words(state.play_text)) > MAX_WORDS:
         st.caption(f"{words:,} words: too many for this page.")
     with st.expander("Open a file"):
@@ -120,7 +120,7 @@ def controls_column() -> runs.Inputs | None:
     seed = None
     with st.expander("Repeatable demonstration"):
         if st.toggle(
-            "Use a seed", key="play_seeded", help="For teaching. Whoever knows the seed can replay the noise."
+            "Use a seed", key="play_seeded", help="This is for teaching. Whoever knows the seed can replay the noise."
         ):
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
@@ -246,7 +246,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         if not linked:
             return made
         # The browser keeps its slider where the user left it; a link moves it.
-        return dataclasses.replace(made, payload=made.payload | {"cmd": {"n": number_, "eps": epsilon}})
+        return dataclasses.replace(made, payload={**made.payload, "cmd": {"n": number_, "eps": epsilon}})
 
     mine.at("rewrite").start(inputs, work, "Rewriting")
 
@@ -310,8 +310,8 @@ def copied(copies: list[tuple[str, int, float]]) -> None:
     """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
     told = session().copied
     for copy in copies:
-        family, number_, epsilon = copy
-        run = session().recent.get((family, number_))
+        noise_id, number_, epsilon = copy
+        run = session().recent.get((noise_id, number_))
         if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
             continue
         told.add(copy)
@@ -320,7 +320,7 @@ def copied(copies: list[tuple[str, int, float]]) -> None:
 
 def spoilt(result: dpt.RewriteResult) -> bool:
     """Whether the draw on the page has no promise left because two settings of it were released; says so."""
-    mine = [e for e in book().entries if e.released and e.family == result.family]
+    mine = [e for e in book().entries if e.released and e.noise_id == result.noise_id]
     if len(mine) < 2 or not book().account(result.original).void:
         return False
     at = [e.config.epsilon for e in mine]
@@ -352,7 +352,9 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     again, save, code = st.columns(3)
     if again.button(
         "Draw again", icon=":material/casino:", width="stretch", key="play_again",
-        help="Fresh noise. Each rewrite that you release spends its budget. If you choose among them, count all.",
+        help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
+        "several, "
+        "count all of them.",
     ):  # fmt: skip
         redraw()
         st.rerun(scope="app")
@@ -431,9 +433,13 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     before = f"“{literal(step.original) or '(added)'}” → " if "alignment" in result.can else ""
     st.markdown(f"{before}“**{literal(step.text)}**”")
     keep, distinct, support = st.columns(3)
-    keep.metric("N_w", percent(d.p_keep()), help="The chance that the word stays what it was.")
-    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="Expected number of different words in 100 draws.")
-    support.metric("95% set", f"{d.support():,}", help="S_w, other reading: the fewest words with 95% of the chance.")
+    keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")
+    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="So many different words are expected in 100 draws.")
+    support.metric(
+        "95% set",
+        f"{d.support():,}",
+        help="This is the other reading of S_w: the fewest words that together have 95% of the chance.",
+    )
     if d.draws is not None:
         low, high = d.keep_interval()
         st.caption(
@@ -443,8 +449,8 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     views = result.views(token)
     logits = result.logits(token)
     dark = st.context.theme.type == "dark"
-    names = ["Candidates", *(v.title for v in views)]
-    names += ["Over all ε"] * result.live + ["Model scores and clipping"] * (logits is not None)
+    names = ["Candidates", *(figures.title(v) for v in views)]
+    names += ["Over all ε"] * ("sweep" in result.can) + ["Model scores and clipping"] * (logits is not None)
     tabs = st.tabs(names)
     with tabs[0]:
         candidates(d, result.similarities(token))
@@ -452,8 +458,8 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
         with tab:
             figure = figures.draw_view(view, dark=dark)
             st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"play_{type(view).__name__}")
-            st.caption(literal(view.caption()))
-    if result.live:
+            st.caption(literal(figures.caption(view)))
+    if "sweep" in result.can:
         with tabs[1 + len(views)]:
             over_all(run, result, token, axis, dark)
     if logits is not None:
@@ -488,7 +494,7 @@ def clip_panel(
                 "tied", help="Words whose scores are at the upper end or above: they cannot be told apart."
             ),
             "stays": st.column_config.TextColumn(
-                f"N_w at ε {number(step.epsilon)}", help="The chance that the word stays what it was."
+                f"N_w at ε {number(step.epsilon)}", help="This is the chance that the word stays what it was."
             ),
         },
         hide_index=True,
@@ -501,7 +507,7 @@ def over_all(
 ) -> None:
     """N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
-    kept, distinct = deniability.law_curve(result.locked(token)[0], epsilons)
+    kept, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
     unit = result.units[token]
     word = (
         f"“{unit.original}”" if unit.original else "the added word" if "alignment" in result.can else f"“{unit.text}”"
@@ -536,7 +542,9 @@ def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | Non
         columns,
         column_config={
             "probability": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
-            "similarity": st.column_config.NumberColumn(format="%.2f", help="Cosine with the original word"),
+            "similarity": st.column_config.NumberColumn(
+                format="%.2f", help="This is the cosine with the original word."
+            ),
         },
         hide_index=True,
         height=320,
@@ -569,7 +577,7 @@ def main() -> None:
         axis = axis_of(inputs)
         mine = session()
         run, work = mine.run, mine.at("rewrite")
-        if run is None and (given := first_sight.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
+        if run is None and (given := precomputed.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
             run = runs.make(inputs, mine.next_number(), axis[2], axis, given=given)
             take(run)
         linked, mine.link_new = mine.link_new, False

@@ -30,14 +30,14 @@ class SwapConfig:
 class SwapTrace(dpt.Trace):
     can = frozenset({"distribution", "sweep", "alignment"})
 
-    def __init__(self, laws: dict[int, dpt.Law], epsilons: tuple[float, ...], dice: dpt.Dice):
-        self.laws, self.epsilons, self.dice = laws, epsilons, dice
+    def __init__(self, channels: dict[int, dpt.Channel], epsilons: tuple[float, ...], stream: dpt.NoiseStream):
+        self.channels, self.epsilons, self.stream = channels, epsilons, stream
 
     def distribution(self, i: int, unit: Any) -> dpt.TokenDistribution:
-        return self.laws[i].at(self.epsilons[i])
+        return self.channels[i].at(self.epsilons[i])
 
-    def locked(self, i: int, unit: Any) -> tuple[dpt.Law, dpt.Dice]:
-        return self.laws[i], self.dice.at(i)
+    def locked(self, i: int, unit: Any) -> tuple[dpt.Channel, dpt.NoiseStream]:
+        return self.channels[i], self.stream.at(i)
 
 
 class Swap(dpt.Mechanism):
@@ -54,7 +54,7 @@ class Swap(dpt.Mechanism):
     def _prepare(self, document, progress, cancel):
         return dpt.Prepared(document, self.key)
 
-    def _laws(self, prepared) -> dict[int, dpt.Law]:
+    def _channels(self, prepared) -> dict[int, dpt.Channel]:
         out = {}
         for i, token in enumerate(prepared.document.tokens):
             if (word := token.text.lower()) in WORDS:
@@ -64,8 +64,8 @@ class Swap(dpt.Mechanism):
 
     def guarantee(self, text):
         prepared = self._prepared(text)
-        every, laws = self._epsilons(prepared), self._laws(prepared)
-        spent = tuple(every[i] for i in laws)
+        every, channels = self._epsilons(prepared), self._channels(prepared)
+        spent = tuple(every[i] for i in channels)
         return dpt.Guarantee(
             "pure", max(spent, default=0.0), "released word", self._same(), len(spent), sum(spent), spent=spent,
             exposed=("every other word", "the spacing and the line breaks"),
@@ -73,14 +73,14 @@ class Swap(dpt.Mechanism):
 
     def distribution(self, text, index):
         prepared = self._prepared(text)
-        laws = self._laws(prepared)
-        if index not in laws:
+        channels = self._channels(prepared)
+        if index not in channels:
             raise dpt.NoDistribution(f"Token {index} is kept as it is, so no word is drawn for it.")
-        return laws[index].at(self._epsilons(prepared)[index])
+        return channels[index].at(self._epsilons(prepared)[index])
 
-    def _rewrite(self, prepared, dice, progress, cancel):
-        epsilons, laws = self._epsilons(prepared), self._laws(prepared)
-        words = {i: WORDS[law.draw(epsilons[i], dice.at(i))] for i, law in laws.items()}
+    def _rewrite(self, prepared, stream, progress, cancel):
+        epsilons, channels = self._epsilons(prepared), self._channels(prepared)
+        words = {i: WORDS[channel.draw(epsilons[i], stream.at(i))] for i, channel in channels.items()}
         tokens = prepared.document.tokens
         skeleton = prepared.document.skeleton([i in words for i in range(len(tokens))])
         out = skeleton.render([Edit(words.get(i)) for i in range(len(tokens))])
@@ -91,8 +91,8 @@ class Swap(dpt.Mechanism):
             for i, t in enumerate(tokens)
         )
         return dpt.RewriteResult(
-            out.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
-            SwapTrace(laws, epsilons, dice),
+            out.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, stream.seed,
+            stream.noise_id, SwapTrace(channels, epsilons, stream),
         )  # fmt: skip
 
 
@@ -138,18 +138,18 @@ class Generator(dpt.Mechanism):
         share = np.array([len(letters & set(p)) / len(set(p)) for p in PIECES])
         return dpt.ScoreTable(PIECES, share / 2 - 2.0 * (np.array(PIECES) == before))
 
-    def _rewrite(self, prepared, dice, progress, cancel):
+    def _rewrite(self, prepared, stream, progress, cancel):
         text, before, pieces, tables = "", "", [], []
         for k in range(self.config.length):
             tables.append(self.table(prepared, before))
-            before = PIECES[tables[-1].draw(self.config.epsilon, dice.at(k))]
+            before = PIECES[tables[-1].draw(self.config.epsilon, stream.at(k))]
             text += " " * bool(text)
             pieces.append(dpt.Release((len(text), len(text) + len(before)), before, self.config.epsilon, "drawn"))
             text += before
         pieces.append(dpt.Release((len(text), len(text) + 1), ".", 0.0, "rule", reason="the end"))
         return dpt.RewriteResult(
-            text + ".", prepared.text, (), self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
-            GeneratorTrace(tables, self.config.epsilon), tuple(pieces),
+            text + ".", prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed,
+            stream.noise_id, GeneratorTrace(tables, self.config.epsilon), tuple(pieces),
         )  # fmt: skip
 
 
@@ -186,16 +186,16 @@ class Latent(dpt.Mechanism):
             exposed=("nothing else",),
         )
 
-    def _rewrite(self, prepared, dice, progress, cancel):
+    def _rewrite(self, prepared, stream, progress, cancel):
         c = self.config
         angle = zlib.crc32(prepared.text.encode()) / 2**32 * 2 * math.pi
-        noise = dice.normals(2) * 2 * math.sqrt(2 * math.log(1.25 / c.delta)) / c.epsilon
+        noise = stream.normals(2) * 2 * math.sqrt(2 * math.log(1.25 / c.delta)) / c.epsilon
         x, y = np.array([math.cos(angle), math.sin(angle)]) + noise
         at = [int(5 * (math.tanh(v) + 1) - 1e-9) for v in (x, y)]
         text = f"{PIECES[at[0]]} {PIECES[at[1]]}"
         piece = dpt.Release((0, len(text)), text, c.epsilon, "drawn")
         return dpt.RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, dice.seed, dice.family,
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
             pieces=(piece,),
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes
-from dptext_core.attacks.figures import query_figure
+from dptext_core.figures import query_figure
 
 TEXT = "The movie was wonderful but the weather in Xyzzyville ruined our holiday."
 

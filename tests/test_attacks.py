@@ -61,10 +61,10 @@ SMALL = {
 def test_the_posterior_is_that_of_brute_force(name):
     m = SMALL[name]
     prior, vocabulary = any_prior(m), m.vocabulary.words
-    laws = m.laws(np.arange(len(vocabulary)))
-    outputs = sorted({w for law in laws for w in law.candidates})
+    channels = m.channels(np.arange(len(vocabulary)))
+    outputs = sorted({w for channel in channels for w in channel.candidates})
     for y in outputs[::3]:
-        weights = prior.p * [law.at(m.config.epsilon).p(y) for law in laws]
+        weights = prior.p * [channel.at(m.config.epsilon).p(y) for channel in channels]
         if not weights.sum():  # a common word, with SanText+ where all are drawn
             with pytest.raises(dpt.InputError, match="cannot come out"):
                 attacks.posterior(m, y, prior=prior)
@@ -86,10 +86,10 @@ def test_the_posterior_is_that_of_brute_force(name):
 @pytest.mark.parametrize("epsilon", [0.1, 3.0, 60.0, 1400.0])
 def test_likelihoods_before_the_exact_pass_are_as_near_as_they_say(name, epsilon):
     m = SMALL[name]
-    laws = m.laws(np.arange(len(m.vocabulary.words)))
-    y = sorted({w for law in laws for w in law.candidates})[-5]
+    channels = m.channels(np.arange(len(m.vocabulary.words)))
+    y = sorted({w for channel in channels for w in channel.candidates})[-5]
     with np.errstate(divide="ignore"):
-        exact = np.log([law.at(epsilon).p(y) for law in laws])
+        exact = np.log([channel.at(epsilon).p(y) for channel in channels])
     found, error = m.log_likelihood(y, epsilon)
     seen = exact > -600  # below, a float64 has no digits left
     assert np.all(np.abs(found[seen] - exact[seen]) <= error + 1e-9 * np.abs(exact[seen]) + 1e-9)
@@ -190,7 +190,7 @@ def test_expected_success_is_the_sum_of_the_best_guesses():
     prior, some = any_prior(m), SPACE.words[5:14]
     p = prior.only(some).p
     rows = np.flatnonzero(p)
-    table = np.stack([p[r] * law.at(5.0).probs for r, law in zip(rows, m.laws(rows), strict=True)])
+    table = np.stack([p[r] * channel.at(5.0).probs for r, channel in zip(rows, m.channels(rows), strict=True)])
     found = attacks.expected_success(m, some, prior=prior)
     assert found.value == pytest.approx(table.max(axis=0).sum())
     assert found.chance == p.max() and found.words == 9 and found.draws is None
@@ -252,8 +252,8 @@ def test_another_mechanism_with_a_formula_is_asked_word_by_word():
     class Own(type(SMALL["santext"])):
         """Draws as SanText at half of ε."""
 
-        def laws(self, rows):
-            return [dpt.ScoreTable(t.candidates, t.scores / 2, t.source) for t in super().laws(rows)]
+        def channels(self, rows):
+            return [dpt.ScoreTable(t.candidates, t.scores / 2, t.source) for t in super().channels(rows)]
 
     own, plain = Own(SMALL["santext"].config), SMALL["santext"]
     own.__dict__["vocabulary"] = SPACE
@@ -380,7 +380,7 @@ def test_never_says_why():
         query.query_number(distribution(SHAPES["few"]), cancel=stop)
 
 
-def happy_law(k: int) -> dpt.Law:
+def happy_channel(k: int) -> dpt.Channel:
     """ "happy" with its K nearest words as outputs, which is the set of a word that is the first of its group."""
     space = word_space()
     m = dpt.get_mechanism("custext", k=k)
@@ -389,24 +389,24 @@ def happy_law(k: int) -> dpt.Law:
     group = np.zeros(len(space), np.int64)
     fields = {"groups": property(lambda self: Groups(group, (outputs,)))}
     m.__class__ = type("OneGroup", (type(m),), fields)
-    return m.law(row)
+    return m.channel(row)
 
 
 def test_at_equal_n_w_the_number_hardly_depends_on_k():
     """CusText, Table 7. From K = 50 on the numbers of a row differ by half at most while ε doubles; small K need more,
     not fewer; p₀ moves them tenfold. (The paper's are larger: "happy" has nearer neighbours in its embedding.)"""
-    assert happy_law(5).at(0.01).p_keep() > 0.2  # no ε above 0 gives K = 5 a p₀ of 0.2: "inf" in the table
+    assert happy_channel(5).at(0.01).p_keep() > 0.2  # no ε above 0 gives K = 5 a p₀ of 0.2: "inf" in the table
     rows = {}
     for wanted in (0.3, 0.5, 0.7, 0.9):
         numbers, epsilons = [], []
         for k in (10, 50, 500, 2000):
-            law = happy_law(k)
+            channel = happy_channel(k)
             low, high = 0.01, 1400.0
             for _ in range(50):
                 middle = (low + high) / 2
-                low, high = (middle, high) if law.at(middle).p_keep() < wanted else (low, middle)
+                low, high = (middle, high) if channel.at(middle).p_keep() < wanted else (low, middle)
             epsilons.append(high)
-            numbers.append(query.query_number(law.at(high), seed=k).n)
+            numbers.append(query.query_number(channel.at(high), seed=k).n)
         assert max(numbers[1:]) <= 1.5 * min(numbers[1:]) + 1, (wanted, numbers)
         assert numbers[1] <= numbers[0] + 1 and numbers[0] <= 4 * numbers[-1], (wanted, numbers)
         assert epsilons[-1] > 1.4 * epsilons[1]
@@ -417,14 +417,16 @@ def test_at_equal_n_w_the_number_hardly_depends_on_k():
 def test_curves_fall_and_texts_take_the_median():
     m = dpt.get_mechanism("santext")
     r = m.rewrite(TEXT, seed=3)
-    laws = query.drawn_laws(r)
-    assert {law.source for law in laws} == {
+    channels = query.drawn_channels(r)
+    assert {channel.source for channel in channels} == {
         s.original.lower() for s in r.steps if s.action == "replace" and not s.reason
     }
     epsilons = [10.0, 14.0, 18.0, 23.0]
     seen = []
-    text = query.query_curve(laws[:3], epsilons, repeats=400, progress=lambda done, of: seen.append(done / of), seed=1)
-    each = np.array([query.query_curve(law, epsilons, repeats=400, seed=1).n for law in laws[:3]])
+    text = query.query_curve(
+        channels[:3], epsilons, repeats=400, progress=lambda done, of: seen.append(done / of), seed=1
+    )
+    each = np.array([query.query_curve(channel, epsilons, repeats=400, seed=1).n for channel in channels[:3]])
     assert text.n == tuple(np.median(each, axis=0)) and text.words == 3 and seen[-1] == 1
     assert list(text.n) == sorted(text.n, reverse=True) and set(text.never) == {0.0}
     assert "Half of the 3 words" in text.sentence()
@@ -433,7 +435,7 @@ def test_curves_fall_and_texts_take_the_median():
     with pytest.raises(dpt.InputError, match="at least one"):
         query.query_curve([], epsilons)
     with pytest.raises(dpt.NoDistribution, match="No word"):
-        query.drawn_laws(m.rewrite("The of and.", seed=1))
+        query.drawn_channels(m.rewrite("The of and.", seed=1))
 
 
 # --- nearest neighbour

@@ -19,7 +19,7 @@ from dptext_core import auditing as module
 from dptext_core.auditing import verdict
 from dptext_core.auditing.releases import Tested
 from dptext_core.auditing.sampled import misfit
-from dptext_core.distribution import Law, TokenDistribution
+from dptext_core.distribution import Channel, TokenDistribution
 from dptext_core.mechanisms.custext import CusText
 from dptext_core.mechanisms.santext import SanText
 
@@ -187,11 +187,11 @@ def test_equal_vectors_must_give_equal_distributions():
     assert audit(m, list(words(3)), seed=1).holds
 
     class Peeks(SanText):
-        def laws(self, rows):
-            out = super().laws(rows)
-            for row, law in zip(rows, out, strict=True):
+        def channels(self, rows):
+            out = super().channels(rows)
+            for row, channel in zip(rows, out, strict=True):
                 if row == 1:
-                    law.scores[2] -= 0.5
+                    channel.scores[2] -= 0.5
             return out
 
     peeks = Peeks.create(epsilon=3.0, keep_stopwords=False)
@@ -241,36 +241,36 @@ def test_a_misfit_is_found(counts, p):
 # --- noise
 
 
-class Sampled(Law):
-    """A law as one that can only be drawn from."""
+class Sampled(Channel):
+    """A channel as one that can only be drawn from."""
 
     draws = 1000
 
-    def __init__(self, law):
-        self.law = law
+    def __init__(self, channel):
+        self.channel = channel
 
-    candidates = property(lambda self: self.law.candidates)
-    source = property(lambda self: self.law.source)
-    source_index = property(lambda self: self.law.source_index)
+    candidates = property(lambda self: self.channel.candidates)
+    source = property(lambda self: self.channel.source)
+    source_index = property(lambda self: self.channel.source_index)
 
     def at(self, epsilon):
-        d = self.law.at(epsilon)
+        d = self.channel.at(epsilon)
         return TokenDistribution(
-            d.candidates, d.log_probs, d.source, epsilon, 1000, None, lambda n, dice: d.sample_indices(n, dice)
+            d.candidates, d.log_probs, d.source, epsilon, 1000, None, lambda n, stream: d.sample_indices(n, stream)
         )
 
 
 class Noisy(SanText):
     """SanText without its closed form. It draws many words at once, since these tests take very many."""
 
-    def laws(self, rows):
-        return [Sampled(law) for law in super().laws(rows)]
+    def channels(self, rows):
+        return [Sampled(channel) for channel in super().channels(rows)]
 
     def _draw(self, draws, cancel=None, progress=None):
-        rng = np.random.default_rng([int(dice.at("many").uniform() * 2**52) for dice, _ in draws.texts])
+        rng = np.random.default_rng([int(stream.at("many").uniform() * 2**52) for stream, _ in draws.texts])
         drawn = np.empty(len(draws.rows), dtype=object)
         for row, epsilon in set(zip(draws.rows.tolist(), draws.epsilons.tolist(), strict=True)):
-            d = super().laws(np.array([row]))[0].at(epsilon)
+            d = super().channels(np.array([row]))[0].at(epsilon)
             here = (draws.rows == row) & (draws.epsilons == epsilon)
             drawn[here] = rng.choice(np.array(d.candidates, dtype=object), int(here.sum()), p=d.probs / d.probs.sum())
         return drawn.tolist()

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS
+from dptext_core.figures import audit_figure
 from pages.ui.text import literal
 
 TOP = Path(__file__).resolve().parents[1]
@@ -150,7 +151,7 @@ def report(**more) -> core.AuditReport:
 @pytest.mark.parametrize(("claimed", "measured"), [(2.0, 1.0), (2.0, float("inf")), (float("inf"), float("inf"))])
 def test_the_figure_takes_infinite_losses(dark, claimed, measured):
     for detectable in (float("inf"), 0.5):
-        picture = core.figure(report(claimed=claimed, measured=measured, detectable=detectable), dark)
+        picture = audit_figure(report(claimed=claimed, measured=measured, detectable=detectable), dark)
         (bar,) = picture.data
         assert all(0 < x < 10 for x in bar.x)
         assert [t == "∞" for t in bar.text] == [measured == float("inf"), claimed == float("inf")]

@@ -65,8 +65,8 @@ def test_n_w_of_a_noise_mechanism_agrees_with_fresh_rewrites(name):
 
 def test_vickrey_at_a_value_it_reaches():
     c = calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.3}, words=WORDS)
-    laws = dpt.get_mechanism("vickrey").laws(dpt.word_space().rows(WORDS))
-    assert np.mean([law.at(c.epsilon).p_keep() for law in laws]) == pytest.approx(c.reached)
+    channels = dpt.get_mechanism("vickrey").channels(dpt.word_space().rows(WORDS))
+    assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached)
     assert abs(c.reached - 0.3) < 0.01
 
 
@@ -118,8 +118,8 @@ def test_bayes_success_over_words_is_that_of_the_best_guess(name):
     c = calibrate(m, {"bayes": 0.8}, words=words)
     space, prior = dpt.word_space(), dpt.word_space().counts[group] + 1.0
     table = np.zeros((len(words), len(space)))
-    for line, law in zip(table, m.laws(group), strict=True):
-        line[space.rows(law.candidates)] = law.at(c.epsilon).probs
+    for line, channel in zip(table, m.channels(group), strict=True):
+        line[space.rows(channel.candidates)] = channel.at(c.epsilon).probs
     assert (prior[:, None] / prior.sum() * table).max(axis=0).sum() == pytest.approx(0.8, abs=1e-7)
     simulated = bayes.simulated_success(m, words, c.epsilon, draws=4000, seed=5)
     low, high = clopper_pearson(round(simulated.value * 4000), 4000, 0.99999)
@@ -138,7 +138,7 @@ def test_bayes_success_on_a_text_counts_the_words_that_are_guessed():
     words = m.vocabulary.words
     text = " ".join([words[3], words[8], words[3], words[20], words[41]])
     c = calibrate(m, {"bayes": 0.6}, text=text)
-    table = np.stack([law.at(c.epsilon).probs for law in m.laws(np.arange(60))])
+    table = np.stack([channel.at(c.epsilon).probs for channel in m.channels(np.arange(60))])
     guess = table.argmax(axis=0)  # the prior is flat: no word of it is counted in public
     share = np.mean([table[r][guess == r].sum() for r in (3, 8, 3, 20, 41)])
     assert c.interval[0] - 0.05 < share < c.interval[1] + 0.05 and abs(c.reached - 0.6) < 0.05
@@ -185,8 +185,8 @@ def test_mechanisms_at_equal_measured_privacy():
         if c.epsilon is None:
             continue
         assert abs(c.reached - 0.5) < (1e-7 if c.draws is None else 0.01)
-        laws = m.laws(np.array([[w.lower() for w in m.vocabulary.words].index(x) for x in WORDS]))
-        assert np.mean([law.at(c.epsilon).p_keep() for law in laws]) == pytest.approx(c.reached, abs=1e-9)
+        channels = m.channels(np.array([[w.lower() for w in m.vocabulary.words].index(x) for x in WORDS]))
+        assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached, abs=1e-9)
     epsilons = [c.epsilon for c in found[:4]]
     assert max(epsilons) > 50 * min(epsilons)
     assert ticks[-1] == (500, 500) and [t[0] for t in ticks] == sorted(t[0] for t in ticks)

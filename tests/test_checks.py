@@ -76,7 +76,7 @@ def test_the_smallest_epsilon_works_and_smaller_ones_are_refused(name):
 def test_seeds(seed):
     m = on(SPACE, "santext")
     for call in (
-        lambda: dpt.Dice(seed),
+        lambda: dpt.NoiseStream(seed),
         lambda: m.rewrite("babaq", seed=seed),
         lambda: m.rewrites("babaq", 2, seed=seed),
         lambda: m.sweep("babaq", [1.0], seed=seed),
@@ -84,9 +84,9 @@ def test_seeds(seed):
     ):
         with pytest.raises(dpt.ConfigError, match="seed"):
             call()
-    assert dpt.Dice(HUGE).family == dpt.Dice(HUGE).family
-    with pytest.raises(dpt.ConfigError, match="Dice"):
-        m.rewrite("babaq", dice=5)
+    assert dpt.NoiseStream(HUGE).noise_id == dpt.NoiseStream(HUGE).noise_id
+    with pytest.raises(dpt.ConfigError, match="NoiseStream"):
+        m.rewrite("babaq", stream=5)
 
 
 @pytest.mark.parametrize("n", [-1, -3, 2.0, True, None, "2", b"2", pytest.param(-(10**5000), id="endless")])

@@ -61,7 +61,7 @@ class Shout(dpt.Mechanism):
     def _prepare(self, document, progress, cancel):
         return dpt.Prepared(document, self.key)
 
-    def _rewrite(self, prepared, dice, progress, cancel):
+    def _rewrite(self, prepared, stream, progress, cancel):
         tokens = prepared.document.tokens
         marks = [t.kind in ("punct", "symbol") for t in tokens]
         out = prepared.document.splice(
@@ -74,7 +74,7 @@ class Shout(dpt.Mechanism):
             for i, (mark, t) in enumerate(zip(marks, tokens, strict=True))
         ]
         return dpt.RewriteResult(
-            out.text, prepared.text, tuple(steps), self.guarantee(prepared), self.name, self.config, dice.seed, "f",
+            out.text, prepared.text, tuple(steps), self.guarantee(prepared), self.name, self.config, stream.seed, "f",
             Stated(lambda i: self.distribution(prepared, i)),
         )  # fmt: skip
 

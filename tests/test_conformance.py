@@ -55,14 +55,14 @@ class Upper(dpt.Mechanism):
     def distribution(self, text, index):
         raise dpt.NoDistribution("Every token is kept.")
 
-    def _rewrite(self, prepared, dice, progress, cancel):
+    def _rewrite(self, prepared, stream, progress, cancel):
         steps = tuple(
             dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (t.start, t.end), i)
             for i, t in enumerate(prepared.document.tokens)
         )
         return dpt.RewriteResult(
-            prepared.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, dice.seed,
-            dice.family,
+            prepared.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, stream.seed,
+            stream.noise_id,
         )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def test_the_export_does_not_hold_the_original(make):
     assert r.to_dict(trace=True)["original"] == r.original
 
 
-def test_a_list_gives_a_list_with_independent_dice(make):
+def test_a_list_gives_a_list_with_independent_stream(make):
     m = make()
     many = m.rewrite([TEXT] * 4, seed=5)
     assert [r.original for r in many] == [TEXT] * 4
@@ -273,7 +273,7 @@ def test_a_sweep_is_the_same_rewrite_at_each_epsilon(make):
     s = m.sweep(TEXT, epsilons=epsilons, seed=3)
     assert [r.text for r in s.results] == [m.with_(epsilon=e).rewrite(TEXT, seed=3).text for e in epsilons]
     assert len(s.distributions) == 3 and len(s.distributions[0]) == len(s.results[0].steps)
-    assert len({r.family for r in s.results}) == 1
+    assert len({r.noise_id for r in s.results}) == 1
 
 
 def test_a_prepared_text_stands_for_its_text(make):

@@ -35,7 +35,7 @@ class Odd(dpt.Mechanism):
     def _prepare(self, document, progress, cancel):
         return dpt.Prepared(document, self.key)
 
-    def _rewrite(self, prepared, dice, progress, cancel):
+    def _rewrite(self, prepared, stream, progress, cancel):
         raise NotImplementedError
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
-from dptext_core import Dice, WordSpace
+from dptext_core import NoiseStream, WordSpace
 from dptext_core.evaluation import mappings
 from dptext_core.mechanisms.custext import MAPPINGS, build_groups
 
@@ -123,7 +123,7 @@ def test_probabilities_are_the_exponential_mechanism_on_normalised_similarity(ma
             far = [np.linalg.norm(x[row] - x[y]) for y in chosen]
             u = np.array([1 - (v - min(far)) / (max(far) - min(far)) for v in far])
         p = np.exp(epsilon * u / 2)
-        d = m.law(row).at(epsilon)
+        d = m.channel(row).at(epsilon)
         found = {w: d.p(w) for w in d.candidates}
         assert found == pytest.approx(dict(zip([SPACE.words[y] for y in chosen], p / p.sum(), strict=True)))
         assert d.p_keep() == pytest.approx(found.get(SPACE.words[row], 0.0))
@@ -135,7 +135,7 @@ def test_probabilities_are_the_exponential_mechanism_on_normalised_similarity(ma
 def test_utility_lies_in_0_to_1_and_reaches_both(mapping, metric, k):
     m = on(SPACE, "custext", k=k, mapping=mapping, metric=metric)
     for row in range(60):
-        u = 2 * m.law(row).scores + 1
+        u = 2 * m.channel(row).scores + 1
         assert u.min() >= 0 and u.max() == 1.0
         assert u.min() == 0.0 or len(u) == 1
         assert len(u) == (min(k, 60) if mapping != "conservative" else len(m.groups.members(row)))
@@ -150,12 +150,12 @@ def test_where_all_similarities_are_equal_all_words_are_alike(metric, n):
         space = WordSpace("twins", "", words(n), np.repeat(vector, n, axis=0))
         m = on(space, "custext", epsilon=20.0, k=n, metric=metric)
         for row in range(n):
-            assert m.law(row).at(20.0).probs == pytest.approx(np.full(n, 1 / n))
+            assert m.channel(row).at(20.0).probs == pytest.approx(np.full(n, 1 / n))
     # The same direction with other lengths: equal for the cosine.
     if metric == "cosine":
         vectors = 2.0 ** np.arange(n)[:, None] * vector
         m = on(WordSpace("rays", "", words(n), vectors.astype(np.float32)), "custext", epsilon=20.0, k=n)
-        assert m.law(0).at(20.0).probs == pytest.approx(np.full(n, 1 / n))
+        assert m.channel(0).at(20.0).probs == pytest.approx(np.full(n, 1 / n))
 
 
 @pytest.mark.parametrize("mapping", ["balanced", "conservative"])
@@ -165,8 +165,8 @@ def test_the_promise_holds_inside_groups_and_only_there(mapping, epsilon):
     claim = m.distances(SPACE.words)
     table = np.full((60, 60), -np.inf)
     for row in range(60):
-        law = m.law(row)
-        table[row, SPACE.rows(law.candidates)] = law.at(epsilon).log_probs
+        channel = m.channel(row)
+        table[row, SPACE.rows(channel.candidates)] = channel.at(epsilon).log_probs
     inside = 0
     for a in range(60):
         for b in range(60):
@@ -239,9 +239,9 @@ def test_record_draws_a_word_once_in_a_text():
 def test_record_draws_with_the_probabilities_shown():
     m = strategy("record", epsilon=4.0)
     out = [r.steps[1].replacement for r in m.rewrites(f"{B} {A} {A}", 3000, seed=5)]
-    d = m.law(4).at(4.0)
+    d = m.channel(4).at(4.0)
     assert fit(counts_of(out, d.candidates), d.probs) > 1e-5
-    assert fit(counts_of(out, d.candidates), m.law(4).at(1.0).probs) < 1e-5
+    assert fit(counts_of(out, d.candidates), m.channel(4).at(1.0).probs) < 1e-5
 
 
 def test_dataset_draws_a_word_once_in_all_texts():
@@ -284,16 +284,16 @@ def test_a_list_of_epsilons_under_record():
     assert (r.guarantee.draws, r.guarantee.total, r.guarantee.epsilon) == (3, 6.0, 3.0)
     assert r.steps[0].replacement == r.steps[2].replacement
     assert r.distribution(2).epsilon == 1.0 and m.distribution(text, 2).epsilon == 1.0
-    law, dice = r.locked(2)
-    assert law.candidates[law.draw(1.0, dice)] == r.steps[2].replacement
+    channel, stream = r.locked(2)
+    assert channel.candidates[channel.draw(1.0, stream)] == r.steps[2].replacement
     with pytest.raises(dpt.ConfigError, match="dataset"):
         strategy("dataset", epsilon=(1.0, 2.0))
 
 
 def test_record_and_token_agree_on_words_that_come_once():
-    d = strategy("token").law(4)
-    assert d.at(2.0).probs == pytest.approx(strategy("record").law(4).at(2.0).probs)
-    assert d.draw(2.0, Dice(3)) == strategy("record").law(4).draw(2.0, Dice(3))
+    d = strategy("token").channel(4)
+    assert d.at(2.0).probs == pytest.approx(strategy("record").channel(4).at(2.0).probs)
+    assert d.draw(2.0, NoiseStream(3)) == strategy("record").channel(4).draw(2.0, NoiseStream(3))
 
 
 # --- the bundled space, and SST-2

@@ -1,4 +1,4 @@
-"""1-Diffractor against Equations 1 to 6 by plain loops: chances, mixtures of lists, bounds, locked dice."""
+"""1-Diffractor against Equations 1 to 6 by plain loops: chances, mixtures of lists, bounds, locked stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import stats
 from small_spaces import LIST_NAMES, diffractor, fit, rewritten, shuffled_lists, small_bundle, words
 
 import dptext_core as dpt
-from dptext_core import ConfigError, Dice
+from dptext_core import ConfigError, NoiseStream
 from dptext_core.auditing.distance import named_distances
 from dptext_core.mechanisms import diffractor as module
 from dptext_core.mechanisms.diffractor import bundle, geometric_steps, log_pmf, noisy_place, released
@@ -43,8 +43,8 @@ def tem(epsilon: float, at: int, n: int, gamma: float | None) -> np.ndarray:
     return weights / weights.sum()
 
 
-def law_of(orders, row: int, **options):
-    return diffractor(orders, **options).law(row)
+def channel_of(orders, row: int, **options):
+    return diffractor(orders, **options).channel(row)
 
 
 NOISES = [("geometric", 5), ("tem", 0), ("tem", 1), ("tem", 2.5), ("tem", 5), ("tem", 40), ("tem", None)]
@@ -59,24 +59,24 @@ def test_the_chance_of_every_place(noise, gamma, n, epsilon):
         expected = geometric(epsilon, at, n) if noise == "geometric" else tem(epsilon, at, n, gamma)
         assert found == pytest.approx(expected, rel=1e-9)
         assert found.sum() == pytest.approx(1.0, abs=1e-12)
-        law = law_of([list(words(n))], at, noise=noise, gamma=gamma)
-        assert law.at(epsilon).probs == pytest.approx(expected, rel=1e-9)
-        assert law.at(epsilon).p_keep() == pytest.approx(expected[at], rel=1e-9)
+        channel = channel_of([list(words(n))], at, noise=noise, gamma=gamma)
+        assert channel.at(epsilon).probs == pytest.approx(expected, rel=1e-9)
+        assert channel.at(epsilon).p_keep() == pytest.approx(expected[at], rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.04, 0.5, 1.0986, 3.0, 30.0, 700.0])
 def test_n_w_of_geometric_noise(epsilon):
-    law = [law_of([list(words(9))], row) for row in (0, 4, 8)]
+    channel = [channel_of([list(words(9))], row) for row in (0, 4, 8)]
     inside, end = math.tanh(epsilon / 2), 1 / (1 + math.exp(-epsilon))
-    assert law[1].at(epsilon).p_keep() == pytest.approx(inside, rel=1e-12)
-    assert [law[i].at(epsilon).p_keep() for i in (0, 2)] == pytest.approx([end, end], rel=1e-12)
-    assert law[1].deniability(epsilon)[0] == pytest.approx(inside, rel=1e-9)
+    assert channel[1].at(epsilon).p_keep() == pytest.approx(inside, rel=1e-12)
+    assert [channel[i].at(epsilon).p_keep() for i in (0, 2)] == pytest.approx([end, end], rel=1e-12)
+    assert channel[1].deniability(epsilon)[0] == pytest.approx(inside, rel=1e-9)
 
 
 def test_a_long_list_at_a_small_epsilon_does_not_underflow():
-    law = dpt.get_mechanism("diffractor", epsilon=0.04)
-    row = law.vocabulary.words.index("doctor")
-    d = law.law(row).at(0.04)
+    channel = dpt.get_mechanism("diffractor", epsilon=0.04)
+    row = channel.vocabulary.words.index("doctor")
+    d = channel.channel(row).at(0.04)
     assert len(d) == 21_719 and np.isfinite(d.log_probs).all() and d.log_probs.min() < -300
     assert d.probs.sum() == pytest.approx(1.0, abs=1e-12) and d.p_keep() == pytest.approx(math.tanh(0.02), rel=1e-9)
 
@@ -96,10 +96,10 @@ def test_several_lists_are_the_uniform_mixture(noise, gamma):
                 args = (epsilon, one.index(word), len(one))
                 for w, p in zip(one, geometric(*args) if noise == "geometric" else tem(*args, gamma), strict=True):
                     expected[w] += p / 4
-            law = m.law(m.vocabulary.words.index(word))
-            d = law.at(epsilon)
+            channel = m.channel(m.vocabulary.words.index(word))
+            d = channel.at(epsilon)
             assert {w: d.p(w) for w in d.candidates} == pytest.approx(expected, rel=1e-9)
-            assert law.deniability(epsilon) == pytest.approx((d.p_keep(), d.expected_distinct(100)), rel=1e-8)
+            assert channel.deniability(epsilon) == pytest.approx((d.p_keep(), d.expected_distinct(100)), rel=1e-8)
             out = [d.candidates.index(w) for w in rewritten(_at(m, epsilon), word, 2500, 5)]
             assert fit(np.bincount(out, minlength=len(d)), d.probs) > 1e-5
 
@@ -117,7 +117,7 @@ def _at(m, epsilon: float):
 def test_the_loss_is_at_most_epsilon_times_the_largest_distance(noise, gamma, lists, epsilon):
     orders = shuffled_lists(15, lists, seed=lists)
     m = diffractor(orders, noise=noise, gamma=gamma, epsilon=epsilon)
-    table = np.stack([m.law(i).at(epsilon).log_probs for i in range(15)])
+    table = np.stack([m.channel(i).at(epsilon).log_probs for i in range(15)])
     inputs = m.vocabulary.words
     claim = m.distances(inputs)
     for a in range(15):
@@ -140,11 +140,11 @@ def test_the_sampler_at_the_ends(gamma, epsilon):
     """Every place of a list of 7 as the original, 1,500 draws each, all in one test at level 1e-5."""
     for noise in ("geometric", "tem"):
         for at in range(7):
-            dice = Dice(at)
-            sign = np.where(dice.at("s").uniforms(1500) < 0.5, -1, 1)
+            stream = NoiseStream(at)
+            sign = np.where(stream.at("s").uniforms(1500) < 0.5, -1, 1)
             to = noisy_place(
                 noise, epsilon, np.full(1500, at), 7, gamma, sign,
-                dice.log_uniforms(1500), dice.at("f").log_uniforms(1500),
+                stream.log_uniforms(1500), stream.at("f").log_uniforms(1500),
             )  # fmt: skip
             expected = geometric(epsilon, at, 7) if noise == "geometric" else tem(epsilon, at, 7, gamma)
             assert to.dtype == np.int64 and fit(np.bincount(to, minlength=7), expected) > 1e-5
@@ -157,7 +157,7 @@ def test_what_lies_beyond_the_computed_window_is_drawn_as_often_as_stated(monkey
         for epsilon in (1.3, 2.0, 4.5):
             m = diffractor(shuffled_lists(24, lists, seed=1), noise="tem", epsilon=epsilon)
             row = m.vocabulary.words.index(words(24)[11])
-            d = m.law(row).at(epsilon)
+            d = m.channel(row).at(epsilon)
             window = module.window(None, epsilon, 24)
             far = [abs(one.tolist().index(w) - p[row]) > window for w in range(24)
                    for one, p in [(m.vocabulary.order[0], m.vocabulary.places[0])]]  # fmt: skip
@@ -179,8 +179,8 @@ def test_the_window_of_the_paper():
     for epsilon in (0.1, 1.0, 9.0):
         window = module.Window.of(epsilon, 9000, 21_719, None)
         assert np.exp(window.beyond - np.logaddexp(window.inside, window.beyond)) <= 0.001
-    law = m.law(9000)
-    assert law.at(40.0).log_probs == pytest.approx(law.at(900.0).log_probs)
+    channel = m.channel(9000)
+    assert channel.at(40.0).log_probs == pytest.approx(channel.at(900.0).log_probs)
     assert m.with_(epsilon=0.001).guarantee("A doctor came.").metric == "places on the list"
     assert m.with_(gamma=5).guarantee("A doctor came.").largest == 5.0
     # Where tokens have an ε each, the widest window holds for all of them.
@@ -195,7 +195,7 @@ def test_lists_of_several_lengths_have_a_window_each():
     windows = [2 / 6.0 * math.log(0.999 * (n - 1) / 0.001) for n in (40, 12)]
     inputs = m.vocabulary.words
     assert set(inputs) == set(words(12))
-    table = np.stack([m.law(i).at(6.0).log_probs for i in range(12)])
+    table = np.stack([m.channel(i).at(6.0).log_probs for i in range(12)])
     claim = m.distances(inputs)
     for a, b in itertools.product(range(12), repeat=2):
         far = max(min(abs(o.index(inputs[a]) - o.index(inputs[b])), w) for o, w in zip(orders, windows, strict=True))
@@ -220,7 +220,7 @@ def test_geometric_steps_invert_their_distribution():
         assert geometric_steps(epsilon, math.log(edge) - 1e-12) >= m
         assert geometric_steps(epsilon, math.log(edge) + 1e-12) < m
     assert geometric_steps(epsilon, math.log1p(-(2**-53))) == 0
-    steps = geometric_steps(epsilon, Dice(3).log_uniforms(40_000)).astype(int)
+    steps = geometric_steps(epsilon, NoiseStream(3).log_uniforms(40_000)).astype(int)
     expected = [reach(m) - reach(m + 1) for m in range(40)]
     assert fit(np.bincount(np.minimum(steps, 39), minlength=40), [*expected[:39], reach(39)]) > 1e-5
 
@@ -272,41 +272,41 @@ def test_beyond_the_window_every_place_is_reached():
     assert sorted(at.tolist()) == [0, *range(6, 20)]
 
 
-# --- locked dice
+# --- locked stream
 
 
 @settings(max_examples=60)
 @given(
     st.integers(0, 10_000), st.sampled_from(NOISES), st.integers(1, 30), st.integers(1, 3),
 )  # fmt: skip
-def test_under_locked_dice_the_word_only_comes_nearer(seed, noise, n, lists):
+def test_under_locked_stream_the_word_only_comes_nearer(seed, noise, n, lists):
     orders = shuffled_lists(n, lists, seed)
-    law = law_of(orders, seed % n, noise=noise[0], gamma=noise[1])
-    dice = Dice(seed)
-    chosen = int(released(law.bundle, np.array([law.row]), np.ones(1), noise[0], noise[1], dice, 1)[1][0])
+    channel = channel_of(orders, seed % n, noise=noise[0], gamma=noise[1])
+    stream = NoiseStream(seed)
+    chosen = int(released(channel.bundle, np.array([channel.row]), np.ones(1), noise[0], noise[1], stream, 1)[1][0])
     far = []
     for epsilon in np.geomspace(0.02, 30, 60):
-        word = law.candidates[law.draw(float(epsilon), dice)]
-        far.append(abs(orders[chosen].index(word) - orders[chosen].index(law.source)))
+        word = channel.candidates[channel.draw(float(epsilon), stream)]
+        far.append(abs(orders[chosen].index(word) - orders[chosen].index(channel.source)))
     inside = [f for f in far if f <= noise[1]] if noise == ("tem", noise[1]) and noise[1] is not None else far
     assert inside == sorted(inside, reverse=True)
     if noise[0] == "tem" and noise[1] is not None:
         # Beyond γ all places count alike: one of them, until the word comes inside for good.
         outside = [f for f in far if f > noise[1]]
         assert far == outside + inside and len(set(outside)) <= 1
-    check_flips(law, dice, 0.02, 30.0)
+    check_flips(channel, stream, 0.02, 30.0)
 
 
-def check_flips(law, dice, low, high):
+def check_flips(channel, stream, low, high):
     """Flips are what the sampler does at every ε: at their points, just before, and on a grid between them."""
-    flips = law.flips(dice, low, high)
-    assert [law.candidates[i] for _, i in flips][-1] == law.candidates[law.draw(high, dice)]
+    flips = channel.flips(stream, low, high)
+    assert [channel.candidates[i] for _, i in flips][-1] == channel.candidates[channel.draw(high, stream)]
     for (a, before), (b, after) in itertools.pairwise(flips):
         middle = b * (1 - 1e-9)
-        assert a < b and law.draw(b * (1 + 1e-9), dice) == after
-        assert law.draw(middle, dice) == before or middle <= a
+        assert a < b and channel.draw(b * (1 + 1e-9), stream) == after
+        assert channel.draw(middle, stream) == before or middle <= a
     for epsilon in np.geomspace(low, high, 60):
-        word = law.draw(float(epsilon), dice)
+        word = channel.draw(float(epsilon), stream)
         assert word in {i for e, i in flips if e <= epsilon * (1 + 1e-9)}
         assert word == [i for e, i in flips if e <= epsilon][-1] or any(abs(e / epsilon - 1) < 1e-9 for e, _ in flips)
     return flips
@@ -317,18 +317,18 @@ def check_flips(law, dice, low, high):
 def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
     before, module.BETA = module.BETA, beta
     try:
-        law = law_of(shuffled_lists(n, 2, seed), seed % n, noise="tem")
-        dice, b = Dice(seed), None
-        b = law.bundle
-        chosen = int(released(b, np.array([law.row]), np.ones(1), "tem", None, dice, 1)[1][0])
+        channel = channel_of(shuffled_lists(n, 2, seed), seed % n, noise="tem")
+        stream, b = NoiseStream(seed), None
+        b = channel.bundle
+        chosen = int(released(b, np.array([channel.row]), np.ones(1), "tem", None, stream, 1)[1][0])
         gone, inside = [], []
         for epsilon in np.geomspace(0.05, 60, 80):
-            far = abs(b.where[chosen, law.draw(float(epsilon), dice)] - b.places[chosen, law.row])
+            far = abs(b.where[chosen, channel.draw(float(epsilon), stream)] - b.places[chosen, channel.row])
             gone.append(bool(far > module.window(None, epsilon, n)))
             if not gone[-1]:
                 inside.append(far)
         assert gone == sorted(gone) and inside == sorted(inside, reverse=True)
-        check_flips(law, dice, 0.05, 60.0)
+        check_flips(channel, stream, 0.05, 60.0)
     finally:
         module.BETA = before
 
@@ -351,12 +351,12 @@ def test_the_lists_are_chosen_alike_whatever_the_noise():
     row = int(np.argmax(np.minimum(m.vocabulary.places, 29 - m.vocabulary.places).min(axis=0)))
     assert (np.minimum(m.vocabulary.places, 29 - m.vocabulary.places)[:, row] > 4).all()
     rows = np.full(6000, row)
-    out, chosen = released(m.vocabulary, rows, np.full(6000, 0.8), "geometric", 5, Dice(3), 6000)
+    out, chosen = released(m.vocabulary, rows, np.full(6000, 0.8), "geometric", 5, NoiseStream(3), 6000)
     moved = out != m.vocabulary.output_of[row]
     for part in (chosen, chosen[moved], chosen[~moved]):
         assert len(part) > 1000 and stats.chisquare(np.bincount(part, minlength=3)).pvalue > 1e-5
     some = np.array([5, 17, 4000])
-    again, _ = released(m.vocabulary, rows[:3], np.full(3, 0.8), "geometric", 5, Dice(3), 6000, some)
+    again, _ = released(m.vocabulary, rows[:3], np.full(3, 0.8), "geometric", 5, NoiseStream(3), 6000, some)
     assert again.tolist() == out[some].tolist()
 
 
@@ -396,7 +396,7 @@ def test_the_configurations_of_the_paper():
         b = m.vocabulary
         assert len(set(b.lengths.tolist())) == 1 and set(b.words) == set(b.outputs)
         row = b.words.index("doctor")
-        d = m.law(row).at(2.0)
+        d = m.channel(row).at(2.0)
         assert d.probs.sum() == pytest.approx(1.0, abs=1e-12)
         assert d.p_keep() == pytest.approx(math.tanh(1.0), rel=1e-6)
         assert "doctor" in {w for w, _ in d.top(1)}

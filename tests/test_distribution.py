@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dptext_core import ConfigError, Dice, ScoreTable, TokenDistribution
+from dptext_core import ConfigError, NoiseStream, ScoreTable, TokenDistribution
 from dptext_core.distribution import envelope
 
 
@@ -38,7 +38,7 @@ def test_log_z_on_a_grid(low):
 @given(st.integers(0, 10_000), st.integers(1, 60))
 def test_flips_are_the_argmax_at_every_epsilon(seed, size):
     t = table(size, seed)
-    g = Dice(seed).gumbel(size)
+    g = NoiseStream(seed).gumbel(size)
     flips = envelope(t.scores, g, 1.0, 400.0)
     assert flips[0][0] == 1.0 and [e for e, _ in flips] == sorted(e for e, _ in flips)
     scores = [t.scores[w] for _, w in flips]
@@ -51,10 +51,10 @@ def test_flips_are_the_argmax_at_every_epsilon(seed, size):
 
 def test_a_locked_draw_equals_the_sampler_at_every_epsilon():
     t = table(4000, 9)
-    dice = Dice(4)
-    flips = t.flips(dice, 1.0, 500.0)
+    stream = NoiseStream(4)
+    flips = t.flips(stream, 1.0, 500.0)
     for e in (1.0, 5.0, 31.0, 200.0, 500.0):
-        assert [w for at, w in flips if at <= e][-1] == t.at(e).sample_indices(1, dice)[0]
+        assert [w for at, w in flips if at <= e][-1] == t.at(e).sample_indices(1, stream)[0]
 
 
 def distribution(probs, source="b"):

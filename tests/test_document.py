@@ -187,7 +187,7 @@ def test_the_short_way_changes_nothing_on_a_corpus():
     if not path.is_file():
         pytest.skip("needs corpus/train.txt.gz in the folder that DPTEXT_DATA names")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in itertools.islice(lines, 20_000):
+        for line in itertools.islice(lines, 0, 20_000, 3):
             quick, general = both_ways(line)
             assert quick == general
 

@@ -214,13 +214,13 @@ def test_what_each_range_costs_at_one_word(mlm):
 def test_the_first_example_goes_from_nothing_kept_to_most_kept_along_its_axis():
     from pathlib import Path
 
-    from dptext_core import first_sight
+    from dptext_core import precomputed
     from dptext_core._assets import assets_folder
 
     folder = Path(assets_folder()) / "examples"
     first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
     text = (folder / first["file"]).read_text(encoding="utf-8").strip()
-    prepared = first_sight.load(text, "dp-mlm", {})
+    prepared = precomputed.load(text, "dp-mlm", {})
     assert prepared is not None
 
     def kept(epsilon: float, **options) -> float:
@@ -315,7 +315,7 @@ def test_many_fresh_rewrites_follow_the_distribution(mlm, name):
     m = mlm(name, epsilon=20.0, **({"del_prob": 0.0} if name == "dp-mlm-plus" else {}))
     p = m.prepare("my doctor")
     many = m.rewrites(p, 400, seed=3)
-    assert len(many) == 400 and len({r.family for r in many}) == 400
+    assert len(many) == 400 and len({r.noise_id for r in many}) == 400
     d = m.distribution(p, 1)
     best, share = d.top(1)[0]
     hits = sum(r.steps[1].replacement.casefold() == best for r in many)

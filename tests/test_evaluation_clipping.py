@@ -28,7 +28,7 @@ def test_a_row_is_what_the_mechanism_gives():
     last = m.with_(epsilon=100.0, clip_min=ranges[6.0][0], clip_max=ranges[6.0][1])
     drawn = [(p, i) for p in prepared for i in p.targets]
     assert rows[-1].n_w == pytest.approx(np.mean([last.distribution(p, i).p_keep() for p, i in drawn]))
-    out = [last.rewrite(p, dice=dpt.Dice(clipping.SEED).at(k)).text for k, p in enumerate(prepared)]
+    out = [last.rewrite(p, stream=dpt.NoiseStream(clipping.SEED).at(k)).text for k, p in enumerate(prepared)]
     assert rows[-1].cosine == pytest.approx(np.mean(score("cosine", TEXTS, out)), abs=1e-6)
     assert (rows[-1].words, rows[-1].texts) == (len(drawn), 2)
     high = [(p.logits([(i, False)]) >= ranges[4.0][1]).sum() for p, i in drawn]

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from dptext_core import ConfigError, InputError, figures
-from dptext_core.evaluation import curve_figures, curves, papers, results
+from dptext_core.evaluation import curves, papers, results
+from dptext_core.figures import benchmarks as benchmark_figures
 from dptext_core.metrics import REGISTRY, measure
 
 #: Mechanism, options, ε: several configurations of two mechanisms, several notions.
@@ -270,7 +271,7 @@ def drawn(figure, mode="lines+markers"):
 def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
     ours = curves.series(found, "sst2", "accuracy")
     printed = curves.paper_series("sst2", "accuracy", ours=ours)
-    figure = curve_figures.curves(ours, printed, "accuracy", dark=dark, baseline=0.9, majority=0.5)
+    figure = benchmark_figures.curves(ours, printed, "accuracy", dark=dark, baseline=0.9, majority=0.5)
     traces = drawn(figure)
     hollow = [t for t in traces if t.marker.symbol.endswith("-open")]
     filled = [t for t in traces if not t.marker.symbol.endswith("-open")]
@@ -279,7 +280,7 @@ def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
     looks = [(t.line.dash, t.marker.symbol) for t in filled]
     assert len(set(looks)) == len(looks), "two of ours differ in colour alone"
     assert {t.line.color for t in filled} <= set(figures.LINES_DARK if dark else figures.LINES_LIGHT)
-    assert [t.name for t in figure.data if t.showlegend is None][-1] == curve_figures.PAPERS
+    assert [t.name for t in figure.data if t.showlegend is None][-1] == benchmark_figures.PAPERS
     assert figure.layout.paper_bgcolor == (figures.DARK if dark else figures.LIGHT)["page"]
     assert {a.text for a in figure.layout.annotations} == {"unprotected: 0.9", "always guessing: 0.5"}
     assert figure.layout.xaxis.type == "log" and "differs" in figure.layout.xaxis.title.text
@@ -287,7 +288,7 @@ def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
 
 def test_marks_carry_their_interval_and_where_they_are_from(found):
     (s,) = curves.series(found, "sst2", "accuracy", ["mvc"])
-    figure = curve_figures.curves([s], [], "accuracy", chosen=s.points[1].row.point)
+    figure = benchmark_figures.curves([s], [], "accuracy", chosen=s.points[1].row.point)
     (trace,) = drawn(figure)
     assert trace.error_y.array == pytest.approx([p.high - p.value for p in s.points])
     assert trace.error_y.arrayminus == pytest.approx([p.value - p.low for p in s.points])
@@ -304,7 +305,7 @@ def test_marks_carry_their_interval_and_where_they_are_from(found):
 def test_a_point_without_an_interval_gets_no_bar(found):
     bare = dataclasses.replace(found, rows=tuple(dataclasses.replace(r, low=None, high=None) for r in found.rows))
     (s,) = curves.series(bare, "sst2", "s_w", ["santext"], "n_w")
-    figure = curve_figures.curves([s], [], "s_w", "n_w")
+    figure = benchmark_figures.curves([s], [], "s_w", "n_w")
     (trace,) = drawn(figure)
     assert set(trace.error_y.array) == {0} and "95%" not in trace.customdata[0][1]
     assert figure.layout.xaxis.range == (-0.02, 1.02)
@@ -313,8 +314,8 @@ def test_a_point_without_an_interval_gets_no_bar(found):
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_plane_draws_its_front_over_the_better_corner(found, dark):
     spots = curves.plane(found, "reviews", "f1", "f1_static")
-    figure = curve_figures.plane(spots, [], "f1", "f1_static", dark=dark, baseline=0.7)
-    (front,) = [t for t in figure.data if t.name == curve_figures.FRONT]
+    figure = benchmark_figures.plane(spots, [], "f1", "f1_static", dark=dark, baseline=0.7)
+    (front,) = [t for t in figure.data if t.name == benchmark_figures.FRONT]
     assert list(front.x) == sorted(front.x) and list(front.y) == sorted(front.y) and front.line.shape == "hv"
     assert "↖ better" in {a.text for a in figure.layout.annotations}
     traces = drawn(figure)
@@ -322,16 +323,16 @@ def test_the_plane_draws_its_front_over_the_better_corner(found, dark):
     assert all(t.error_x.array and t.error_y.array for t in traces)
     said = traces[0].customdata[0][1]
     assert "Utility F1" in said and "Attacker" in said and said.count("95%") == 2
-    without = curve_figures.plane(curves.plane(found, "sst2", "cosine", "s_w"), [], "cosine", "s_w")
-    assert next(t for t in without.data if t.name == curve_figures.FRONT).line.shape == "vh"
+    without = benchmark_figures.plane(curves.plane(found, "sst2", "cosine", "s_w"), [], "cosine", "s_w")
+    assert next(t for t in without.data if t.name == benchmark_figures.FRONT).line.shape == "vh"
 
 
 def test_names_are_shown_literally_and_nothing_to_draw_is_said(found):
     (s,) = curves.series(found, "sst2", "accuracy", ["mvc"])
     odd = [curves.Series("<b>x</b>", "<i>m</i>", {}, s.points, 3), s]
-    figure = curve_figures.curves(odd, [], "accuracy")
+    figure = benchmark_figures.curves(odd, [], "accuracy")
     assert figure.data[0].name == "&lt;i&gt;m&lt;/i&gt;" and "&lt;b&gt;x" in figure.data[0].customdata[0][1]
     with pytest.raises(InputError):
-        curve_figures.curves([], [], "accuracy")
+        benchmark_figures.curves([], [], "accuracy")
     with pytest.raises(InputError):
-        curve_figures.plane([], [], "f1", "f1_static")
+        benchmark_figures.plane([], [], "f1", "f1_static")

@@ -118,7 +118,7 @@ def test_majority():
 def test_standard_error():
     truth, guessed = ["a"] * 50 + ["b"] * 50, ["a"] * 90 + ["b"] * 10
     assert standard_error("accuracy", truth, guessed) == pytest.approx((0.6 * 0.4 / 100) ** 0.5)
-    # Macro-F1 has no such formula: the spread over fresh samples of the same law must come out.
+    # Macro-F1 has no such formula: the spread over fresh samples of the same channel must come out.
     rng = np.random.default_rng(5)
     fresh = []
     for _ in range(300):

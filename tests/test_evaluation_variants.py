@@ -37,7 +37,7 @@ class Two(WordMechanism):
 
     name, title, notion, config_cls = "two", "Two", "pure", TwoConfig
 
-    def law(self, row):
+    def channel(self, row):
         words = self.vocabulary.words
         chosen = (words[row], words[0], words[-1])
         return ScoreTable(chosen, np.array([1.0, 0.0, float(self.config.far)]) / 2, words[row])

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from test_evaluation_curves import stored
 
 import dptext_core as dpt
-from dptext_core.evaluation import curve_figures, curves, results
+from dptext_core.evaluation import curves, results
+from dptext_core.figures import benchmarks as benchmark_figures
 
 TOP = Path(__file__).resolve().parents[1]
 TEXT = "The movie was wonderful but the weather ruined our holiday."
@@ -58,23 +59,23 @@ def test_the_users_epsilon_stands_on_the_curve_of_the_nearest_configuration(foun
     (series,) = curves.nearest_series(found, "custext", {"k": 50}, "sst2", "accuracy")
     assert series.options["k"] == 50
     at_3 = next(p.value for p in series.points if p.x == 3.0)
-    assert trace(at, curve_figures.YOURS)["y"] == [pytest.approx(at_3)]
+    assert trace(at, benchmark_figures.YOURS)["y"] == [pytest.approx(at_3)]
     assert "Not as yours: unknown words: keep" in " ".join(c.value for c in at.caption).replace("\\", "")
-    between = trace(panel(2.0, k=50), curve_figures.YOURS)["y"][0]
+    between = trace(panel(2.0, k=50), benchmark_figures.YOURS)["y"][0]
     first = next(p.value for p in series.points if p.x == 1.0)
     assert min(first, at_3) < between < max(first, at_3)
 
 
 def test_beyond_the_measured_points_there_is_a_line_and_no_star(found):
     at = panel(20.0, k=50)
-    assert trace(at, curve_figures.YOURS) is None
+    assert trace(at, benchmark_figures.YOURS) is None
     assert any(s["x0"] == 20.0 for s in figure(at)["layout"]["shapes"])
 
 
 def test_n_w_of_the_users_own_text_is_the_mean_over_its_drawn_words(found):
     at = panel(3.0, k=50)
     at.selectbox(key="play_bench_sst2").set_value("n_w").run()
-    star = trace(at, curve_figures.YOUR_TEXT)
+    star = trace(at, benchmark_figures.YOUR_TEXT)
     result = at.session_state["run"].result
     drawn = [i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
     assert star["y"] == [pytest.approx(sum(result.distribution(i).p_keep() for i in drawn) / len(drawn))]

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from dptext_core import InputError, figures
-from dptext_core.views import CloudView, DiffractionView, GroupView, ListNeighbourhood, percent
+from dptext_core.explain import CloudView, DiffractionView, GroupView, ListNeighbourhood
+from dptext_core.figures import theme
+from dptext_core.guarantee import percent
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -74,7 +76,7 @@ def boxes(figure, horizontal: float = 1.0, vertical: float = 1.0):
         labels.x, labels.y, labels.text, labels.textfont.size, labels.textposition, strict=True
     ):
         plain = html.unescape(re.sub("<[^>]*>", "", text))
-        wide = figures._width_of(plain, size)
+        wide = theme.width_of(plain, size)
         x0 = x * horizontal - {"left": 1, "right": 0, "center": 0.5}[position.split()[1]] * wide
         yield x0, y * vertical - size * 0.6, x0 + wide, y * vertical + size * 0.6, plain
 
@@ -280,8 +282,9 @@ def test_a_word_that_stays_and_a_cloud_without_noise():
 
 
 def test_there_is_no_figure_of_something_else():
-    with pytest.raises(InputError, match="dict"):
-        figures.draw_view({})
+    for ask in (figures.draw_view, figures.caption, figures.title):
+        with pytest.raises(InputError, match="dict"):
+            ask({})
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -13,9 +13,10 @@ from foreign import ALL, PIECES, Generator, Latent, Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli, live
+from dptext_core import attacks, budget, cli
 from dptext_core.calibration import calibrate, equal_privacy
 from dptext_core.evaluation import grid, run
+from dptext_core.figures import token_view
 from dptext_core.ledger import Ledger
 from dptext_core.metrics import cosine
 
@@ -199,8 +200,8 @@ class Liar(Generator):
 
     name, title = "foreign-liar", "Foreign liar"
 
-    def _rewrite(self, prepared, dice, progress, cancel):
-        r = super()._rewrite(prepared, dice, progress, cancel)
+    def _rewrite(self, prepared, stream, progress, cancel):
+        r = super()._rewrite(prepared, stream, progress, cancel)
         word = prepared.text.split()[0].lower()
         shift = len(word) - len(r.releases[0].text)
         pieces = [
@@ -209,7 +210,7 @@ class Liar(Generator):
         ]
         text = word + r.text[r.releases[0].span[1] :]
         return type(r)(text, *[getattr(r, n) for n in ("original", "steps", "guarantee", "mechanism", "config", "seed",
-                                                       "family", "trace")], tuple(pieces))  # fmt: skip
+                                                       "noise_id", "trace")], tuple(pieces))  # fmt: skip
 
 
 class Frank(Latent):
@@ -217,13 +218,13 @@ class Frank(Latent):
 
     name, title = "foreign-frank", "Foreign frank"
 
-    def _rewrite(self, prepared, dice, progress, cancel):
-        r = super()._rewrite(prepared, dice, progress, cancel)
-        if dice.at("frank").uniform() > 0.4:
+    def _rewrite(self, prepared, stream, progress, cancel):
+        r = super()._rewrite(prepared, stream, progress, cancel)
+        if stream.at("frank").uniform() > 0.4:
             return r
         piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
         return dpt.RewriteResult(
-            prepared.text, prepared.text, (), r.guarantee, self.name, self.config, dice.seed, dice.family,
+            prepared.text, prepared.text, (), r.guarantee, self.name, self.config, stream.seed, stream.noise_id,
             pieces=(piece,),
         )  # fmt: skip
 
@@ -244,11 +245,11 @@ class Leaky(Swap):
     def guarantee(self, text):
         return dataclasses.replace(super().guarantee(text), notion="approx", delta=self.delta)
 
-    def _laws(self, prepared):
+    def _channels(self, prepared):
         out = {}
-        for i, law in super()._laws(prepared).items():
-            p = (1 - self.rate) * law.at(1.0).probs + self.rate * (law.scores == 0.0)
-            out[i] = dpt.ScoreTable(law.candidates, np.log(p), law.source)
+        for i, channel in super()._channels(prepared).items():
+            p = (1 - self.rate) * channel.at(1.0).probs + self.rate * (channel.scores == 0.0)
+            out[i] = dpt.ScoreTable(channel.candidates, np.log(p), channel.source)
         return out
 
 
@@ -304,7 +305,7 @@ def test_the_strip_shows_what_was_released(cls):
     m = made(cls)
     r = m.rewrite(TEXT)
     low, high, default = m.epsilon_range()
-    shown = live.payload(r, run=1, low=low, high=high, default=default)
+    shown = token_view.payload(r, run=1, low=low, high=high, default=default)
     json.dumps(shown, allow_nan=False)
     assert shown["aligned"] == ("alignment" in m.can) and shown["live"] == ("sweep" in m.can)
     assert (shown.get("original") == TEXT) == (cls is not Swap)

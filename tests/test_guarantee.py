@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from dptext_core import Guarantee
-from dptext_core.guarantee import at_least, bound, number, odds_text, scientific, zcdp_epsilon, zcdp_rho
+from dptext_core.guarantee import at_least, bound, number, odds_text, percent, scientific, zcdp_epsilon, zcdp_rho
 
 PROMISE = Guarantee("pure", 2.0, "released word", "any two texts", draws=3, total=6.0, exposed=("the spacing",))
 
@@ -293,3 +293,10 @@ def test_small_numbers(x, expected):
 def test_odds_beyond_ten_thousand_are_called_large(notion):
     small, large = (dataclasses.replace(PROMISE, notion=notion, epsilon=e, total=3 * e).sentence() for e in (9.0, 10.0))
     assert "hide little" in large and "hide little" not in small
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(0, "0%"), (1e-9, "< 0.01%"), (0.00123, "0.12%"), (0.042, "4.2%"), (0.0999, "10%"), (1, "100%")]
+)
+def test_percent(p, text):
+    assert percent(p) == text

@@ -58,7 +58,7 @@ def test_released_words_are_those_of_the_plain_loop(times):
     found = counts_of(rewritten(m, SPACE.words[5], 4000, 1), SPACE.words)
     expected = reference(5, scale(epsilon), 4000, 2)
     assert same(found, expected) > 1e-5
-    assert same(np.rint(m.law(5).at(epsilon).probs * 1000), expected) > 1e-7
+    assert same(np.rint(m.channel(5).at(epsilon).probs * 1000), expected) > 1e-7
     if times > 1.1:
         assert same(found, reference(5, scale(epsilon) / 8, 4000, 2)) < 1e-5, "the test has no power"
 

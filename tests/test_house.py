@@ -178,7 +178,9 @@ def test_white_text_on_buttons_is_readable(theme):
 
 
 def test_importing_the_core_is_light():
-    code = "import json, sys, dptext_core, dptext_core.models; print(json.dumps(sorted(sys.modules)))"
+    code = (
+        "import json, sys, dptext_core, dptext_core.figures, dptext_core.models; print(json.dumps(sorted(sys.modules)))"
+    )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     modules = json.loads(out)
     heavy = {
@@ -198,6 +200,31 @@ def test_importing_the_core_is_light():
 def test_the_core_knows_no_streamlit():
     for path, tree in python_files("dptext_core").items():
         assert not imports(tree) & {"streamlit", "pages"}, path
+
+
+def modules_named(path: str, tree: ast.Module) -> set[str]:
+    """Every module that a file of the core may import, relative names made whole."""
+    package = path.split("/")[:-1]
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            top = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*top, *([node.module] if node.module else [])])
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_of_the_core_nothing_but_figures_imports_figures():
+    """Results do not know how they are drawn."""
+    seen = 0
+    for path, tree in python_files("dptext_core").items():
+        known = any((name + ".").startswith("dptext_core.figures.") for name in modules_named(path, tree))
+        seen += known
+        if not path.startswith("dptext_core/figures/"):
+            assert not known, path
+    assert seen, "no import of figures was found at all"
 
 
 def test_no_code_that_the_house_forbids():

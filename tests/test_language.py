@@ -11,8 +11,9 @@ from small_spaces import on, random_space, words
 from test_house import python_files, texts
 
 import dptext_core as dpt
-from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailable, live
+from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailable
 from dptext_core.attacks.prior import public_prior
+from dptext_core.figures import token_view
 from dptext_core.language import ENDERS, straight
 from dptext_core.languages import english
 from dptext_core.models.masked_lm import whole_words as model_words
@@ -202,7 +203,7 @@ def test_a_word_mechanism_goes_by_the_language():
 
 def test_the_token_view_goes_by_the_language():
     m = of_toy("santext", SPACE, epsilon=5.0, recase="sentence")
-    shown = live.payload(m.rewrite(words(1)[0], seed=1), run=1, low=0.5, high=50.0, default=5.0)["tokens"][0]["c"]
+    shown = token_view.payload(m.rewrite(words(1)[0], seed=1), run=1, low=0.5, high=50.0, default=5.0)["tokens"][0]["c"]
     assert set(shown) <= {toy_case(w, False) for w in SPACE.words} and any("B" in w for w in shown)
 
 

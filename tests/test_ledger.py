@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 import dptext_core as dpt
-from dptext_core import Dice
+from dptext_core import NoiseStream
 from dptext_core.ledger import Ledger
 
 TEXT = "The doctor changed the dose of insulin."
@@ -67,8 +67,8 @@ def test_different_notions_stand_side_by_side():
 
 
 def test_two_of_a_locked_family_have_no_guarantee():
-    ledger, dice = Ledger(), Dice()
-    a, b = (diffractor(e).rewrite(TEXT, dice=dice) for e in (1.0, 2.0))
+    ledger, stream = Ledger(), NoiseStream()
+    a, b = (diffractor(e).rewrite(TEXT, stream=stream) for e in (1.0, 2.0))
     ledger.record(a, released=True)
     ledger.record(b)
     assert not ledger.account(1).void, "looking is free"
@@ -82,21 +82,21 @@ def test_two_of_a_locked_family_have_no_guarantee():
 
 
 def test_one_output_released_twice_is_one_release():
-    ledger, dice = Ledger(), Dice()
+    ledger, stream = Ledger(), NoiseStream()
     for _ in range(2):
-        ledger.record(diffractor().rewrite(TEXT, dice=dice), released=True)
+        ledger.record(diffractor().rewrite(TEXT, stream=stream), released=True)
     assert ledger.account(1).releases == 1 and not ledger.account(1).void
 
 
 def test_shared_noise_counts_across_texts_and_mechanisms():
-    dice = Dice()
+    stream = NoiseStream()
     ledger = Ledger()
-    ledger.record(diffractor().rewrite(TEXT, dice=dice), released=True)
-    ledger.record(diffractor().rewrite(OTHER, dice=dice), released=True)
+    ledger.record(diffractor().rewrite(TEXT, stream=stream), released=True)
+    ledger.record(diffractor().rewrite(OTHER, stream=stream), released=True)
     assert all("share their noise" in a.void for a in ledger.accounts())
     ledger = Ledger()
-    ledger.record(diffractor().rewrite(TEXT, dice=dice), released=True)
-    ledger.record(custext().rewrite(TEXT, dice=dice), released=True)
+    ledger.record(diffractor().rewrite(TEXT, stream=stream), released=True)
+    ledger.record(custext().rewrite(TEXT, stream=stream), released=True)
     assert "share their noise" in ledger.account(1).void
 
 
@@ -108,9 +108,9 @@ def test_words_drawn_once_for_all_texts_are_no_locked_family():
     assert len(set(totals)) == 1 and not any(a.void for a in ledger.accounts())
 
 
-def shared(results, family="one noise"):
+def shared(results, noise_id="one noise"):
     """The results as if all of them had been drawn with one noise."""
-    return [dataclasses.replace(r, family=family) for r in results]
+    return [dataclasses.replace(r, noise_id=noise_id) for r in results]
 
 
 def released(*results):
@@ -140,18 +140,18 @@ def test_results_of_one_family_are_never_added_up(place, other):
 
 def test_the_same_noise_in_two_calls_has_no_finite_epsilon():
     """Its words were drawn for both, so that equal words show across them; neither total counts the other's."""
-    dice = Dice()
+    stream = NoiseStream()
     m = custext(strategy="dataset")
-    (first,), (second,) = (m.rewrite([t], dice=dice) for t in (TEXT, OTHER))
+    (first,), (second,) = (m.rewrite([t], stream=stream) for t in (TEXT, OTHER))
     assert first.guarantee.total == second.guarantee.total
     ledger = released(*shared([first, second]))
     assert all("share their noise" in a.void for a in ledger.accounts())
 
 
 def test_one_output_in_two_lists_counts_with_the_larger_total():
-    dice = Dice()
+    stream = NoiseStream()
     m = custext(strategy="dataset")
-    short, long = m.rewrite([TEXT], dice=dice), m.rewrite([TEXT, OTHER], dice=dice)
+    short, long = m.rewrite([TEXT], stream=stream), m.rewrite([TEXT, OTHER], stream=stream)
     assert short[0].text == long[0].text
     for order in ([short[0], long[0]], [long[0], short[0]]):
         (account,) = released(*shared(order)).accounts()
@@ -165,9 +165,9 @@ def test_fresh_noise_of_lists_adds_up():
 
 
 def test_entries_say_which_draw_they_belong_to():
-    ledger, dice = Ledger(), Dice()
+    ledger, stream = Ledger(), NoiseStream()
     for e in (1.0, 2.0):
-        ledger.record(diffractor(e).rewrite(TEXT, dice=dice))
+        ledger.record(diffractor(e).rewrite(TEXT, stream=stream))
     ledger.record(diffractor().rewrite(OTHER))
     ledger.record(diffractor().rewrite(TEXT))
     assert [ledger.draw_of(e) for e in ledger.entries] == [1, 1, 1, 2]
@@ -210,8 +210,8 @@ def test_deltas_add_up_too():
     r = diffractor().rewrite(TEXT)
     approx = dataclasses.replace(r.guarantee, notion="approx", metric="", delta=1e-6, draws=4, total=2.0)
     ledger = Ledger()
-    for family in "ab":
-        ledger.record(dataclasses.replace(r, guarantee=approx, family=family), released=True)
+    for noise_id in "ab":
+        ledger.record(dataclasses.replace(r, guarantee=approx, noise_id=noise_id), released=True)
     (total,) = ledger.account(1).totals
     assert (total.epsilon, total.delta) == (4.0, pytest.approx(8e-6)) and "δ = 8e−6" in ledger.account(1).sentence()
 
@@ -246,11 +246,11 @@ def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
     pytest.importorskip("streamlit")
     from pages.ui.ledger import table
 
-    ledger, dice = Ledger(clock), Dice()
+    ledger, stream = Ledger(clock), NoiseStream()
     for e in (1.0, 2.0, 1234.4 / WORDS):
-        ledger.record(diffractor(e).rewrite(TEXT, dice=dice))
-    ledger.record(custext().rewrite(TEXT, dice=dice))
-    ledger.record(diffractor(2.0).rewrite(TEXT, dice=dice), released=True)
+        ledger.record(diffractor(e).rewrite(TEXT, stream=stream))
+    ledger.record(custext().rewrite(TEXT, stream=stream))
+    ledger.record(diffractor(2.0).rewrite(TEXT, stream=stream), released=True)
     for _ in range(2):
         ledger.record(diffractor().rewrite(TEXT))
     rows = table(ledger)
@@ -262,11 +262,11 @@ def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
 
 def test_noise_that_serves_two_places_has_one_name():
     """Under dataset a word's noise is the same wherever its text stands: two ε of it never add up to a number."""
-    dice = Dice()
-    first = custext(epsilon=1.0, strategy="dataset").rewrite([TEXT, OTHER], dice=dice)
-    second = custext(epsilon=30.0, strategy="dataset").rewrite([OTHER, TEXT], dice=dice)
-    assert {r.family for r in (*first, *second)} == {first[0].family}
+    stream = NoiseStream()
+    first = custext(epsilon=1.0, strategy="dataset").rewrite([TEXT, OTHER], stream=stream)
+    second = custext(epsilon=30.0, strategy="dataset").rewrite([OTHER, TEXT], stream=stream)
+    assert {r.noise_id for r in (*first, *second)} == {first[0].noise_id}
     ledger = released(first[0], second[1])
     assert ledger.account(1).void and "no guarantee" in ledger.account(1).sentence()
-    apart = custext(strategy="token").rewrite([TEXT, OTHER], dice=dice)
-    assert len({r.family for r in apart}) == 2
+    apart = custext(strategy="token").rewrite([TEXT, OTHER], stream=stream)
+    assert len({r.noise_id for r in apart}) == 2

@@ -8,7 +8,7 @@ from scipy import stats
 from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
-from dptext_core import Dice, WordSpace
+from dptext_core import NoiseStream, WordSpace
 from dptext_core.mechanisms.mahalanobis import regularised_root
 
 
@@ -31,7 +31,7 @@ def matrix(lam: float) -> np.ndarray:
 
 
 def reference(row: int, epsilon: float, lam: float, n: int, seed: int) -> np.ndarray:
-    """Algorithm 1 with a Cholesky factor: for spherical noise any root of the matrix gives the same law."""
+    """Algorithm 1 with a Cholesky factor: for spherical noise any root of the matrix gives the same channel."""
     rng = np.random.default_rng(seed)
     factor = np.linalg.cholesky(matrix(lam))
     out = np.zeros(len(X), int)
@@ -59,7 +59,7 @@ def test_released_words_are_those_of_the_plain_loop(epsilon, lam):
     assert same(found, reference(5, epsilon, lam, 5000, 2)) > 1e-5
     if lam == 0.9:
         assert same(found, reference(5, epsilon, 0.0, 5000, 2)) < 1e-5
-    d = m.law(5).at(epsilon)
+    d = m.channel(5).at(epsilon)
     assert same(np.rint(d.probs * 1000), reference(5, epsilon, lam, 4000, 3)) > 1e-7
 
 
@@ -67,7 +67,7 @@ def test_the_noise_has_its_covariance_and_its_length_in_the_metric():
     """6,000 vectors: E[z zᵀ] = (d+1)·M, each entry within six deviations; ‖M^(−½)z‖ is Gamma(d)."""
     lam = 0.8
     m = on(SPACE, "mahalanobis", lam=lam)
-    z = np.stack([m.noise(Dice(3).at(i)) for i in range(6000)])
+    z = np.stack([m.noise(NoiseStream(3).at(i)) for i in range(6000)])
     expected = 6 * matrix(lam)
     deviation = np.std(np.einsum("ni,nj->nij", z, z), axis=0) / np.sqrt(6000)
     assert (np.abs(z.T @ z / 6000 - expected) < 6 * deviation).all()
@@ -79,7 +79,7 @@ def test_lambda_0_is_mvc():
     plain, shaped = on(SPACE, "mvc", epsilon=5.0), on(SPACE, "mahalanobis", epsilon=5.0, lam=0.0)
     text = " ".join(SPACE.words)
     assert shaped.rewrite(text, seed=4).text == plain.rewrite(text, seed=4).text
-    assert shaped.noise(Dice(1)) == pytest.approx(plain.noise(Dice(1)))
+    assert shaped.noise(NoiseStream(1)) == pytest.approx(plain.noise(NoiseStream(1)))
     assert shaped.distances(SPACE.words) == pytest.approx(plain.distances(SPACE.words))
 
 
@@ -104,7 +104,7 @@ def test_the_density_ratio_of_the_noise_is_the_promise():
     lam, epsilon = 0.6, 3.0
     m = on(SPACE, "mahalanobis", epsilon=epsilon, lam=lam)
     inverse, d = np.linalg.inv(matrix(lam)), m.distances(SPACE.words[:2])[0, 1]
-    points = np.stack([X[0] + m.noise(Dice(6).at(i)) / epsilon for i in range(2000)])
+    points = np.stack([X[0] + m.noise(NoiseStream(6).at(i)) / epsilon for i in range(2000)])
     a, b = (np.sqrt(np.einsum("ni,ij,nj->n", points - x, inverse, points - x)) for x in X[:2])
     loss = epsilon * (b - a)
     assert np.abs(loss).max() <= epsilon * d + 1e-9 and loss.max() > 0.9 * epsilon * d
@@ -118,7 +118,7 @@ def test_a_flat_space_has_noise_in_all_directions():
     root = regularised_root(space, 0.99)
     assert np.linalg.eigvalsh(root).min() == pytest.approx(0.1)
     m = on(space, "mahalanobis", epsilon=1.0, lam=0.99)
-    assert (np.std([m.noise(Dice(2).at(i)) for i in range(200)], axis=0) > 0.05).all()
+    assert (np.std([m.noise(NoiseStream(2).at(i)) for i in range(200)], axis=0) > 0.05).all()
 
 
 def test_on_the_bundled_space():

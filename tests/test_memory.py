@@ -20,8 +20,9 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli, live, metrics
+from dptext_core import attacks, budget, cli, metrics
 from dptext_core.attacks import bayes, mask_inference, nearest, query
+from dptext_core.figures import token_view
 from dptext_core.metrics.bleu import corpus_bleu
 from dptext_core.metrics.cosine import embed
 from dptext_core.private import Private
@@ -51,10 +52,15 @@ def all_of(name: str, model: str) -> Callable[[str], None]:
         m.rewrite([t, f"{word} again"]), list(m.prepare_many([t]))
         drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"]
         for i in drawn[:3]:
-            result.distribution(i).top(3), result.views(i), result.similarities(i), m.distribution(t, i)
+            (
+                result.distribution(i).top(3),
+                result.views(i),
+                result.similarities(i),
+                m.distribution(t, result.steps[i].index),
+            )
         result.to_dict(trace=True), repr(result), result.guarantee.sentence()
         if result.live:
-            live.payload(result, run=1, low=1.0, high=9.0, default=2.0)
+            token_view.payload(result, run=1, low=1.0, high=9.0, default=2.0)
         if hasattr(m.config, "oov"):
             for policy in ("keep", "drop", "mask"):
                 m.with_(oov=policy).rewrite(t).to_dict(trace=True)
@@ -178,7 +184,7 @@ def nothing_is_left_by(done: dict[str, Callable[[str], object]]) -> None:
 
 
 def test_nothing_is_left_of_a_text(tiny_model):
-    """Each operation gets a made-up word of its own; afterwards no object holds one of them, nor any text or law."""
+    """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel."""
     nothing_is_left_by(operations(tiny_model))
 
 

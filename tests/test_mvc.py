@@ -1,4 +1,4 @@
-"""MVC against its definition, one word at a time in plain NumPy, and the law of its noise."""
+"""MVC against its definition, one word at a time in plain NumPy, and the channel of its noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import stats
 from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
-from dptext_core import Dice, WordSpace
+from dptext_core import NoiseStream, WordSpace
 from dptext_core.mechanisms.mvc import CURVE_DRAWS, NOISE_BLOCK, nearest_words
 
 SPACE = random_space(40, 6, seed=3)
@@ -42,7 +42,7 @@ def test_the_estimate_is_that_of_the_plain_loop(epsilon):
     """The estimate's noise is fresh in every process, hence the level 1e-7."""
     m = on(SPACE, "mvc", epsilon=epsilon)
     for row in (0, 21):
-        d = m.law(row).at(epsilon)
+        d = m.channel(row).at(epsilon)
         expected = reference(SPACE, row, epsilon, 6000, row)
         assert same(np.rint(d.probs * 1000), expected) > 1e-7
         low, high = d.keep_interval(1 - 1e-7)
@@ -52,8 +52,8 @@ def test_the_estimate_is_that_of_the_plain_loop(epsilon):
 def test_the_noise_is_spherical_with_a_gamma_length():
     """4,000 vectors: length against Gamma(d, 1), angles against uniform, at level 1e-5."""
     m = on(SPACE, "mvc")
-    dice = Dice(4)
-    z = np.stack([m.noise(dice.at(i)) for i in range(4000)])
+    stream = NoiseStream(4)
+    z = np.stack([m.noise(stream.at(i)) for i in range(4000)])
     length = np.linalg.norm(z, axis=1)
     assert stats.kstest(length, stats.gamma(6).cdf).pvalue > 1e-5
     # One coordinate of a uniform direction in d dimensions: its square is Beta(1/2, (d−1)/2).
@@ -70,7 +70,7 @@ def test_the_noise_is_spherical_with_a_gamma_length():
 
 def test_the_noise_has_the_density_of_the_promise_in_many_dimensions():
     m = on(random_space(5, 300), "mvc")
-    length = [np.linalg.norm(m.noise(Dice(9).at(i))) for i in range(1500)]
+    length = [np.linalg.norm(m.noise(NoiseStream(9).at(i))) for i in range(1500)]
     assert stats.kstest(length, stats.gamma(300).cdf).pvalue > 1e-5
 
 
@@ -96,9 +96,9 @@ def test_words_do_not_hang_on_how_many_are_drawn_together():
     text = " ".join(SPACE.words[i % 40] for i in range(n))
     r = m.rewrite(text, seed=3)
     for i in (0, 1, NOISE_BLOCK - 1, NOISE_BLOCK, n - 1):
-        law, dice = r.locked(i)
-        assert law.candidates[law.draw(4.0, dice)] == r.steps[i].replacement
-        noisy = SPACE.vectors[i % 40].astype(float) + m.noise(dice) / 4.0
+        channel, stream = r.locked(i)
+        assert channel.candidates[channel.draw(4.0, stream)] == r.steps[i].replacement
+        noisy = SPACE.vectors[i % 40].astype(float) + m.noise(stream) / 4.0
         nearest = np.argmin(np.linalg.norm(SPACE.vectors.astype(float) - noisy, axis=1))
         assert SPACE.words[nearest] == r.steps[i].replacement
 
@@ -129,8 +129,8 @@ def test_on_the_bundled_space_it_is_the_plain_loop():
 @pytest.mark.parametrize("name", ["mvc", "vickrey", "mahalanobis"])
 def test_the_curve_leaves_out_no_word_that_wins(name):
     """The short way over many ε gives the word that the plain search over all words gives."""
-    law = on(SPACE, name, epsilon=5.0).law(3)
+    channel = on(SPACE, name, epsilon=5.0).channel(3)
     epsilons = np.geomspace(0.5, 60.0, 9)
-    plain = np.stack([law._winners(e, law.mechanism.block, CURVE_DRAWS) for e in epsilons], axis=1)
-    assert (law._curve(epsilons) == plain).all()
+    plain = np.stack([channel._winners(e, channel.mechanism.block, CURVE_DRAWS) for e in epsilons], axis=1)
+    assert (channel._curve(epsilons) == plain).all()
     assert len(np.unique(plain)) > 5

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import first_sight
+from dptext_core import precomputed
 from dptext_core.guarantee import bound
 from pages.ui.jobs import Job
 from pages.ui.text import decode, literal
@@ -101,15 +101,15 @@ def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded():
 
 
 def test_the_bundled_scores_are_those_of_the_bundled_model():
-    text = json.loads(json.dumps(first_sight._read()[0]["text"]))
-    given = first_sight.load(text, "dp-mlm", {})
+    text = json.loads(json.dumps(precomputed._read()[0]["text"]))
+    given = precomputed.load(text, "dp-mlm", {})
     assert given.document == dpt.Document.parse(text)
     m = dpt.get_mechanism("dp-mlm")
     keys = [(i, False) for i in given.targets[:4]]
     assert given.logits(keys) == pytest.approx(m.prepare(text).logits(keys), abs=0.3)
     assert m.distribution(given, given.targets[0]).candidates == dpt_candidates()
-    assert first_sight.load(text + " ", "dp-mlm", {}) is None
-    assert first_sight.load(text, "dp-mlm", {"order": "sequential"}) is None
+    assert precomputed.load(text + " ", "dp-mlm", {}) is None
+    assert precomputed.load(text, "dp-mlm", {"order": "sequential"}) is None
 
 
 def dpt_candidates():
@@ -268,7 +268,7 @@ def test_a_copy_counts_as_released_once_however_often_it_is_told():
         copy(at, 50.0)
     (entry,) = entries(at)
     run = at.session_state["session"].run
-    assert entry.config.epsilon == 50.0 and entry.family == run.result.family and entry._output == run.result.text
+    assert entry.config.epsilon == 50.0 and entry.noise_id == run.result.noise_id and entry._output == run.result.text
     assert not any("No promise holds" in e.value for e in at.error)
 
 
@@ -297,7 +297,7 @@ def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_fro
     at.run()
     assert not at.exception
     (entry,) = entries(at)
-    assert entry.family == first.result.family and entry._output == first.at(30.0).text
+    assert entry.noise_id == first.result.noise_id and entry._output == first.at(30.0).text
 
 
 def test_draws_are_counted_as_the_ledger_counts_them():

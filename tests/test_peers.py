@@ -23,62 +23,64 @@ PEERS_PYTHON = os.environ.get("DPTEXT_PEERS_PYTHON", "")
 
 @pytest.fixture(scope="module")
 def space() -> formulas.Vectors:
-    dice = np.random.default_rng(3)
+    stream = np.random.default_rng(3)
     words = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60))
-    return formulas.Vectors(words, (dice.standard_normal((60, 4)) + np.array([1.0, 0, 0, 0])).astype(np.float32))
+    return formulas.Vectors(words, (stream.standard_normal((60, 4)) + np.array([1.0, 0, 0, 0])).astype(np.float32))
 
 
-def dice() -> np.random.Generator:
+def stream() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
 # --- statistics -----------------------------------------------------------------------------------------------------
 
 
-def test_draws_of_a_law_are_the_same_and_draws_of_another_are_not():
-    laws = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.4, 0.4]])
+def test_draws_of_a_channel_are_the_same_and_draws_of_another_are_not():
+    channels = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.4, 0.4]])
     near = np.array([[0.56, 0.27, 0.17, 0.0], [0.1, 0.1, 0.4, 0.4]])
-    seen = np.stack([dice().multinomial(4000, law) for law in laws])
-    assert difference.against_law(laws, seen, [0, 0], dice()).same
-    found = difference.against_law(near, seen, [3, 3], dice())
+    seen = np.stack([stream().multinomial(4000, channel) for channel in channels])
+    assert difference.against_channel(channels, seen, [0, 0], stream()).same
+    found = difference.against_channel(near, seen, [3, 3], stream())
     assert not found.same and found.tv > 2 * found.chance
-    assert not difference.against_law(laws, seen[::-1], [0, 0], dice()).same
+    assert not difference.against_channel(channels, seen[::-1], [0, 0], stream()).same
 
 
 def test_a_word_kept_too_often_shows_where_all_else_is_rare():
     """Over many rare words the total variation by chance hides what N_w shows."""
     rare = np.full(3000, 1 / 3000)
     p, q = np.append(0.3 * rare, 0.7), np.append(0.36 * rare, 0.64)
-    rng = dice()
-    a, b, c = (rng.multinomial(n, law)[None] for n, law in ((4000, p), (2000, p), (2000, q)))
-    assert difference.against_draws(a, b, [3000], rng).same and difference.against_law(p[None], b, [3000], rng).same
+    rng = stream()
+    a, b, c = (rng.multinomial(n, channel)[None] for n, channel in ((4000, p), (2000, p), (2000, q)))
+    assert difference.against_draws(a, b, [3000], rng).same and difference.against_channel(p[None], b, [3000], rng).same
     assert (
         not difference.against_draws(a, c, [3000], rng).same
-        and not difference.against_law(p[None], c, [3000], rng).same
+        and not difference.against_channel(p[None], c, [3000], rng).same
     )
 
 
 def test_two_sets_of_draws_are_compared_by_permutation():
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.3, 0.3])
-    a, b, c = (dice().multinomial(n, law)[None] for n, law in ((3000, p), (1000, p), (1000, q)))
-    assert difference.against_draws(a, b, [0], dice()).same
-    assert not difference.against_draws(a, c, [0], dice()).same
+    a, b, c = (stream().multinomial(n, channel)[None] for n, channel in ((3000, p), (1000, p), (1000, q)))
+    assert difference.against_draws(a, b, [0], stream()).same
+    assert not difference.against_draws(a, c, [0], stream()).same
     # One against nine draws that have nothing in common, in one of ten equally likely orders.
-    rare = difference.against_draws(np.array([[1, 0]]), np.array([[0, 9]]), [0], dice(), 20_000)
+    rare = difference.against_draws(np.array([[1, 0]]), np.array([[0, 9]]), [0], stream(), 20_000)
     assert rare.tv == 1 and rare.p == pytest.approx(2 * 0.1, abs=0.02)
 
 
 def test_chance_is_what_equal_distributions_show():
-    law = np.full((1, 50), 1 / 50)
-    again = [difference.against_law(law, dice().multinomial(200, law[0])[None], [0], dice()).chance]
-    many = np.random.default_rng(5).multinomial(200, law[0], size=4000)
-    assert again[0] == pytest.approx(np.abs(many / 200 - law).sum(1).mean() / 2, rel=0.03)
+    channel = np.full((1, 50), 1 / 50)
+    again = [difference.against_channel(channel, stream().multinomial(200, channel[0])[None], [0], stream()).chance]
+    many = np.random.default_rng(5).multinomial(200, channel[0], size=4000)
+    assert again[0] == pytest.approx(np.abs(many / 200 - channel).sum(1).mean() / 2, rel=0.03)
 
 
 def test_small_p_is_rare_where_both_are_equal():
-    law = np.array([[0.7, 0.2, 0.05, 0.05]])
+    channel = np.array([[0.7, 0.2, 0.05, 0.05]])
     rng = np.random.default_rng(8)
-    found = [difference.against_law(law, rng.multinomial(500, law[0])[None], [0], rng, 199).p for _ in range(300)]
+    found = [
+        difference.against_channel(channel, rng.multinomial(500, channel[0])[None], [0], rng, 199).p for _ in range(300)
+    ]
     assert 0.5 < np.mean(found) < 0.85 and np.mean(np.array(found) < 0.1) < 0.16
 
 
@@ -89,11 +91,11 @@ def test_tem_references_against_a_literal_draw(space, monkeypatch):
     # With the usual β the outcome for far words is too rare to be seen.
     monkeypatch.setattr(formulas, "FIXED_BETA", 0.3)
     row, epsilon, n = 5, 6.0, 60_000
-    rng = dice()
+    rng = stream()
     d = np.linalg.norm(space.vectors - space.vectors[row], axis=1)
     for name in ("tem-ratio", "tem-original"):
-        law = formulas.LAWS[name](space, row, epsilon)
-        assert law.sum() == pytest.approx(1)
+        channel = formulas.CHANNELS[name](space, row, epsilon)
+        assert channel.sum() == pytest.approx(1)
         if name == "tem-ratio":
             gamma = round(2 / epsilon * np.log(0.7 * 60 / 0.3), 1)
             near = np.flatnonzero(d <= gamma)
@@ -107,21 +109,21 @@ def test_tem_references_against_a_literal_draw(space, monkeypatch):
         best = noisy.argmax(1)
         rest = rng.choice(np.setdiff1d(np.arange(60), near), n) if name == "tem-ratio" else np.full(n, row)
         out = np.where(best == len(near), rest, np.append(near, 0)[best])
-        assert difference.against_law(law[None], compare.counts([out.tolist()], 60), [row], rng).same
+        assert difference.against_channel(channel[None], compare.counts([out.tolist()], 60), [row], rng).same
 
 
 def test_custext_far_takes_the_words_least_alike(space):
-    law = formulas.custext_far(space, 7, 4.0)
+    channel = formulas.custext_far(space, 7, 4.0)
     v = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
     cosine = v @ v[7]
-    assert set(np.flatnonzero(law)) == set(np.argsort(cosine)[: formulas.K])
-    chosen = np.flatnonzero(law)
+    assert set(np.flatnonzero(channel)) == set(np.argsort(cosine)[: formulas.K])
+    chosen = np.flatnonzero(channel)
     best, worst = chosen[cosine[chosen].argmax()], chosen[cosine[chosen].argmin()]
-    assert law[best] / law[worst] == pytest.approx(np.exp(2.0))
+    assert channel[best] / channel[worst] == pytest.approx(np.exp(2.0))
 
 
 def test_noise_has_its_length_and_its_shape(space):
-    rng = dice()
+    rng = stream()
     z = formulas.sphere(40_000, 4, 2.0, rng)
     length = np.linalg.norm(z, axis=1)
     assert length.mean() == pytest.approx(2.0, rel=0.02) and length.var() == pytest.approx(1.0, rel=0.05)
@@ -141,14 +143,14 @@ def test_noise_has_its_length_and_its_shape(space):
 
 @pytest.mark.parametrize("name", sorted(set(formulas.DRAWS) - {"cells"}))
 def test_references_by_draws_reach_words_and_follow_epsilon(space, name):
-    low, high = (formulas.reference_draws(name, space, 3, e, 3000, dice()) for e in (2.0, 200.0))
+    low, high = (formulas.reference_draws(name, space, 3, e, 3000, stream()) for e in (2.0, 200.0))
     assert len(low) == len(high) == 3000 and low.min() >= 0 and low.max() < 60
     assert len(set(low)) > 30 and len(set(high)) <= 3
     assert (3 in high) == (name != "vickrey-others")
 
 
 def test_vickrey_references_at_one_noisy_point(space):
-    n, rng = 20_000, dice()
+    n, rng = 20_000, stream()
     for shift in (0.05, 1.5):
         noise = np.tile(np.float64([shift, 0, 0, 0]), (n, 1))
         d = np.linalg.norm(space.vectors + 0.0 - (space.vectors[3] + noise[0]), axis=1)
@@ -234,13 +236,15 @@ def test_our_worker_answers(folder, title):
         assert 20e6 < ours.ask("peak") < 4e9
         drawn = ours.ask("draw", words=[word], n=400, limit=60)
         assert len(drawn[0]) == 400
-        laws = ours.ask("law", words=[word])
+        channels = ours.ask("channel", words=[word])
         order = ours.ask("order")
     if peer.ours == "vickrey":
-        assert laws is None and len(set(drawn[0])) > 1
+        assert channels is None and len(set(drawn[0])) > 1
     else:
-        assert sum(laws[0]) == pytest.approx(1)
-        assert difference.against_law(np.array(laws), compare.counts(drawn, len(part.words)), [700], dice()).same
+        assert sum(channels[0]) == pytest.approx(1)
+        assert difference.against_channel(
+            np.array(channels), compare.counts(drawn, len(part.words)), [700], stream()
+        ).same
     if peer.by_place:
         assert sorted(order) == sorted(part.words)
         assert compare.jumps(part, np.array([part.words.index(w) for w in order])) == 0

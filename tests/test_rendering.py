@@ -1,4 +1,4 @@
-"""The law of the released text: for any two texts that a promise makes alike, the same words give the same bytes.
+"""The channel of the released text: for any two texts that a promise makes alike, the same words give the same bytes.
 
 Every registered mechanism, with the same released words forced on both texts of a pair. The number of pairs a mechanism
 is DPTEXT_PAIRS (400 without it); ``pytest -s`` prints how many were tried:

@@ -1,4 +1,4 @@
-"""Locked dice, the full-range draw, and the sampler against its probabilities."""
+"""Locked stream, the full-range draw, and the sampler against its probabilities."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dptext_core import ConfigError, Dice, sampling
+from dptext_core import ConfigError, NoiseStream, sampling
 from dptext_core.sampling import DEPTH
 
 
 def test_a_path_gives_the_same_noise_and_other_paths_give_other_noise():
-    dice = Dice(5)
-    assert np.array_equal(dice.at(0, 3).gumbel(50), Dice(5).at(0, 3).gumbel(50))
-    assert not np.array_equal(dice.at(0, 3).gumbel(50), dice.at(0, 4).gumbel(50))
-    assert not np.array_equal(dice.at(0, 3).gumbel(50), dice.at(3, 0).gumbel(50))
-    assert not np.array_equal(dice.gumbel(50), Dice(6).gumbel(50))
+    stream = NoiseStream(5)
+    assert np.array_equal(stream.at(0, 3).gumbel(50), NoiseStream(5).at(0, 3).gumbel(50))
+    assert not np.array_equal(stream.at(0, 3).gumbel(50), stream.at(0, 4).gumbel(50))
+    assert not np.array_equal(stream.at(0, 3).gumbel(50), stream.at(3, 0).gumbel(50))
+    assert not np.array_equal(stream.gumbel(50), NoiseStream(6).gumbel(50))
 
 
-def test_without_a_seed_no_two_dice_agree():
-    assert not np.array_equal(Dice().gumbel(20), Dice().gumbel(20))
-    assert Dice().seed is None and Dice(3).at(1).seed == 3
+def test_without_a_seed_no_two_stream_agree():
+    assert not np.array_equal(NoiseStream().gumbel(20), NoiseStream().gumbel(20))
+    assert NoiseStream().seed is None and NoiseStream(3).at(1).seed == 3
 
 
 @pytest.mark.parametrize("seed", [1.5, "x", [1]])
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(ConfigError, match="whole number"):
-        Dice(seed)
+        NoiseStream(seed)
 
 
 def test_gumbel_noise_is_gumbel():
     # 200,000 draws: a Kolmogorov distance of 0.005 is found with probability above 0.99 at level 1e-4.
-    sample = Dice(1).gumbel(200_000)
+    sample = NoiseStream(1).gumbel(200_000)
     assert stats.kstest(sample, stats.gumbel_r.cdf).pvalue > 1e-4
 
 
@@ -41,12 +41,12 @@ def test_locked_noise_is_the_noise_the_sampler_uses():
     rng = np.random.default_rng(0)
     for k in range(200):
         log_p = rng.normal(size=3000) * rng.choice([0.1, 3, 40])
-        dice = Dice(k)
-        assert sampling.draw(log_p, dice)[0] == np.argmax(log_p + dice.gumbel(3000))
+        stream = NoiseStream(k)
+        assert sampling.draw(log_p, stream)[0] == np.argmax(log_p + stream.gumbel(3000))
 
 
-class StubbedDice(Dice):
-    """Dice whose bits are given: prefix of every candidate, and further bits level by level."""
+class StubbedStream(NoiseStream):
+    """NoiseStream whose bits are given: prefix of every candidate, and further bits level by level."""
 
     __slots__ = ("levels", "stub")
 
@@ -71,11 +71,11 @@ class StubbedDice(Dice):
     ],
 )
 def test_the_uniform_is_full_range(levels, expected):
-    assert StubbedDice([0], levels).gumbel(1)[0] == pytest.approx(expected, rel=1e-9)
+    assert StubbedStream([0], levels).gumbel(1)[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_zeros_without_end_still_give_a_finite_number():
-    g = StubbedDice([0], [(0, 0)]).gumbel(1)[0]
+    g = StubbedStream([0], [(0, 0)]).gumbel(1)[0]
     assert 700 < g < 800
 
 
@@ -85,25 +85,25 @@ def test_epsilon_250_reaches_every_candidate():
     log_p[1:] = -125.0
     stub = np.full(1000, 1 << 31)
     stub[777] = 0
-    dice = StubbedDice(stub, [(0, 0), (1 << 63, 0)])
-    winner = np.argmax(log_p + dice.gumbel(1000))
+    stream = StubbedStream(stub, [(0, 0), (1 << 63, 0)])
+    winner = np.argmax(log_p + stream.gumbel(1000))
     assert winner != 777, "the extension bits are shared here, so give the candidate its own"
 
-    class OneCandidate(StubbedDice):
+    class OneCandidate(StubbedStream):
         def extensions(self, index, draw=0, level=0):
             out = np.full((len(index), 2), 1 << 63, np.uint64)
             if level < 2:
                 out[np.asarray(index) == 777] = 0
             return out
 
-    dice = OneCandidate(stub, [])
-    assert dice.gumbel(1000)[777] > 160
-    assert np.argmax(log_p + dice.gumbel(1000)) == 777
+    stream = OneCandidate(stub, [])
+    assert stream.gumbel(1000)[777] > 160
+    assert np.argmax(log_p + stream.gumbel(1000)) == 777
 
 
 def test_the_top_of_the_uniform_is_finite():
     top = 2**32 - 1
-    g = StubbedDice([top], [(2**64 - 1, 2**64 - 1)]).gumbel(1)[0]
+    g = StubbedStream([top], [(2**64 - 1, 2**64 - 1)]).gumbel(1)[0]
     assert np.isfinite(g) and g < -3
 
 
@@ -114,7 +114,7 @@ def test_draws_follow_their_probabilities(size):
     log_p = rng.normal(size=size) * 2
     log_p -= np.log(np.exp(log_p).sum())
     n = 40_000 if size < 1000 else 4_000
-    drawn = sampling.draw(log_p, Dice(size), n)
+    drawn = sampling.draw(log_p, NoiseStream(size), n)
     order = np.argsort(-log_p)
     cell = np.empty(size, int)
     cell[order] = np.minimum(np.searchsorted(np.linspace(0, 1, 21)[1:], np.cumsum(np.exp(log_p[order]))), 19)
@@ -127,15 +127,15 @@ def test_draws_follow_their_probabilities(size):
 
 def test_impossible_candidates_are_never_drawn():
     log_p = np.array([-np.inf, np.log(0.5), -np.inf, np.log(0.5)])
-    assert set(sampling.draw(log_p, Dice(2), 5_000)) == {1, 3}
+    assert set(sampling.draw(log_p, NoiseStream(2), 5_000)) == {1, 3}
 
 
 def test_one_candidate_is_always_drawn():
-    assert set(sampling.draw(np.zeros(1), Dice(2), 50)) == {0}
+    assert set(sampling.draw(np.zeros(1), NoiseStream(2), 50)) == {0}
 
 
-class PrefixStub(Dice):
-    """Dice whose leading bits are all ones, so that every Gumbel variable is far below −ln 16."""
+class PrefixStub(NoiseStream):
+    """NoiseStream whose leading bits are all ones, so that every Gumbel variable is far below −ln 16."""
 
     def _cipher(self, purpose):
         if purpose != "prefix":
@@ -151,42 +151,42 @@ class PrefixStub(Dice):
 @pytest.mark.parametrize("n", [1, 7])
 def test_where_no_candidate_is_near_all_are_compared(n):
     log_p = np.log([0.2, 0.3, 0.1, 0.4])
-    dice = PrefixStub(3)
-    drawn = sampling.draw(log_p, dice, n)
-    assert len(drawn) == n and drawn[0] == np.argmax(log_p + dice.gumbel(4))
-    assert set(sampling.draw(np.array([-np.inf, 0.0, -np.inf]), dice, n)) == {1}
+    stream = PrefixStub(3)
+    drawn = sampling.draw(log_p, stream, n)
+    assert len(drawn) == n and drawn[0] == np.argmax(log_p + stream.gumbel(4))
+    assert set(sampling.draw(np.array([-np.inf, 0.0, -np.inf]), stream, n)) == {1}
 
 
 # --- words, uniforms and normal numbers of a stream
 
 
 def test_a_longer_stream_begins_like_a_shorter_one():
-    dice = Dice(3).at(1)
-    for stream in (dice.words, dice.uniforms, dice.normals):
-        assert np.array_equal(stream(101)[:40], stream(40))
-        assert np.array_equal(stream(40), stream(40))
-        assert not np.array_equal(stream(40), getattr(Dice(4).at(1), stream.__name__)(40))
-    assert dice.words(5).dtype == np.uint64 and dice.uniforms(0).shape == (0,)
+    stream = NoiseStream(3).at(1)
+    for method in (stream.words, stream.uniforms, stream.normals):
+        assert np.array_equal(method(101)[:40], method(40))
+        assert np.array_equal(method(40), method(40))
+        assert not np.array_equal(method(40), getattr(NoiseStream(4).at(1), method.__name__)(40))
+    assert stream.words(5).dtype == np.uint64 and stream.uniforms(0).shape == (0,)
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 7])
 def test_a_stream_can_be_entered_further_on(blocks):
-    dice = Dice(3).at(1)
-    later = dice.skip(blocks)
-    assert np.array_equal(later.words(20), dice.words(100)[2 * blocks : 2 * blocks + 20])
-    assert np.array_equal(later.uniforms(20), dice.uniforms(100)[2 * blocks : 2 * blocks + 20])
-    assert np.array_equal(later.skip(2).words(4), dice.skip(blocks + 2).words(4))
-    assert later.family == dice.family and later.seed == 3
+    stream = NoiseStream(3).at(1)
+    later = stream.skip(blocks)
+    assert np.array_equal(later.words(20), stream.words(100)[2 * blocks : 2 * blocks + 20])
+    assert np.array_equal(later.uniforms(20), stream.uniforms(100)[2 * blocks : 2 * blocks + 20])
+    assert np.array_equal(later.skip(2).words(4), stream.skip(blocks + 2).words(4))
+    assert later.noise_id == stream.noise_id and later.seed == 3
     # Words whose bits go on elsewhere go on with the same bits.
     zeros = np.zeros(6, np.uint64)
-    assert np.array_equal(later.full_range(zeros), dice.full_range(zeros, 2 * blocks))
+    assert np.array_equal(later.full_range(zeros), stream.full_range(zeros, 2 * blocks))
     assert np.array_equal(later.full_range(zeros)[3:], later.full_range(zeros[3:], 3))
     assert len(set(later.full_range(zeros).tolist())) == 6
 
 
 def test_uniforms_and_normals_have_their_distribution():
     # As above: 200,000 numbers, level 1e-4.
-    u, z = Dice(1).uniforms(200_000), Dice(1).normals(200_000)
+    u, z = NoiseStream(1).uniforms(200_000), NoiseStream(1).normals(200_000)
     assert u.min() > 0 and u.max() < 1
     assert stats.kstest(u, "uniform").pvalue > 1e-4
     assert stats.kstest(z, "norm").pvalue > 1e-4
@@ -209,24 +209,24 @@ def test_uniforms_and_normals_have_their_distribution():
     ],
 )
 def test_a_word_with_leading_zeros_is_extended(word, levels, expected):
-    dice = StubbedDice([], levels)
-    assert dice.full_range(np.array([word], np.uint64))[0] == pytest.approx(expected, rel=1e-12)
+    stream = StubbedStream([], levels)
+    assert stream.full_range(np.array([word], np.uint64))[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("zeros", [0, 5, 40])
 def test_the_logarithm_goes_on_where_float64_ends(zeros):
     word = np.array([0], np.uint64)
-    log_u = StubbedDice([], [(0, 0)] * (1 + zeros) + [(1 << 63, 0)]).log_full_range(word)[0]
+    log_u = StubbedStream([], [(0, 0)] * (1 + zeros) + [(1 << 63, 0)]).log_full_range(word)[0]
     first = 161 if zeros == 0 else 160 + 128 * zeros + 1
     assert log_u == pytest.approx(-first * math.log(2), rel=1e-12)
-    u = StubbedDice([], [(0, 0)] * (1 + zeros) + [(1 << 63, 0)]).full_range(word)[0]
+    u = StubbedStream([], [(0, 0)] * (1 + zeros) + [(1 << 63, 0)]).full_range(word)[0]
     assert math.log(u) == pytest.approx(max(log_u, math.log(5e-324)), rel=1e-12)
 
 
 def test_the_logarithm_is_that_of_the_uniform():
-    dice = Dice(5)
-    assert np.allclose(np.exp(dice.log_uniforms(50_000)), dice.uniforms(50_000), rtol=1e-12, atol=0)
-    assert np.array_equal(dice.log_uniforms(300)[:100], dice.log_uniforms(100))
+    stream = NoiseStream(5)
+    assert np.allclose(np.exp(stream.log_uniforms(50_000)), stream.uniforms(50_000), rtol=1e-12, atol=0)
+    assert np.array_equal(stream.log_uniforms(300)[:100], stream.log_uniforms(100))
 
 
 def test_a_draw_reaches_its_declared_depth():
@@ -243,13 +243,13 @@ def test_a_draw_reaches_its_declared_depth():
 
 
 def test_the_ends_of_uniforms_are_inside():
-    zeros = StubbedDice([], [(0, 0)]).full_range(np.zeros(2, np.uint64))
+    zeros = StubbedStream([], [(0, 0)]).full_range(np.zeros(2, np.uint64))
     assert (zeros > 0).all() and (zeros < 1e-300).all()
-    assert Dice(1).full_range(np.array([2**64 - 1], np.uint64))[0] == 1 - 2.0**-53
+    assert NoiseStream(1).full_range(np.array([2**64 - 1], np.uint64))[0] == 1 - 2.0**-53
 
 
-class NormalBits(Dice):
-    """Dice whose normal numbers are made from given bits."""
+class NormalBits(NoiseStream):
+    """NoiseStream whose normal numbers are made from given bits."""
 
     __slots__ = ("bits",)
 
@@ -278,5 +278,5 @@ def test_normal_numbers_reach_both_tails():
 
 
 def test_one_uniform_is_full_range_too():
-    assert StubbedDice([0], [(0, 0), (1 << 63, 0)]).uniform() == pytest.approx(2.0**-161)
-    assert 0 < Dice(3).uniform() < 1 and Dice(3).uniform() == Dice(3).uniform()
+    assert StubbedStream([0], [(0, 0), (1 << 63, 0)]).uniform() == pytest.approx(2.0**-161)
+    assert 0 < NoiseStream(3).uniform() < 1 and NoiseStream(3).uniform() == NoiseStream(3).uniform()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_spaces import on, random_space
 
-from dptext_core import Dice
+from dptext_core import NoiseStream
 
 SPACE = random_space(30, 5, seed=1)
 X = SPACE.vectors.astype(np.float64)
@@ -18,7 +18,7 @@ ROUNDING = 2e-6
 
 def log_table(m, epsilon: float) -> np.ndarray:
     """ln P(y|x) for all pairs, float64 (V, V)."""
-    return np.stack([m.law(i).at(epsilon).log_probs for i in range(len(m.vocabulary))])
+    return np.stack([m.channel(i).at(epsilon).log_probs for i in range(len(m.vocabulary))])
 
 
 def brute(x: int, epsilon: float, outputs) -> np.ndarray:
@@ -57,9 +57,9 @@ def test_santext_plus_is_its_formula(epsilon, p, share):
         if x not in sensitive:
             expected = p * expected
             expected[x] += 1 - p
-        found = m.law(x).at(epsilon).probs
+        found = m.channel(x).at(epsilon).probs
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-15)
-        assert m.law(x).at(epsilon).p_keep() == pytest.approx(expected[x], rel=1e-5)
+        assert m.channel(x).at(epsilon).p_keep() == pytest.approx(expected[x], rel=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0, 20.0])
@@ -98,9 +98,9 @@ def test_all_words_sensitive_is_santext():
 def test_one_pass_is_locked_at_every_epsilon():
     """Whether a common word passes does not depend on ε: under one coin it passes at all or at none."""
     m = on(SPACE, "santext-plus", p=0.5, sensitive=0.5, epsilon=1.0)
-    law, passed = m.law(3), 0
+    channel, passed = m.channel(3), 0
     for seed in range(60):
-        kept = {law.draw(e, Dice(seed)) == 3 for e in (0.1, 1.0, 50.0)}
+        kept = {channel.draw(e, NoiseStream(seed)) == 3 for e in (0.1, 1.0, 50.0)}
         assert len(kept) == 1
         passed += kept.pop()
     assert 15 < passed < 45

@@ -9,7 +9,14 @@ import pytest
 
 import dptext_core as dpt
 from pages.ui import sessions
-from pages.ui.jobs import GONE, Job, failure
+from pages.ui.jobs import GONE, Job, Work
+
+
+def said(job: Job, stopped: str = "") -> str:
+    """What a page says of a finished job."""
+    work = Work(job=job)
+    assert not work.running(0)
+    return work.said(stopped)
 
 
 class Server:
@@ -57,7 +64,7 @@ def test_work_stops_some_seconds_after_its_visitor_left_and_says_so(visit):
     look(10.0)
     assert not look(10.0 + sessions.STOP - 0.1) and not job.wait(0.1) and not job.cancel.is_set()
     assert not look(10.0 + sessions.STOP) and job.wait(5) and server.closed == []
-    assert failure(job, "Stopped. Press Rewrite to start again.") == str(job.error) == GONE
+    assert said(job, "Stopped. Press Rewrite to start again.") == str(job.error) == GONE
 
 
 def test_a_short_loss_of_the_connection_changes_nothing(visit):
@@ -94,10 +101,10 @@ def test_a_finished_job_keeps_its_result_while_its_visitor_may_come_back():
     job = Job(lambda progress, cancel: 5, "x")
     assert job.wait(5)
     job.leave()
-    assert job.result == 5 and failure(job) is None
+    assert job.result == 5 and said(job) == ""
 
 
 def test_a_stop_by_hand_is_told_as_one():
     job = Job(endless, "x")
     job.cancel.set()
-    assert job.wait(5) and failure(job, "Stopped.") == "Stopped." and isinstance(job.error, dpt.Cancelled)
+    assert job.wait(5) and said(job, "Stopped.") == "Stopped." and isinstance(job.error, dpt.Cancelled)

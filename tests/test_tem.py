@@ -32,7 +32,7 @@ def test_with_a_given_gamma_it_is_the_form_with_one_outcome_for_all_far_words(ep
     m = on(SPACE, "tem", epsilon=epsilon, gamma=gamma)
     for x in (0, 11, 39):
         expected, bottom = printed(x, epsilon, gamma)
-        found = m.law(x).at(epsilon).probs
+        found = m.channel(x).at(epsilon).probs
         assert found == pytest.approx(expected, rel=1e-5)
         far = D[x] > gamma
         assert found[far].sum() == pytest.approx(bottom, rel=1e-5, abs=1e-15)
@@ -46,7 +46,7 @@ def test_the_default_gamma_makes_far_words_rarer_than_beta(epsilon, beta):
     reached = 0.0
     for x in range(40):
         expected, bottom = printed(x, epsilon, gamma)
-        assert m.law(x).at(epsilon).probs == pytest.approx(expected, rel=1e-5, abs=1e-300)
+        assert m.channel(x).at(epsilon).probs == pytest.approx(expected, rel=1e-5, abs=1e-300)
         assert bottom <= beta * (1 + 1e-12)
         reached = max(reached, bottom)
     if epsilon == 400.0:
@@ -58,7 +58,7 @@ def test_with_a_gamma_beyond_the_largest_distance_it_is_santext():
     for m in (on(SPACE, "tem", epsilon=3.0, gamma=float(LARGEST) * 1.01), on(SPACE, "tem", epsilon=3.0)):
         assert 2 / 3.0 * math.log(0.999 * 39 / 0.001) > LARGEST
         for x in range(40):
-            assert m.law(x).at(3.0).log_probs == pytest.approx(san.law(x).at(3.0).log_probs)
+            assert m.channel(x).at(3.0).log_probs == pytest.approx(san.channel(x).at(3.0).log_probs)
         text = " ".join(SPACE.words)
         assert m.rewrite(text, seed=2).text == san.rewrite(text, seed=2).text
         assert m.distances(SPACE.words) == pytest.approx(D)
@@ -69,7 +69,7 @@ def test_with_a_gamma_beyond_the_largest_distance_it_is_santext():
 )
 def test_the_loss_is_at_most_epsilon_times_the_truncated_distance(epsilon, options):
     m = on(SPACE, "tem", epsilon=epsilon, **options)
-    table = np.stack([m.law(i).at(epsilon).log_probs for i in range(40)])
+    table = np.stack([m.channel(i).at(epsilon).log_probs for i in range(40)])
     gamma = options.get("gamma", 2 / epsilon * math.log(0.999 * 39 / 0.001))
     claim = m.distances(SPACE.words)
     assert claim == pytest.approx(np.minimum(D, gamma))
@@ -92,10 +92,10 @@ def test_on_the_bundled_space_it_is_santext_below_epsilon_21():
     tem, san = dpt.get_mechanism("tem"), dpt.get_mechanism("santext")
     crossing = 2 * math.log(0.999 * (len(space) - 1) / 0.001) / space.delta[1]
     assert crossing == pytest.approx(21.5, abs=0.15)
-    assert tem.law(row).at(21.0).log_probs == pytest.approx(san.law(row).at(21.0).log_probs)
+    assert tem.channel(row).at(21.0).log_probs == pytest.approx(san.channel(row).at(21.0).log_probs)
     assert "γ" not in dpt.get_mechanism("tem", epsilon=21.0).guarantee("doctor").metric
-    at_40 = tem.law(row).at(40.0)
-    assert np.abs(at_40.log_probs - san.law(row).at(40.0).log_probs).max() > 1
+    at_40 = tem.channel(row).at(40.0)
+    assert np.abs(at_40.log_probs - san.channel(row).at(40.0).log_probs).max() > 1
     far = space.distances("doctor") > 2 / 40 * math.log(0.999 * (len(space) - 1) / 0.001)
     assert 0 < at_40.probs[far].sum() <= 0.001
 

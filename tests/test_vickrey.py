@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_spaces import counts_of, on, random_space, rewritten, same, words
 
-from dptext_core import Dice, WordSpace
+from dptext_core import NoiseStream, WordSpace
 from dptext_core.mechanisms.vickrey import first_chance
 
 SPACE = random_space(40, 6, seed=4)
@@ -35,7 +35,7 @@ def test_released_words_are_those_of_the_plain_loop(epsilon, t):
     assert same(found, reference(5, epsilon, t, 5000, 2)) > 1e-5
     if epsilon == 15.0:
         assert same(found, reference(5, epsilon, abs(t - 0.15), 5000, 2)) < 1e-5
-    d = m.law(5).at(epsilon)
+    d = m.channel(5).at(epsilon)
     assert same(np.rint(d.probs * 1000), reference(5, epsilon, t, 4000, 3)) > 1e-7
 
 
@@ -47,7 +47,7 @@ def test_with_noise_in_the_shape_of_the_space():
     assert same(found, reference(5, 10.0, 0.6, 5000, 2, factor)) > 1e-5
     shaped = on(SPACE, "mahalanobis", lam=0.9)
     assert m.distances(SPACE.words) == pytest.approx(shaped.distances(SPACE.words))
-    assert m.noise(Dice(1)) == pytest.approx(shaped.noise(Dice(1)))
+    assert m.noise(NoiseStream(1)) == pytest.approx(shaped.noise(NoiseStream(1)))
     assert on(SPACE, "vickrey").distances(SPACE.words) == pytest.approx(on(SPACE, "mvc").distances(SPACE.words))
 
 
@@ -57,9 +57,12 @@ def test_t_0_releases_the_nearest_word(noise):
     text = " ".join(SPACE.words)
     assert m.rewrite(text, seed=4).text == plain.rewrite(text, seed=4).text
     for row in (0, 9):
-        assert m.law(row).flips(Dice(3), 1.0, 40.0)[0][1] == plain.law(row).flips(Dice(3), 1.0, 40.0)[0][1]
+        assert (
+            m.channel(row).flips(NoiseStream(3), 1.0, 40.0)[0][1]
+            == plain.channel(row).flips(NoiseStream(3), 1.0, 40.0)[0][1]
+        )
         # Their estimates share their noise too.
-        assert m.law(row).at(5.0).probs == pytest.approx(plain.law(row).at(5.0).probs, abs=0.003)
+        assert m.channel(row).at(5.0).probs == pytest.approx(plain.channel(row).at(5.0).probs, abs=0.003)
 
 
 def test_the_chance_of_the_nearest():
@@ -75,8 +78,8 @@ def test_two_words():
     space = WordSpace("two", "", words(2), np.eye(2, 9, dtype=np.float32))
     m = on(space, "vickrey", epsilon=400.0, t=1.0)
     assert set(rewritten(m, space.words[0], 50, 1)) == {space.words[1]}
-    assert m.law(0).at(400.0).probs == pytest.approx([0.0, 1.0])
-    assert m.law(0).flips(Dice(1), 100.0, 1000.0) == [(100.0, 1)]
+    assert m.channel(0).at(400.0).probs == pytest.approx([0.0, 1.0])
+    assert m.channel(0).flips(NoiseStream(1), 100.0, 1000.0) == [(100.0, 1)]
 
 
 def test_more_words_move_than_by_the_nearest():

@@ -15,7 +15,7 @@ import pytest
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
 
 import dptext_core as dpt
-from dptext_core import Dice, WordSpace, attacks
+from dptext_core import NoiseStream, WordSpace, attacks
 from dptext_core.mechanisms.word_level import MASK, WordMechanism
 
 SPACE = random_space()
@@ -55,8 +55,8 @@ DRAWN = {
 ALL = CLOSED | DRAWN
 
 
-def law_of(m, word):
-    return m.law([w.lower() for w in m.vocabulary.words].index(word))
+def channel_of(m, word):
+    return m.channel([w.lower() for w in m.vocabulary.words].index(word))
 
 
 def test_every_word_level_mechanism_is_here():
@@ -71,14 +71,14 @@ def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
     n = 4000
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
-        law = law_of(m, word)
-        d, other = law.at(epsilon), law.at(epsilon * 2.5)
+        channel = channel_of(m, word)
+        d, other = channel.at(epsilon), channel.at(epsilon * 2.5)
         assert d.draws is None and d.probs.sum() == pytest.approx(1.0, abs=1e-12)
-        dice = Dice(100 + k)
+        stream = NoiseStream(100 + k)
         samples = {
             "a rewrite": counts_of(rewritten(m, word, n, k + 1), d.candidates),
             "sample": counts_of(d.sample(n, seed=k), d.candidates),
-            "draw": np.bincount([law.draw(epsilon, dice.at(i)) for i in range(n)], minlength=len(d)),
+            "draw": np.bincount([channel.draw(epsilon, stream.at(i)) for i in range(n)], minlength=len(d)),
         }
         for how, counts in samples.items():
             assert counts.sum() == n
@@ -93,20 +93,20 @@ def test_estimates_agree_with_what_is_drawn(case):
     n = 2500
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
-        law = law_of(m, word)
-        d = law.at(epsilon)
-        assert d.draws == law.draws == 1000 and d.probs.sum() == pytest.approx(1.0)
+        channel = channel_of(m, word)
+        d = channel.at(epsilon)
+        assert d.draws == channel.draws == 1000 and d.probs.sum() == pytest.approx(1.0)
         estimate = np.rint(d.probs * 1000)
-        dice = Dice(100 + k)
+        stream = NoiseStream(100 + k)
         samples = {
             "a rewrite": counts_of(rewritten(m, word, n, k + 1), d.candidates),
             "sample": counts_of(d.sample(n, seed=k), d.candidates),
-            "draw": np.bincount([law.draw(epsilon, dice.at(i)) for i in range(n)], minlength=len(d)),
+            "draw": np.bincount([channel.draw(epsilon, stream.at(i)) for i in range(n)], minlength=len(d)),
         }
         for how, counts in samples.items():
             assert same(counts, estimate) > 1e-7, how
         low, high = d.keep_interval(1 - 1e-7)
-        keep = np.mean(counts_of(rewritten(m, word, n, 9 + k), d.candidates)[law.source_index].sum() / n)
+        keep = np.mean(counts_of(rewritten(m, word, n, 9 + k), d.candidates)[channel.source_index].sum() / n)
         assert low - 6 * np.sqrt(keep / n) <= keep <= high + 6 * np.sqrt(keep / n) and high - low < 0.2
 
 
@@ -114,66 +114,66 @@ def test_estimates_agree_with_what_is_drawn(case):
 def test_flips_are_the_draws_at_every_epsilon(case):
     make, word, (low, high) = ALL[case]
     low, high = low / 3, high * 3
-    law = law_of(make(low), word)
+    channel = channel_of(make(low), word)
     # Flips of rules without a formula are searched on 160 points, of which these are some.
     grid = np.geomspace(low, high, 160)[::6]
     flipped = 0
     for seed in range(25):
-        dice = Dice(seed).at(0)
-        flips = law.flips(dice, low, high)
+        stream = NoiseStream(seed).at(0)
+        flips = channel.flips(stream, low, high)
         at = np.array([e for e, _ in flips])
         assert at[0] == low and (np.diff(at) >= 0).all() and at[-1] <= high
         assert all(a != b for (_, a), (_, b) in itertools.pairwise(flips)), "a flip to the same word"
         flipped += len(flips) - 1
         for epsilon in grid:
             if np.abs(at[1:] / epsilon - 1).min(initial=1) > 1e-4:
-                assert flips[np.searchsorted(at, epsilon, side="right") - 1][1] == law.draw(float(epsilon), dice)
+                assert flips[np.searchsorted(at, epsilon, side="right") - 1][1] == channel.draw(float(epsilon), stream)
     assert flipped > 3
 
 
 @pytest.mark.parametrize("case", CLOSED)
 def test_curves_are_those_of_the_distribution(case):
     make, word, (low, high) = CLOSED[case]
-    law = law_of(make(low), word)
-    epsilons, which = np.geomspace(low / 20, high * 20, 7), np.arange(len(law.candidates))[::-1]
-    found = law.log_p(epsilons, which)
+    channel = channel_of(make(low), word)
+    epsilons, which = np.geomspace(low / 20, high * 20, 7), np.arange(len(channel.candidates))[::-1]
+    found = channel.log_p(epsilons, which)
     assert found.shape == (len(which), 7)
     for j, e in enumerate(epsilons):
-        d = law.at(e)
+        d = channel.at(e)
         assert found[:, j] == pytest.approx(d.log_probs[which], rel=1e-9, abs=1e-9)
-        keep, distinct = law.deniability(e)
+        keep, distinct = channel.deniability(e)
         assert keep == pytest.approx(d.p_keep(), rel=1e-9, abs=1e-12)
         assert distinct == pytest.approx(d.expected_distinct(100), rel=1e-9)
-        assert keep == pytest.approx(d.probs[law.source_index].sum(), rel=1e-12)
+        assert keep == pytest.approx(d.probs[channel.source_index].sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("case", DRAWN)
 def test_estimated_curves_are_those_of_the_distribution(case):
     make, word, (low, high) = DRAWN[case]
-    law = law_of(make(low), word)
+    channel = channel_of(make(low), word)
     which = np.arange(len(SPACE))
-    found = np.exp(law.log_p(np.array([low, high]), which))
+    found = np.exp(channel.log_p(np.array([low, high]), which))
     for j, e in enumerate((low, high)):
-        d = law.at(e)
+        d = channel.at(e)
         # A fifth of the same draws: the difference of two shares has a deviation of √(p(1−p)·(1/200 − 1/1000)).
         assert (np.abs(found[:, j] - d.probs) <= 6 * np.sqrt(np.maximum(d.probs, 0.01) / 250)).all()
-        keep, distinct = law.deniability(e)
+        keep, distinct = channel.deniability(e)
         assert abs(keep - d.p_keep()) <= 6 * np.sqrt(max(d.p_keep(), 0.01) / 250) and 1 <= distinct <= 40
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_shown_candidates_are_the_likely_ones(case):
     make, word, (low, high) = ALL[case]
-    law = law_of(make(low), word)
-    shown = law.shown(6, low, high)
+    channel = channel_of(make(low), word)
+    shown = channel.shown(6, low, high)
     assert shown.dtype == np.int64 and 1 <= len(shown) <= 6 and len(set(shown.tolist())) == len(shown)
-    best = np.argmax(law.at(high * 20).log_probs)
+    best = np.argmax(channel.at(high * 20).log_probs)
     assert best in shown
-    assert len(law.shown(10_000, low, high)) <= len(law.candidates)
+    assert len(channel.shown(10_000, low, high)) <= len(channel.candidates)
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_locked_dice_draw_the_released_word_again(case):
+def test_locked_stream_draw_the_released_word_again(case):
     make, word, (low, high) = ALL[case]
     m = make(high)
     others = [w for w in m.vocabulary.words[:12] if w != word]
@@ -182,10 +182,10 @@ def test_locked_dice_draw_the_released_word_again(case):
     for k, step in enumerate(result.steps):
         if step.action != "replace":
             continue
-        law, dice = result.locked(k)
-        assert law.candidates[law.draw(high, dice)] == step.replacement
-        flips = law.flips(dice, high, high * 2)
-        assert law.candidates[flips[0][1]] == step.replacement
+        channel, stream = result.locked(k)
+        assert channel.candidates[channel.draw(high, stream)] == step.replacement
+        flips = channel.flips(stream, high, high * 2)
+        assert channel.candidates[flips[0][1]] == step.replacement
         assert result.distribution(k).source == step.original
         drawn += 1
     assert drawn == 8
@@ -194,8 +194,8 @@ def test_locked_dice_draw_the_released_word_again(case):
     at_low = again.rewrite(result.original, seed=5)
     for k, step in enumerate(at_low.steps):
         if step.action == "replace":
-            law, dice = result.locked(k)
-            assert law.candidates[law.draw(low, dice)] == step.replacement
+            channel, stream = result.locked(k)
+            assert channel.candidates[channel.draw(low, stream)] == step.replacement
 
 
 # --- lists of texts
@@ -214,18 +214,18 @@ def test_a_list_is_rewritten_as_its_texts_are(case):
     both = m.rewrite([a, b], seed=7)
     assert both[0].text == m.rewrite(a, seed=7).text
     assert [r.original for r in both] == [a, b]
-    assert both[1].text == m.rewrite(b, dice=_Shifted(7, 1)).text
-    assert both[0].family != both[1].family
+    assert both[1].text == m.rewrite(b, stream=_Shifted(7, 1)).text
+    assert both[0].noise_id != both[1].noise_id
 
 
-class _Shifted(Dice):
-    """Dice whose text 0 is text ``shift`` of the dice of a seed."""
+class _Shifted(NoiseStream):
+    """NoiseStream whose text 0 is text ``shift`` of the stream of a seed."""
 
     __slots__ = ("base", "shift")
 
     def __init__(self, seed, shift):
         super().__init__(seed)
-        self.base, self.shift = Dice(seed), shift
+        self.base, self.shift = NoiseStream(seed), shift
 
     def at(self, *path):
         return self.base.at(self.shift, *path[1:])
@@ -236,7 +236,7 @@ def test_texts_and_repeated_rewrites_have_noise_of_their_own(case):
     """120 pairs of two draws each: that they agree oftener than two independent ones is found at level 1e-5."""
     make, word, (low, _) = ALL[case]
     m = make(low)
-    d = law_of(m, word).at(low)
+    d = channel_of(m, word).at(low)
     together = float((d.probs**2).sum())
     for results in (
         m.rewrites(word, 300, seed=3),
@@ -246,7 +246,7 @@ def test_texts_and_repeated_rewrites_have_noise_of_their_own(case):
         out = [r.text for r in results]
         agree = sum(a == b for a, b in zip(out[::2], out[1::2], strict=True))
         assert abs(agree - 150 * together) < 5 * np.sqrt(150 * together) + 1
-        assert len({r.family for r in results}) == 300
+        assert len({r.noise_id for r in results}) == 300
     one = m.rewrite(" ".join([word] * 300), seed=3)
     out = [s.replacement for s in one.steps]
     assert (
@@ -266,8 +266,8 @@ def test_each_token_may_have_its_own_epsilon(case):
     assert r.guarantee.total == pytest.approx(low + high * 16) and r.guarantee.epsilon == high * 15
     assert "the list of ε" in " ".join(r.guarantee.exposed)
     for k, e in zip((0, 1, 3), (low, high, high * 15), strict=True):
-        law, dice = r.locked(k)
-        assert law.candidates[law.draw(e, dice)] == r.steps[k].replacement
+        channel, stream = r.locked(k)
+        assert channel.candidates[channel.draw(e, stream)] == r.steps[k].replacement
         assert r.distribution(k).epsilon == e
     with pytest.raises(dpt.ConfigError, match="values"):
         m.rewrite(word, seed=1)
@@ -411,7 +411,7 @@ def test_capital_letters_are_by_place_unless_the_original_is_asked_for():
 
 def test_a_text_of_unknown_words_only_is_not_called_released_as_it_is():
     m = on(SPACE, "santext", epsilon=5.0)
-    r = m.rewrite("Zebulon Quxly", dice=Dice())
+    r = m.rewrite("Zebulon Quxly", stream=NoiseStream())
     assert r.text != r.original and r.guarantee.draws == 0 and r.guarantee.total == 0
     assert "released as it is" not in r.guarantee.sentence()
 
@@ -420,7 +420,7 @@ def test_a_text_of_unknown_words_only_is_not_called_released_as_it_is():
 def test_the_promise_of_each(case):
     make, word, (low, _) = ALL[case]
     m = make(low)
-    r = m.rewrite(f"{word} {word}", dice=Dice())
+    r = m.rewrite(f"{word} {word}", stream=NoiseStream())
     g = r.guarantee
     assert g.notion == type(m).notion
     assert g.epsilon == low and g.draws == 2 and g.total == pytest.approx(2 * low)
@@ -446,16 +446,16 @@ def test_at_the_ends_of_what_epsilon_may_be(case, epsilon):
     m = make(1.0)
     epsilon = min(epsilon, m.max_epsilon, 900.0)  # the options name a bundled space, which takes no more
     m = make(epsilon)
-    law = law_of(m, word)
-    d = law.at(epsilon)
+    channel = channel_of(m, word)
+    d = channel.at(epsilon)
     assert d.probs.sum() == pytest.approx(1.0, abs=1e-9) and not np.isnan(d.log_probs).any()
     assert m.rewrite(word, seed=1).text in m.vocabulary.words or hasattr(m.vocabulary, "outputs")
-    keep, distinct = law.deniability(epsilon)
+    keep, distinct = channel.deniability(epsilon)
     assert 0 <= keep <= 1 + 1e-12 and 0.99 <= distinct <= 41
-    assert not np.isnan(law.log_p(np.array([epsilon]), np.arange(len(d)))).any()
+    assert not np.isnan(channel.log_p(np.array([epsilon]), np.arange(len(d)))).any()
     top = min(1400.0, epsilon * 10)
-    assert law.flips(Dice(1), epsilon, top)[0] == (epsilon, law.draw(epsilon, Dice(1)))
-    assert len(law.shown(5, epsilon, top)) >= 1 and m.guarantee(word).sentence()
+    assert channel.flips(NoiseStream(1), epsilon, top)[0] == (epsilon, channel.draw(epsilon, NoiseStream(1)))
+    assert len(channel.shown(5, epsilon, top)) >= 1 and m.guarantee(word).sentence()
 
 
 @pytest.mark.parametrize("case", [c for c in ALL if not c.startswith("1-D")])
@@ -496,3 +496,22 @@ def test_the_bundled_space_gives_readable_neighbours():
         assert sum(w in near for w in out) > 15, name
         d = m.distribution("doctor", 0)
         assert len(d) == 21_719 and 0 < d.p_keep() < 1
+
+
+def test_the_old_names_still_work_and_say_the_new_ones():
+    with pytest.warns(DeprecationWarning, match="Channel"):
+        assert dpt.Law is dpt.Channel
+    with pytest.warns(DeprecationWarning, match="NoiseStream"):
+        assert dpt.Dice is dpt.NoiseStream
+    m, text = dpt.get_mechanism("custext", epsilon=8.0), "My doctor paid."
+    r = m.rewrite(text, dice=dpt.NoiseStream(3))
+    assert r.text == m.rewrite(text, stream=dpt.NoiseStream(3)).text and r.family == r.noise_id and r.live
+    with pytest.raises(dpt.ConfigError, match="not both"):
+        m.rewrite(text, seed=1, dice=dpt.NoiseStream(3))
+    with pytest.warns(DeprecationWarning, match="name it channel"):
+
+        class Old(type(m)):
+            def law(self, row):
+                return dpt.ScoreTable(("only",), np.zeros(1), "only")
+
+    assert Old.create(epsilon=1.0).channel(0).candidates == ("only",)

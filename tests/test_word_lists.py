@@ -69,8 +69,8 @@ def test_any_numbers_as_the_plain_loop(data):
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])
 @pytest.mark.parametrize("scale", [1e-161, 1e-150, 1e-20, 1.0, 1e20])
 def test_any_scale_and_any_place_as_the_plain_loop(few_neighbours, offset, scale):
-    dice = np.random.default_rng(3)
-    vectors = (dice.standard_normal((200, 8)) + offset) * scale
+    stream = np.random.default_rng(3)
+    vectors = (stream.standard_normal((200, 8)) + offset) * scale
     vectors[50:80] = vectors[20:50]
     vectors[80] = vectors[20] * (1 + 1e-15)
     assert agrees(vectors, 199)
@@ -78,10 +78,10 @@ def test_any_scale_and_any_place_as_the_plain_loop(few_neighbours, offset, scale
 
 def test_close_calls_are_decided_in_float64(few_neighbours):
     """Distances that differ by less than float32 can tell."""
-    dice = np.random.default_rng(5)
-    rays = dice.standard_normal((300, 40))
+    stream = np.random.default_rng(5)
+    rays = stream.standard_normal((300, 40))
     rays /= np.linalg.norm(rays, axis=1, keepdims=True)
-    vectors = np.concatenate([np.zeros((1, 40)), rays * (1 + 1e-12 * dice.permutation(300)[:, None])])
+    vectors = np.concatenate([np.zeros((1, 40)), rays * (1 + 1e-12 * stream.permutation(300)[:, None])])
     assert agrees(vectors, 0)
     assert agrees(np.round(vectors, 3).astype(np.float32), 0)
 
@@ -95,9 +95,9 @@ def test_as_the_plain_loop_with_the_default_sizes(monkeypatch):
         sizes.append(len(left.rows))
 
     monkeypatch.setattr(lists._Left, "find_neighbours", counted)
-    dice = np.random.default_rng(7)
-    centres = dice.standard_normal((30, 16))[dice.integers(30, size=2000)]
-    vectors = (centres * 2 + dice.standard_normal((2000, 16))).astype(np.float32)
+    stream = np.random.default_rng(7)
+    centres = stream.standard_normal((30, 16))[stream.integers(30, size=2000)]
+    vectors = (centres * 2 + stream.standard_normal((2000, 16))).astype(np.float32)
     vectors[1000:1100] = vectors[:100]
     order, searches = lists._build(vectors, 17, None, None)
     assert np.array_equal(order, plain_list(vectors.astype(np.float64), 17))

@@ -8,7 +8,7 @@ import dptext_core as dpt
 
 
 class Stated(dpt.Trace):
-    """Steps with a distribution each, and with a law and a noise each where ``locked`` is given."""
+    """Steps with a distribution each, and with a channel and a noise each where ``locked`` is given."""
 
     def __init__(self, distribution: Callable[[int], dpt.TokenDistribution], locked: Callable | None = None):
         self._distribution, self._locked = distribution, locked

@@ -24,8 +24,8 @@ CORPUS = (
 
 # Pattern of the path below assets → (the command that made it, from what, licence). The first that fits counts.
 ORIGINS: dict[str, tuple[str, str, str]] = {
-    "examples/first_sight.npz": (
-        "python tools/build_first_sight.py",
+    "examples/precomputed.npz": (
+        "python tools/build_precomputed.py",
         "scores of the bundled model for a fictional text, written for this project",
         "MIT",
     ),

@@ -52,13 +52,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="picks the words that the lists start from")
     args = parser.parse_args()
 
-    dice = np.random.default_rng(args.seed)
+    stream = np.random.default_rng(args.seed)
     full, common = word_space("minilm"), common_vocabulary()
-    arrays: dict[str, Any] = {FULL: build(FULL, full.words, full.vectors, int(dice.integers(len(full))))}
+    arrays: dict[str, Any] = {FULL: build(FULL, full.words, full.vectors, int(stream.integers(len(full))))}
     for name in LIST_SPACES:
         space = word_space(name)
         vectors = space.vectors[space.rows(common)]
-        for i, start in enumerate(dice.choice(len(common), 2, replace=False), 1):
+        for i, start in enumerate(stream.choice(len(common), 2, replace=False), 1):
             arrays[f"{name}-{i}"] = build(f"{name}-{i}", common, vectors, int(start))
     np.savez_compressed(
         args.out,

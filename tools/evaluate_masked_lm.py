@@ -64,8 +64,8 @@ def table(model: str, texts: list[str], seed: int, **options) -> list[dict]:
         prepared = [m.prepare(t) for t in texts]
         for epsilon in EPSILONS:
             at = m.with_(epsilon=epsilon)
-            dice = dpt.Dice(seed).at(str(epsilon))
-            rewrites = [at.rewrite(p, dice=dice.at(i)) for i, p in enumerate(prepared)]
+            stream = dpt.NoiseStream(seed).at(str(epsilon))
+            rewrites = [at.rewrite(p, stream=stream.at(i)) for i, p in enumerate(prepared)]
             out = [r.text for r in rewrites]
             keep = [
                 r.distribution(k).p_keep() for r in rewrites for k, s in enumerate(r.steps) if s.action == "replace"

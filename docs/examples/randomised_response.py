@@ -54,7 +54,7 @@ class RandomisedResponse(WordMechanism):
     def vocabulary(self) -> Words:
         return Words(dpt.word_space(self.config.space).words[: self.config.size])
 
-    def law(self, row: int) -> dpt.Law:
+    def channel(self, row: int) -> dpt.Channel:
         words = self.vocabulary.words
         scores = np.zeros(len(words))
         scores[row] = 1.0  # a word is released with probability ∝ exp(ε · score)

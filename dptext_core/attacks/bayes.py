@@ -4,7 +4,7 @@ Knows the mechanism, its ε and how frequent words are in public; sees one relea
 P(x|y) ∝ π(x)·p(y|x) its posterior is exact where the mechanism's chances have a formula, and no attacker with the same
 knowledge guesses better: its success Σ_y max_x π(x)·p(y|x) compares mechanisms whose ε cannot be compared.
 
-p(y|x) of every word x at once is the mechanism's own to say (``WordChannel.log_likelihood``); where that comes from a
+p(y|x) of every word x at once is the mechanism's own to say (``WordByWord.log_likelihood``); where that comes from a
 table of normalisers, the likeliest words are asked for exactly.
 """
 
@@ -16,14 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..distribution import Law, clopper_pearson, logsumexp
+from ..distribution import Channel, clopper_pearson, logsumexp
 from ..errors import InputError, NoDistribution
-from ..guarantee import number
-from ..mechanisms.base import Mechanism, Progress, WordChannel, check_cancel
+from ..guarantee import number, percent
+from ..mechanisms.base import Mechanism, Progress, WordByWord, check_cancel
 from ..private import Private
 from ..result import RewriteResult
-from ..sampling import Dice
-from ..views import percent
+from ..sampling import NoiseStream
 from .base import TextAttacker, drawn_by_looking, register
 from .prior import Prior, public_prior
 
@@ -116,8 +115,8 @@ class Success:
 
 def is_available(mechanism: Mechanism) -> bool:
     """Whether the posterior is exact here: words are drawn one by one, by chances that have a formula."""
-    channel = mechanism.word_channel
-    return channel is not None and channel.law(0).draws is None
+    by_word = mechanism.by_word
+    return by_word is not None and by_word.channel(0).draws is None
 
 
 def is_ready(mechanism: Mechanism, epsilon: float) -> bool:
@@ -169,14 +168,14 @@ def posterior(
     epsilon: that of the mechanism without it. prior: :func:`public_prior` without it. Raises NoDistribution for
     mechanisms without a formula, InputError where ``released`` cannot come out.
     """
-    channel = _closed_form(mechanism)
+    by_word = _closed_form(mechanism)
     epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
     prior = _checked(mechanism, prior)
     place = {w: i for i, w in enumerate(w.lower() for w in prior.words)} if true is not None else {}
     at_true = place.get(true.lower()) if true is not None else None
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
-    log_p, error = channel.log_likelihood(released, epsilon, progress, cancel)
+    log_p, error = by_word.log_likelihood(released, epsilon, progress, cancel)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
         raise InputError("The released word cannot come out of this mechanism. Give a word that it releases.")
@@ -186,7 +185,7 @@ def posterior(
         if at_true is not None and at_true not in rows:
             rows = np.append(rows, at_true)
         rows = rows[np.isfinite(weights[rows])]
-        weights[rows] = log_prior[rows] + channel.likelihood_of(released, epsilon, rows)
+        weights[rows] = log_prior[rows] + by_word.likelihood_of(released, epsilon, rows)
     p = np.exp(weights - logsumexp(weights))
     if error:  # of the words that are not exact, which the others feel through the sum
         error *= float(np.delete(p, rows).sum())
@@ -210,17 +209,17 @@ def _one(epsilon: float | tuple[float, ...]) -> float:
     return epsilon
 
 
-def _by_word(mechanism: Mechanism) -> WordChannel:
+def _by_word(mechanism: Mechanism) -> WordByWord:
     mechanism.check_alignment("leaves no word in whose place another stands")
-    if mechanism.word_channel is None:
+    if mechanism.by_word is None:
         raise NoDistribution(
             f"What {mechanism.title} releases depends on the whole text, so no posterior over one word can be worked "
             "out. Use the attack that asks a language model (mask inference)."
         )
-    return mechanism.word_channel
+    return mechanism.by_word
 
 
-def _closed_form(mechanism: Mechanism) -> WordChannel:
+def _closed_form(mechanism: Mechanism) -> WordByWord:
     found = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
@@ -242,9 +241,9 @@ def _checked(mechanism: Mechanism, prior: Prior | None) -> Prior:
 
 
 class Guesser:
-    """The best guess for each possible output, learned from the laws of the words one after the other.
+    """The best guess for each possible output, learned from the channels of the words one after the other.
 
-    value: Σ_y max_x π(x)·p(y|x) so far, which is the success of the guesses where the laws are exact.
+    value: Σ_y max_x π(x)·p(y|x) so far, which is the success of the guesses where the channels are exact.
     """
 
     def __init__(self) -> None:
@@ -262,10 +261,10 @@ class Guesser:
             self._who = np.append(self._who, np.full(more, -1))
         return self._last[1]
 
-    def add(self, who: int, law: Law, weight: float, epsilon: float) -> None:
-        """Take in one word: its number, its law, its prior probability."""
-        at = self._find(law.candidates)
-        p = weight * law.at(epsilon).probs
+    def add(self, who: int, channel: Channel, weight: float, epsilon: float) -> None:
+        """Take in one word: its number, its channel, its prior probability."""
+        at = self._find(channel.candidates)
+        p = weight * channel.at(epsilon).probs
         better = p > self._best[at]
         self._best[at[better]] = p[better]
         self._who[at[better]] = who
@@ -296,26 +295,26 @@ def expected_success(
     word: the success of that guesser, which the best one may exceed. Raises InputError where none of the words is
     drawn, NoDistribution for mechanisms that do not draw word by word.
     """
-    laws, weights, epsilon = _laws(mechanism, words, epsilon, prior)
+    channels, weights, epsilon = _channels(mechanism, words, epsilon, prior)
     guesser, exact = Guesser(), True
-    kept: list[Law] = []
-    for i, law in enumerate(laws(cancel)):
+    kept: list[Channel] = []
+    for i, channel in enumerate(channels(cancel)):
         check_cancel(cancel)
-        guesser.add(i, law, weights[i], epsilon)
-        if law.draws is not None:
+        guesser.add(i, channel, weights[i], epsilon)
+        if channel.draws is not None:
             exact = False
-            kept.append(law)
+            kept.append(channel)
         if progress:
             progress(i + 1, len(weights) * (1 if exact else 2))
     chance = float(weights.max())
     if exact:
         return Success(guesser.value, chance, len(weights), epsilon)
-    dice = Dice(seed)
+    stream = NoiseStream(seed)
     rates = np.zeros(len(kept))
-    for i, law in enumerate(kept):
+    for i, channel in enumerate(kept):
         check_cancel(cancel)
-        d = law.at(epsilon)
-        rates[i] = (guesser.guesses(d.candidates, d.sample_indices(FRESH, dice.at(i))) == i).mean()
+        d = channel.at(epsilon)
+        rates[i] = (guesser.guesses(d.candidates, d.sample_indices(FRESH, stream.at(i))) == i).mean()
         if progress:
             progress(len(kept) + i + 1, 2 * len(kept))
     value = float(weights @ rates)
@@ -339,35 +338,35 @@ def simulated_success(
 
     Replacements come from the sampler that a rewrite uses. interval: Clopper-Pearson, 95%.
     """
-    laws, weights, epsilon = _laws(mechanism, words, epsilon, prior)
-    every, guesser, dice = list(laws(cancel)), Guesser(), Dice(seed)
-    for i, law in enumerate(every):
-        guesser.add(i, law, weights[i], epsilon)
-    chosen = np.searchsorted(np.cumsum(weights), dice.at("words").uniforms(draws) * weights.sum())
+    channels, weights, epsilon = _channels(mechanism, words, epsilon, prior)
+    every, guesser, stream = list(channels(cancel)), Guesser(), NoiseStream(seed)
+    for i, channel in enumerate(every):
+        guesser.add(i, channel, weights[i], epsilon)
+    chosen = np.searchsorted(np.cumsum(weights), stream.at("words").uniforms(draws) * weights.sum())
     hits = 0
     for i, n in zip(*np.unique(np.minimum(chosen, len(every) - 1), return_counts=True), strict=True):
         check_cancel(cancel)
         d = every[i].at(epsilon)
-        hits += int((guesser.guesses(d.candidates, d.sample_indices(int(n), dice.at("draws", int(i)))) == i).sum())
+        hits += int((guesser.guesses(d.candidates, d.sample_indices(int(n), stream.at("draws", int(i)))) == i).sum())
     return Success(
         hits / draws, float(weights.max()), len(weights), epsilon, draws, clopper_pearson(hits, draws),
-        any(law.draws is not None for law in every),
+        any(channel.draws is not None for channel in every),
     )  # fmt: skip
 
 
-def _laws(mechanism: Mechanism, words, epsilon, prior):
-    """A generator function of the laws of the words that the prior allows, their weights (n,), and ε."""
+def _channels(mechanism: Mechanism, words, epsilon, prior):
+    """A generator function of the channels of the words that the prior allows, their weights (n,), and ε."""
     by_word = _by_word(mechanism)
     prior = _checked(mechanism, prior)
     prior = prior if words is None else prior.only(words)
     rows = np.flatnonzero(prior.p > 0)
 
-    def laws(cancel):
+    def channels(cancel):
         for start in range(0, len(rows), 128):
             check_cancel(cancel)
-            yield from by_word.laws(rows[start : start + 128])
+            yield from by_word.channels(rows[start : start + 128])
 
-    return laws, prior.p[rows], _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
+    return channels, prior.p[rows], _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
 
 
 @register

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..document import Document
+from ..guarantee import percent
 from ..mechanisms.base import Mechanism, Progress
 from ..private import Private
 from ..result import RewriteResult
-from ..views import percent
 from .base import TextAttacker, register
 from .prior import public_prior
 

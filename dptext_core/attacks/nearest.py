@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..guarantee import percent
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..private import Private
 from ..result import RewriteResult
-from ..views import percent
 from ..words import WordSpace, word_space
 from .base import TextAttacker, register
 from .prior import public_prior
@@ -87,8 +87,8 @@ class NearestAttack:
 
 def space_of(mechanism: Mechanism) -> WordSpace:
     """The word space in which a mechanism's words are near or far; the default space where it has none."""
-    channel = mechanism.word_channel
-    return word_space() if channel is None else channel.space
+    by_word = mechanism.by_word
+    return word_space() if by_word is None else by_word.space
 
 
 def attack(

@@ -56,8 +56,8 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     if not smoothing > 0:
         raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")
     config = mechanism.config
-    channel = mechanism.word_channel
-    vocabulary = word_space() if channel is None else channel.vocabulary
+    by_word = mechanism.by_word
+    vocabulary = word_space() if by_word is None else by_word.vocabulary
     kept = getattr(config, "keep_stopwords", False)
     return _prior(
         vocabulary, stop_words(getattr(config, "stopwords", None), mechanism.language) if kept else None, smoothing

@@ -20,12 +20,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..distribution import Law, TokenDistribution
+from ..distribution import Channel, TokenDistribution
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..private import Private
 from ..result import RewriteResult
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from .base import TextAttacker, drawn_by_looking, register
 
 CONFIDENCE = 0.95
@@ -139,8 +139,8 @@ def query_number(
 
 
 def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[float, float, str]:
-    # A simulated attack releases nothing: a fast generator, keyed by the dice, is good enough.
-    rng = np.random.default_rng(Dice(seed).words(4))
+    # A simulated attack releases nothing: a fast generator, keyed by the stream, is good enough.
+    rng = np.random.default_rng(NoiseStream(seed).words(4))
     seen: dict[int, float] = {}
 
     def success(n: int) -> float:
@@ -240,7 +240,7 @@ def _wins(
 
 
 def query_curve(
-    laws: Law | Sequence[Law],
+    channels: Channel | Sequence[Channel],
     epsilons: Sequence[float],
     *,
     repeats: int = REPEATS,
@@ -248,28 +248,30 @@ def query_curve(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> QueryCurve:
-    """The number of answers at every ε: of one word's law, or the median over several words."""
-    every = [laws] if isinstance(laws, Law) else list(laws)
+    """The number of answers at every ε: of one word's channel, or the median over several words."""
+    every = [channels] if isinstance(channels, Channel) else list(channels)
     if not every or not len(epsilons):
         raise InputError("A curve needs at least one word and one ε.")
     found = np.empty((len(epsilons), len(every)))
-    for j, law in enumerate(every):
+    for j, channel in enumerate(every):
         for i, epsilon in enumerate(epsilons):
             check_cancel(cancel)
-            found[i, j] = query_number(law.at(float(epsilon)), repeats=repeats, seed=seed, cancel=cancel).n
+            found[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, cancel=cancel).n
             if progress:
                 progress(j * len(epsilons) + i + 1, found.size)
     # The lower of the two middle ones: with an infinite one a mean would be.
     middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
     return QueryCurve(
         tuple(map(float, epsilons)), tuple(middle.tolist()), tuple(np.isinf(found).mean(axis=1).tolist()), len(every),
-        next((law.draws for law in every if law.draws is not None), None),
+        next((channel.draws for channel in every if channel.draws is not None), None),
     )  # fmt: skip
 
 
-def drawn_laws(result: RewriteResult) -> list[Law]:
-    """The laws of the distinct words of a text that were drawn. Raises NoDistribution where another ε needs a new pass,
-    or nothing was drawn."""
+def drawn_channels(result: RewriteResult) -> list[Channel]:
+    """The channels of the distinct words of a text that were drawn.
+
+    Raises NoDistribution where another ε needs a new pass, or nothing was drawn.
+    """
     steps = {
         s.original.casefold(): i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason
     }  # fmt: skip

@@ -18,10 +18,10 @@ absolutely).
 
 from .inputs import MAX_INPUTS, NOISY_WORDS, TEXTS, WORDS, default_inputs, default_words
 from .releases import SAMPLER_LEVEL
-from .report import AuditReport, Witness, figure
+from .report import AuditReport, Witness
 from .verdict import audit
 
 __all__ = [
     "MAX_INPUTS", "NOISY_WORDS", "SAMPLER_LEVEL", "TEXTS", "WORDS", "AuditReport", "Witness", "audit",
-    "default_inputs", "default_words", "figure",
+    "default_inputs", "default_words",
 ]  # fmt: skip

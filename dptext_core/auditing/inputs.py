@@ -12,7 +12,7 @@ import numpy as np
 
 from ..distribution import TokenDistribution
 from ..errors import InputError, NoDistribution
-from ..mechanisms.base import Mechanism, Prepared, Progress, WordChannel, check_cancel
+from ..mechanisms.base import Mechanism, Prepared, Progress, WordByWord, check_cancel
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
 MAX_INPUTS = 1000
@@ -57,7 +57,7 @@ class Meter:
 
 def default_inputs(m: Mechanism) -> list[str]:
     """Words spread over the public frequencies, each with a near one; short texts for language models."""
-    return list(TEXTS) if m.word_channel is None else default_words(m)
+    return list(TEXTS) if m.by_word is None else default_words(m)
 
 
 def default_words(m: Mechanism, n: int | None = None) -> list[str]:
@@ -66,13 +66,13 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
 
     Words that stay as they are and words that the promise does not cover are left out.
     """
-    channel = m.word_channel
-    if channel is None:
+    by_word = m.by_word
+    if by_word is None:
         raise InputError(f"{m.title} does not draw words one by one, so there are no words to audit it on: give texts.")
-    spread = _by_frequency(channel)
+    spread = _by_frequency(by_word)
     if n is None:
         n = NOISY_WORDS if m.distribution(m.prepare(_first_drawn(m, spread)), 0).draws is not None else WORDS
-    if (alike := channel.words_alike(spread, n)) is not None:
+    if (alike := by_word.words_alike(spread, n)) is not None:
         return _drawn(m, alike)
     every, known = len(spread), set(spread)
     half = max(1, n // 4)
@@ -87,7 +87,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     for probe in probes[::step][: max(1, n // 2)]:
         chosen[probe.word] = None
         # Of an estimate the likeliest outputs are not the same in every process: the nearest words are.
-        likely = probe.d.top(12) if probe.d.draws is None else channel.space.neighbours(probe.word, 12)
+        likely = probe.d.top(12) if probe.d.draws is None else by_word.space.neighbours(probe.word, 12)
         near = [w for w, _ in likely if w in known and w.casefold() != probe.word.casefold()]
         apart = m.distances([probe.word, *near])[0, 1:]
         covered_too = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)]
@@ -112,12 +112,12 @@ def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
     raise InputError("This mechanism draws no word of its vocabulary.")
 
 
-def _by_frequency(channel: WordChannel) -> list[str]:
+def _by_frequency(by_word: WordByWord) -> list[str]:
     """The vocabulary, common words first."""
     from ..words import word_space
 
-    words = list(channel.vocabulary.words)
-    if hasattr(channel.vocabulary, "counts"):  # a word space: in that order already
+    words = list(by_word.vocabulary.words)
+    if hasattr(by_word.vocabulary, "counts"):  # a word space: in that order already
         return words
     known = word_space("minilm")
     rank = [i if (i := known.index(w)) is not None else len(known) for w in words]
@@ -164,7 +164,7 @@ def probes_of(
 
 def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
     """The next inputs that can be prepared together: single words of a mechanism that looks at words one by one."""
-    if m.word_channel is None or isinstance(given[0], Prepared):
+    if m.by_word is None or isinstance(given[0], Prepared):
         return given[:1]
     block: list[str] = []
     for one in given[:200]:
@@ -182,6 +182,6 @@ def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
         found = m.distribution(prepared, i)
     except NoDistribution as reason:
         return str(reason)
-    if m.word_channel is not None and m.word_channel.token_row(prepared, i) is None:
+    if m.by_word is not None and m.by_word.token_row(prepared, i) is None:
         return "not in the vocabulary"
     return found

@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..guarantee import Guarantee, at_least, bound, scientific
 from ..mechanisms.base import Mechanism, Prepared
 from ..result import RewriteResult
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
 from .report import AuditReport, Witness, chance
@@ -60,7 +60,7 @@ class _Text:
 
 def audit_outputs(
     report: AuditReport, m: Mechanism, inputs: Sequence[str | Prepared] | None, claim: float | None,
-    draws: int | None, dice: Dice, meter: Meter,
+    draws: int | None, stream: NoiseStream, meter: Meter,
 ) -> AuditReport:  # fmt: skip
     """The report filled in. The claim is the total of a text, since its whole output is looked at."""
     given = list(TEXTS[:4]) if inputs is None else list(inputs)
@@ -70,7 +70,7 @@ def audit_outputs(
     ]
     half = max(50, (draws or DRAWS) // 2)
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
-    seeds = None if dice.seed is None else iter(range(dice.seed * 1_000_003, dice.seed * 1_000_003 + 10**9))
+    seeds = None if stream.seed is None else iter(range(stream.seed * 1_000_003, stream.seed * 1_000_003 + 10**9))
     texts: list[_Text] = []
     for k, p in enumerate(prepared):
         texts.append(_look(m, p, half, words, seeds, meter, k / len(prepared), 1 / len(prepared)))
@@ -120,7 +120,7 @@ def _look(
     promise = m.guarantee(prepared)
     halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
     drawn_first: Counter = Counter()
-    families: set[str] = set()
+    noises: set[str] = set()
     first, n = None, 0
     wanted = frozenset(words)
     for counts in halves:
@@ -131,7 +131,7 @@ def _look(
             results = m.rewrites(prepared, size, None if seeds is None else next(seeds), cancel=meter.cancel)
             for r in results:
                 _check(m, r, promise)
-                families.add(r.family)
+                noises.add(r.noise_id)
                 for kind, value in _events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
                 if "distribution" in r.can and r.releases and r.releases[0].drawn:
@@ -139,7 +139,7 @@ def _look(
                         first = r.distribution(0)
                     drawn_first[r.releases[0].text.casefold()] += 1
             done, n = done + size, n + size
-    if len(families) < n:
+    if len(noises) < n:
         raise InputError(f"{m.title} gives rewrites of one text the same noise, so that they are no fresh draws.")
     return _Text(prepared, promise, halves, first, drawn_first)
 

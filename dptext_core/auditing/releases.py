@@ -37,7 +37,7 @@ from ..guarantee import Guarantee, number
 from ..mechanisms.base import Mechanism, Prepared, check_cancel
 from ..mechanisms.config import MIN_EPSILON
 from ..result import RewriteResult, Step
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from ..skeleton import Edit, Skeleton
 from .inputs import Meter, Probe
 from .report import Witness, chance
@@ -159,12 +159,12 @@ class _Fit:
 
 
 def check_releases(
-    m: Mechanism, promise: Guarantee, probes: Sequence[Probe], count: int, dice: Dice, meter: Meter
+    m: Mechanism, promise: Guarantee, probes: Sequence[Probe], count: int, stream: NoiseStream, meter: Meter
 ) -> Tested:
     """Rewrites of texts made of the probed words and of the probed texts, against what is stated of them."""
     out = Tested()
     try:
-        _check(out, m, probes, count, _Seeds(dice), meter)
+        _check(out, m, probes, count, _Seeds(stream), meter)
     except Breach as breach:
         out.breach, out.reason = breach.witness, breach.reason
     return out
@@ -224,7 +224,7 @@ def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, met
     words = list(dict.fromkeys(words))
     every = {"fresh draws": every_input(count)}
     # A text that a model has to read is costly in all ways but the last.
-    ways = dict.fromkeys(WAYS, FEW if m.word_channel is None else OTHERS) | {"fresh draws": count}
+    ways = dict.fromkeys(WAYS, FEW if m.by_word is None else OTHERS) | {"fresh draws": count}
     out = []
     if words:
         some = [words[i] for i in np.unique(np.linspace(0, len(words) - 1, WORDS).astype(int))]
@@ -282,7 +282,7 @@ def _same_name(text: _Text, seeds: _Seeds) -> None:
     """The name of the noise tells nothing of the text: with one seed it is the same for any other."""
     seed = seeds() or 1
     other = text.m.rewrite("the " + text.text, seed)
-    if text.m.rewrite(text.text, seed).family != other.family:
+    if text.m.rewrite(text.text, seed).noise_id != other.noise_id:
         told = "With the same seed two texts have noise of two names, so that the name tells something of the text."
         raise Breach(text.text, told, "the name of the noise, which leaves with a release, depends on the text.")
 
@@ -303,8 +303,8 @@ def _small(m: Mechanism) -> Mechanism | None:
 class _Seeds:
     """A seed for each call, where the audit has one."""
 
-    def __init__(self, dice: Dice):
-        self._next = None if dice.seed is None else dice.seed * 1_000_003
+    def __init__(self, stream: NoiseStream):
+        self._next = None if stream.seed is None else stream.seed * 1_000_003
 
     def __call__(self) -> int | None:
         if self._next is not None:
@@ -328,7 +328,7 @@ def _rewritten(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter) -> It
             results = m.rewrite([text.text] * size, seeds(), cancel=cancel)
         else:
             results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), cancel=cancel)]
-        fresh = {r.family: r for r in reversed(results) if r.family not in seen}
+        fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
         if not fresh:
             told = f"Two calls of {way} have noise of the same name: it is not drawn anew."
             raise Breach(text.text, told, "the noise is the same in every call, so that it hides nothing.")

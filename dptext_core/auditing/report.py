@@ -1,15 +1,12 @@
-"""What an audit found: the report, its witness, and their picture."""
+"""What an audit found: the report and its witness."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..guarantee import at_least, bound, number, odds_text, scientific
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from ..guarantee import at_least, bound, odds_text, scientific
 
 
 @dataclass(frozen=True)
@@ -153,38 +150,6 @@ class AuditReport:
             out["witness"] |= {"p_first": w.p_first, "p_second": w.p_second, "sentence": w.sentence()}
         out["holds"], out["sentence"] = self.holds, self.sentence()
         return _plain(out)
-
-
-def figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Figure:
-    """Claimed and measured loss as two bars, and how far the audit could see; an infinite bar runs off the axis."""
-    import plotly.graph_objects as go
-
-    from ..figures import DARK, LIGHT, _layout
-
-    colours = DARK if dark else LIGHT
-    values = [report.measured, report.claimed]
-    top = 1.15 * max([v for v in (*values, report.detectable) if math.isfinite(v)], default=1.0) or 1.0
-    picture = go.Figure(
-        go.Bar(
-            x=[min(v, 1.2 * top) for v in values],
-            y=["measured" if report.exact else "measured, at least", "claimed"],
-            orientation="h",
-            marker={"color": [colours["new"] if report.verdict == "refuted" else colours["keep"], colours["bar"]]},
-            text=["∞" if math.isinf(v) else number(v) for v in values],
-            textposition="inside",
-            insidetextanchor="start",
-            hoverinfo="skip",
-        )
-    )
-    if math.isfinite(report.detectable) and report.detectable > 0:
-        picture.add_vline(
-            x=report.detectable, line={"color": colours["soft"], "width": 1.5, "dash": "dot"},
-            annotation_text="draws could have shown", annotation_font_color=colours["soft"],
-            annotation_position="top", annotation_yshift=4,
-        )  # fmt: skip
-    picture.update_xaxes(range=[0, top], title=f"ε of {report.of}" + (", per unit of distance" if report.unit else ""))
-    _layout(picture, colours, height)
-    return picture.update_layout(bargap=0.35, margin_t=26)
 
 
 def named(text: str, at: str | None) -> str:

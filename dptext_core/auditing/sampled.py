@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import AuditReport, Witness
 
@@ -103,12 +103,12 @@ def estimate(
     probes: Sequence[Probe],
     distances: np.ndarray,
     count: int,
-    dice: Dice,
+    stream: NoiseStream,
     meter: Meter,
 ) -> AuditReport:
     """A lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
     half = count // 2
-    seeds = (None, None) if dice.seed is None else (dice.seed * 31 + 1, dice.seed * 31 + 15_485_863)
+    seeds = (None, None) if stream.seed is None else (stream.seed * 31 + 1, stream.seed * 31 + 15_485_863)
     halves = [
         counted(m, probes, half, seed, meter, share)
         for seed, share in zip(seeds, ((0.3, 0.5), (0.5, 0.7)), strict=True)

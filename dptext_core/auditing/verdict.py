@@ -14,7 +14,7 @@ from ..checks import listed, real, shown, whole
 from ..errors import ConfigError, InputError
 from ..guarantee import Guarantee, at_least, bound, number, scientific
 from ..mechanisms.base import Mechanism, Prepared, Progress
-from ..sampling import DEPTH, Dice
+from ..sampling import DEPTH, NoiseStream
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
@@ -64,7 +64,7 @@ def audit(
             raise ConfigError(f"draws is at most {MOST_DRAWS:,}. Give a smaller number.")
     if not 0.5 <= real("confidence", confidence) < 1:
         raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
-    dice = Dice(seed)
+    stream = NoiseStream(seed)
     meter = Meter(progress, cancel)
     whole_outputs = not {"alignment", "distribution"} <= m.can
     if inputs is None:
@@ -81,7 +81,7 @@ def audit(
         empty = AuditReport(
             m.name, float(epsilon), m.notion, 0.0, 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None, confidence
         )
-        return audit_outputs(empty, m, inputs, claim, draws, dice, meter)
+        return audit_outputs(empty, m, inputs, claim, draws, stream, meter)
     probes, skipped = probes_of(m, inputs, meter)
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
@@ -99,7 +99,7 @@ def audit(
         delta=promise.delta if claim is None else 0.0,
     )  # fmt: skip
     if estimated:
-        report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, dice, meter)
+        report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter)
         count = min(FRESH, draws or FRESH)
     else:
         # Draws by one uniform cost next to nothing.
@@ -118,7 +118,7 @@ def audit(
     if report.pairs and _exceeds(report) and not (claim is None and promise.notion == "none"):
         return replace(report, verdict="refuted")
     behind = report.draws  # the bound, where there is one
-    tested = check_releases(m, promise, probes, count, dice, meter)
+    tested = check_releases(m, promise, probes, count, stream, meter)
     report = replace(
         report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
         leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon, tested=_tested(tested, float(epsilon)),

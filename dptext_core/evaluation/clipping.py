@@ -23,7 +23,7 @@ from .. import __version__, _assets
 from ..mechanisms.dp_mlm import DPMLM, DPMLMPrepared
 from ..metrics import score
 from ..models.clip import WIDTHS as PRESETS
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from . import data
 from .files import write_rows
 
@@ -76,7 +76,7 @@ def measure(
                 keys = [(i, False) for i in p.targets]
                 kept += [t.at(epsilon).p_keep() for t in m.tables(p, keys)]
                 tied += [int(n) for n in (p.logits(keys) >= high).sum(axis=1)]
-                rewrites.append(m.rewrite(p, dice=Dice(SEED).at(number)).text)
+                rewrites.append(m.rewrite(p, stream=NoiseStream(SEED).at(number)).text)
             cosines = _each(originals, rewrites)
             out.append(
                 Cost(

@@ -1,7 +1,7 @@
 """The rows of a benchmark as what is shown: series over ε or over N_w, the utility-privacy plane, tables.
 
 Equal ε is not equal privacy: mechanisms count ε in different units. So that they can be set side by side, a point may
-stand at its N_w, the measured chance that a word stays itself, in ε's place. ``curve_figures`` draws what is made here.
+stand at its N_w, the measured chance that a word stays itself, in ε's place. ``figures.benchmarks`` draws it.
 """
 
 from __future__ import annotations

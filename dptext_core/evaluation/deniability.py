@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, _assets
-from ..distribution import Law
+from ..distribution import Channel
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..mechanisms.mvc import CURVE_DRAWS
 from ..mechanisms.registry import mechanism_class, mechanisms, word_mechanism
@@ -56,22 +56,22 @@ def curve(
     cancel: threading.Event | None = None,
 ) -> Curve:
     """N_w and S_w of words, given by their rows in the mechanism's vocabulary, at every ε."""
-    laws = mechanism.laws(rows)
-    n_w, s_w = np.empty((len(laws), len(epsilons))), np.empty((len(laws), len(epsilons)))
-    for i, law in enumerate(laws):
+    channels = mechanism.channels(rows)
+    n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
+    for i, channel in enumerate(channels):
         check_cancel(cancel)
         for j, epsilon in enumerate(epsilons):
-            n_w[i, j], s_w[i, j] = law.deniability(epsilon)
+            n_w[i, j], s_w[i, j] = channel.deniability(epsilon)
         if progress:
-            progress(i + 1, len(laws))
+            progress(i + 1, len(channels))
 
     def interval(x: np.ndarray) -> np.ndarray:
         half = 1.96 * x.std(axis=0, ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.zeros(x.shape[1])
         return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
 
     return Curve(
-        np.asarray(epsilons, float), n_w.mean(axis=0), interval(n_w), s_w.mean(axis=0), interval(s_w), len(laws),
-        None if laws[0].draws is None else CURVE_DRAWS,
+        np.asarray(epsilons, float), n_w.mean(axis=0), interval(n_w), s_w.mean(axis=0), interval(s_w), len(channels),
+        None if channels[0].draws is None else CURVE_DRAWS,
     )  # fmt: skip
 
 
@@ -82,10 +82,10 @@ def sample_rows(mechanism: WordMechanism, n: int, seed: int = 1) -> np.ndarray:
 
 def measured_range(mechanism: WordMechanism, rows: np.ndarray) -> tuple[float, float, float] | None:
     """ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not rise."""
-    laws = mechanism.laws(rows)
+    channels = mechanism.channels(rows)
 
     def keep(epsilon: float) -> float:
-        return float(np.mean([law.deniability(epsilon)[0] for law in laws]))
+        return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
 
     floor, top = keep(0.01), keep(1400.0)
     if top - floor < 0.3:
@@ -101,9 +101,9 @@ def measured_range(mechanism: WordMechanism, rows: np.ndarray) -> tuple[float, f
     return found[0], found[2], found[1]
 
 
-def law_curve(law: Law, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """N_w and S_w of one word at every ε."""
-    both = np.array([law.deniability(float(e)) for e in epsilons])
+    both = np.array([channel.deniability(float(e)) for e in epsilons])
     return both[:, 0], both[:, 1]
 
 

@@ -51,7 +51,7 @@ class Finding:
     drawn: tuple[Any, ...] = ()
 
 
-#: Differences too small to matter, whatever the interval: exact laws have none.
+#: Differences too small to matter, whatever the interval: exact channels have none.
 LEAST = {"n_w": 0.01, "cosine": 0.005, "s_w": 1.0}
 
 

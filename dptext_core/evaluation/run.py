@@ -37,7 +37,7 @@ from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..result import RewriteResult
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from . import results as store
 from . import tasks
 from .data import Data, load
@@ -147,7 +147,7 @@ class Scores:
             self.add(metric, x.mean(), float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else None, len(x))
 
 
-def told(out: Scores, base: Originals, embedded: np.ndarray) -> None:
+def task_scores(out: Scores, base: Originals, embedded: np.ndarray) -> None:
     """Utility and privacy of the rewrites with these embeddings."""
     x, x0 = base.features(embedded), base.features(base.embedded)
     train, test = list(base.data.train), list(base.data.test)
@@ -182,7 +182,7 @@ def told(out: Scores, base: Originals, embedded: np.ndarray) -> None:
             out.add("relative_gain" + suffix, value, float(spread), n)
 
 
-def alike(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
+def similarity_scores(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
     """Similarity of the rewrites of the test texts with their originals."""
     from ..metrics import bleu, unchanged
 
@@ -197,7 +197,7 @@ def alike(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence
     out.add("bleu", value, error, len(test))
 
 
-def beyond(out: Scores, base: Originals, rewrites: Sequence[str], metrics: Sequence[tuple[str, int]]) -> None:
+def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metrics: Sequence[tuple[str, int]]) -> None:
     """The metrics that take long, on the first test texts."""
     from ..metrics import METRICS, score
 
@@ -221,13 +221,13 @@ def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str,
 
 
 class Deniability:
-    """N_w and S_w over the drawn words of some test texts, by their laws; the same words at every ε."""
+    """N_w and S_w over the drawn words of some test texts, by their channels; the same words at every ε."""
 
     def __init__(self, base: Originals):
         order = np.random.default_rng(0).permutation(len(base.test))[:_TEXTS]
         self.wanted = [base.test[i] for i in order]
         self._results: dict[int, RewriteResult] = {}
-        self._laws: list[tuple[int, Any]] | None = None
+        self._channels: list[tuple[int, Any]] | None = None
 
     def take(self, i: int, result: RewriteResult) -> None:
         """A rewrite of text i, at any ε."""
@@ -235,23 +235,23 @@ class Deniability:
             self._results[i] = result
 
     def _all(self) -> list[tuple[int, Any]]:
-        if self._laws is None:
-            self._laws = []
+        if self._channels is None:
+            self._channels = []
             for i in self.wanted:
                 result = self._results.get(i)
-                if result is None or not result.live or len(self._laws) >= WORDS:
+                if result is None or "sweep" not in result.can or len(self._channels) >= WORDS:
                     continue
                 drawn = [k for k, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
-                self._laws += [(i, result.locked(k)[0]) for k in drawn]
+                self._channels += [(i, result.locked(k)[0]) for k in drawn]
             self._results.clear()
-        return self._laws
+        return self._channels
 
     def add(self, out: Scores, epsilon: float) -> None:
-        laws = self._all()
-        if not laws:
+        channels = self._all()
+        if not channels:
             return
-        both = np.array([law.deniability(epsilon) for _, law in laws])
-        owners = np.unique([i for i, _ in laws], return_inverse=True)[1]
+        both = np.array([channel.deniability(epsilon) for _, channel in channels])
+        owners = np.unique([i for i, _ in channels], return_inverse=True)[1]
         for metric, x in zip(("n_w", "s_w"), both.T, strict=True):
             # Words of one text belong together.
             off = np.bincount(owners, x - x.mean())
@@ -272,9 +272,9 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
     base = originals(first.data, first.size, setup.folder)
     if first.mechanism == BASELINE:
         out = Scores()
-        told(out, base, base.embedded)
+        task_scores(out, base, base.embedded)
         more = [(m, n) for m, n in setup.extra if m == "perplexity"]
-        beyond(out, base, base.flat, more)
+        further_scores(out, base, base.flat, more)
         if setup.finetune:
             finetuned(out, base, base.flat, setup.finetune, setup.seed)
         line = _line(first, out, base, setup, time.process_time() - began)
@@ -290,9 +290,9 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
         assert point.epsilon is not None
         out = Scores()
         embedded = embed(rewrites)
-        told(out, base, embedded)
-        alike(out, base, embedded, rewrites)
-        beyond(
+        task_scores(out, base, embedded)
+        similarity_scores(out, base, embedded, rewrites)
+        further_scores(
             out, base, rewrites, [(m, n) for m, n in setup.extra if m in setup.everywhere or point.seed == setup.seed]
         )
         if setup.finetune:
@@ -320,11 +320,11 @@ def _rewrites(
 ) -> Iterator[tuple[Point, list[str], float]]:
     """Each point with the rewrites of all parts of all texts, and the seconds that these take by themselves."""
     at = [mechanism.with_(epsilon=p.epsilon) for p in points]
-    dice = [Dice(p.seed) for p in points]
+    streams = [NoiseStream(p.seed) for p in points]
     if not mechanism.slow_to_prepare:
-        for point, variant, stream in zip(points, at, dice, strict=True):
+        for point, variant, stream in zip(points, at, streams, strict=True):
             began = time.process_time()
-            done = variant.rewrite(base.flat, dice=stream)
+            done = variant.rewrite(base.flat, stream=stream)
             taken = time.process_time() - began
             for i in deniability.wanted:
                 deniability.take(i, done[i])
@@ -336,9 +336,9 @@ def _rewrites(
     began = time.process_time()
     for i, prepared in enumerate(mechanism.prepare_many(base.flat)):
         seconds += time.process_time() - began
-        for j, (variant, stream) in enumerate(zip(at, dice, strict=True)):
+        for j, (variant, stream) in enumerate(zip(at, streams, strict=True)):
             began = time.process_time()
-            result = variant.rewrite(prepared, dice=stream.at(i))
+            result = variant.rewrite(prepared, stream=stream.at(i))
             seconds[j] += time.process_time() - began
             texts[j].append(result.text)
             deniability.take(i, result)

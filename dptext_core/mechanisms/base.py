@@ -23,11 +23,11 @@ from ..language import Language
 from ..languages import ENGLISH
 from ..private import Private
 from ..result import RewriteResult, Sweep, marked
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from .config import build
 
 if TYPE_CHECKING:
-    from ..distribution import Law
+    from ..distribution import Channel
     from ..words import WordSpace
 
 Progress = Callable[[int, int], None]
@@ -47,8 +47,8 @@ class MechanismSpec:
     summary: str
 
 
-class WordChannel(Protocol):
-    """Words drawn one by one: each row of a public vocabulary has a law of its own, whatever stands around it."""
+class WordByWord(Protocol):
+    """Words drawn one by one: each row of a public vocabulary has a channel of its own, whatever stands around it."""
 
     @property
     def vocabulary(self) -> Any:
@@ -58,8 +58,8 @@ class WordChannel(Protocol):
     def space(self) -> WordSpace:
         """The word space in which its words are near or far."""
 
-    def law(self, row: int) -> Law: ...
-    def laws(self, rows: np.ndarray) -> list[Law]: ...
+    def channel(self, row: int) -> Channel: ...
+    def channels(self, rows: np.ndarray) -> list[Channel]: ...
 
     def token_row(self, prepared: Any, i: int) -> int | None:
         """The row of token i; None where it is no word of the vocabulary, or stays."""
@@ -152,7 +152,7 @@ class Mechanism(ABC):
         return frozenset(("distribution", "alignment"))
 
     @property
-    def word_channel(self) -> WordChannel | None:
+    def by_word(self) -> WordByWord | None:
         """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
         return None
 
@@ -220,31 +220,32 @@ class Mechanism(ABC):
     # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
     def rewrite(  # type: ignore[overload-overlap]
-        self, text: str | Prepared, seed: int | None = None, *, dice: Dice | None = None,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        self, text: str | Prepared, seed: int | None = None, *, stream: NoiseStream | None = None,
+        dice: NoiseStream | None = None, progress: Progress | None = None, cancel: threading.Event | None = None,
     ) -> RewriteResult: ...  # fmt: skip
 
     @overload
     def rewrite(
-        self, text: Sequence[str], seed: int | None = None, *, dice: Dice | None = None,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        self, text: Sequence[str], seed: int | None = None, *, stream: NoiseStream | None = None,
+        dice: NoiseStream | None = None, progress: Progress | None = None, cancel: threading.Event | None = None,
     ) -> list[RewriteResult]: ...  # fmt: skip
 
-    def rewrite(self, text, seed=None, *, dice=None, progress=None, cancel=None):
-        """Rewrite one text, or a list of texts, each with dice of its own.
+    def rewrite(self, text, seed=None, *, stream=None, dice=None, progress=None, cancel=None):
+        """Rewrite one text, or a list of texts, each with a noise stream of its own.
 
-        seed makes the run repeatable and its promise void. dice (instead of a seed) locks the noise of a session.
+        seed makes the run repeatable and its promise void. stream (instead of a seed) locks the noise of a session;
+        ``dice`` is its old name.
         """
-        dice = _one_dice(seed, dice)
+        stream = _one_stream(seed, stream if dice is None else dice)
         if isinstance(text, str | Prepared):
-            return marked(self._rewrite(self._prepared(text, progress, cancel), dice.at(0), progress, cancel))
+            return marked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
         batch = secrets.token_hex(8)
-        results = self._rewrite_list(listed(text), dice, progress, cancel)
+        results = self._rewrite_list(listed(text), stream, progress, cancel)
         return [dataclasses.replace(marked(r), batch=batch) for r in results]
 
-    def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         return [
-            self._rewrite(p, dice.at(i), None, cancel)
+            self._rewrite(p, stream.at(i), None, cancel)
             for i, p in enumerate(self.prepare_many(texts, progress=progress, cancel=cancel))
         ]
 
@@ -258,14 +259,14 @@ class Mechanism(ABC):
         cancel: threading.Event | None = None,
     ) -> list[RewriteResult]:
         """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
-        dice, n = Dice(seed), whole("n, the number of rewrites,", n, least=0)
+        stream, n = NoiseStream(seed), whole("n, the number of rewrites,", n, least=0)
         prepared = self._prepared(text, progress, cancel)
-        return [marked(r) for r in self._rewrites(prepared, n, dice, progress, cancel)]
+        return [marked(r) for r in self._rewrites(prepared, n, stream, progress, cancel)]
 
-    def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         out = []
         for k in range(n):
-            out.append(self._rewrite(prepared, dice.at("fresh", k), None, cancel))
+            out.append(self._rewrite(prepared, stream.at("fresh", k), None, cancel))
             if progress:
                 progress(k + 1, n)
         return out
@@ -294,19 +295,20 @@ class Mechanism(ABC):
         epsilons: Sequence[float],
         seed: int | None = None,
         *,
-        dice: Dice | None = None,
+        stream: NoiseStream | None = None,
+        dice: NoiseStream | None = None,
         progress: Progress | None = None,
         cancel: threading.Event | None = None,
     ) -> Sweep:
-        """The text at every ε with the same dice, for looking. Releasing two of the results has no finite ε."""
+        """The text at every ε with the same noise, for looking. Releasing two of the results has no finite ε."""
         if not isinstance(epsilons, Sequence | np.ndarray) or isinstance(epsilons, str | bytes) or not len(epsilons):
             raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
         variants = [self.with_(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
-        dice = _one_dice(seed, dice)
+        stream = _one_stream(seed, stream if dice is None else dice)
         prepared = self._prepared(text, progress, cancel)
-        results = tuple(v.rewrite(prepared, dice=dice, cancel=cancel) for v in variants)
+        results = tuple(v.rewrite(prepared, stream=stream, cancel=cancel) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
 
     @abstractmethod
@@ -326,7 +328,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _rewrite(
-        self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
+        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
     ) -> RewriteResult: ...
 
     def plan(self, text: str | Prepared) -> Prepared:
@@ -446,14 +448,14 @@ def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
         )
 
 
-def _one_dice(seed: Any, dice: Any) -> Dice:
-    if dice is None:
-        return Dice(seed)
+def _one_stream(seed: Any, stream: Any) -> NoiseStream:
+    if stream is None:
+        return NoiseStream(seed)
     if seed is not None:
-        raise ConfigError("Give a seed or dice, not both.")
-    if not isinstance(dice, Dice):
-        raise ConfigError(f"dice is a dptext_core.Dice, not {shown(dice)}.")
-    return dice
+        raise ConfigError("Give a seed or a noise stream, not both.")
+    if not isinstance(stream, NoiseStream):
+        raise ConfigError(f"stream is a dptext_core.NoiseStream, not {shown(stream)}.")
+    return stream
 
 
 def check_cancel(cancel: threading.Event | None) -> None:

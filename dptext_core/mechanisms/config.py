@@ -57,7 +57,8 @@ def epsilon_option(default: float | None, low: float, high: float, unit: str = "
     return option(
         default,
         label="Privacy budget ε",
-        help="Smaller is more private, larger is closer to the original. It is spent on every word that is replaced.",
+        help="A smaller ε is more private, a larger one stays closer to the original. Every word that is replaced "
+        "spends it.",
         kind="epsilon",
         min=MIN_EPSILON,
         max=MAX_EPSILON,
@@ -74,7 +75,7 @@ def keep_stopwords_option() -> Any:
         True,
         label="Keep stop words",
         kind="flag",
-        help="Words such as the, of, not stay as they are. They cost nothing, and everyone can read them.",
+        help="Words such as “the”, “of” and “not” stay as they are. They spend nothing, and everyone can read them.",
         said=("stop words drawn", "stop words kept"),
     )
 
@@ -102,7 +103,9 @@ def stopwords_option() -> Any:
         kind="text",
         advanced=True,
         page=False,
-        help="One word a line. Empty: NLTK's list where its data is installed, else gensim's.",
+        help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, "
+        "else that of "
+        "gensim.",
     )
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from ..distribution import ScoreTable, TokenDistribution
 from ..errors import ConfigError
 from ..result import RewriteResult
-from ..sampling import LOG_DEPTH, Dice
+from ..sampling import LOG_DEPTH, NoiseStream
 from ..words import WordSpace
 from .base import Prepared, Progress, check_cancel
 from .config import epsilon_option, option
@@ -55,7 +55,7 @@ class CusTextConfig(SpaceConfig):
         kind="integer",
         min=1,
         max=2000,
-        help="How many words a word may become.",
+        help="Each word becomes one of so many words.",
         said="K = {}",
     )
     mapping: str = option(
@@ -63,7 +63,9 @@ class CusTextConfig(SpaceConfig):
         label="Mapping",
         kind="choice",
         choices=("balanced", "conservative", "aggressive"),
-        help="Who shares a set of output words. Aggressive: nearly nobody, so nearly no one is protected.",
+        help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
+        "nearly no "
+        "word is protected.",
         said="{}",
     )
     strategy: str = option(
@@ -71,8 +73,9 @@ class CusTextConfig(SpaceConfig):
         label="Strategy",
         kind="choice",
         choices=("token", "record", "dataset"),
-        help="Token draws every occurrence; record once for each distinct word of a text; dataset once for each "
-        "distinct word of all texts. Then repetitions show.",
+        help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
+        "“dataset” each "
+        "distinct word of all texts. Drawn once, a word shows where it is repeated.",
         said="{}",
     )
     metric: str = option(
@@ -81,7 +84,7 @@ class CusTextConfig(SpaceConfig):
         kind="choice",
         choices=("cosine", "euclidean"),
         advanced=True,
-        help="How near two words are.",
+        help="This measures how near two words are.",
     )
 
 
@@ -103,14 +106,14 @@ class RankTable(ScoreTable):
 
     def at(self, epsilon: float) -> TokenDistribution:
         return replace(
-            super().at(epsilon), _sampler=lambda n, dice: self.ranks(epsilon, dice.log_uniforms(n)), depth=LOG_DEPTH
+            super().at(epsilon), _sampler=lambda n, stream: self.ranks(epsilon, stream.log_uniforms(n)), depth=LOG_DEPTH
         )
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self.ranks(epsilon, dice.log_uniforms(1))[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.ranks(epsilon, stream.log_uniforms(1))[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        uniform = dice.log_uniforms(1)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        uniform = stream.log_uniforms(1)
         first = int(self.ranks(low, uniform)[0])
         out, at = [(float(low), first)], low
         while out[-1][1] > 0:
@@ -297,7 +300,7 @@ class CusText(SpaceMechanism):
         c = self.config
         return _groups(self.vocabulary, c.k, c.mapping, c.metric)
 
-    def law(self, row: int) -> RankTable:
+    def channel(self, row: int) -> RankTable:
         words, groups = self.vocabulary.words, self.groups
         outputs = groups.outputs[groups.group[row]]
         u = utilities(self.vocabulary, np.array([row]), outputs[None], self.config.metric)[0]
@@ -333,21 +336,21 @@ class CusText(SpaceMechanism):
     def _path(self, prepared: WordPrepared, i: int) -> int | str:
         return i if self.config.strategy == "token" else f"word {int(prepared.rows[i])}"
 
-    def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:
+    def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
         if self.config.strategy == "token":
-            return dice.at("words").skip(i)
-        return super()._stream(prepared, i, dice)
+            return stream.at("words").skip(i)
+        return super()._stream(prepared, i, stream)
 
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
         bounds = np.searchsorted(draws.owners, np.arange(len(draws.texts) + 1))
         log_uniforms = np.empty(len(draws.rows))
-        for t, (dice, n) in enumerate(draws.texts):
+        for t, (stream, n) in enumerate(draws.texts):
             mine = slice(bounds[t], bounds[t + 1])
             if self.config.strategy == "token":
-                stream = dice.at("words")
-                log_uniforms[mine] = stream.log_uniforms(2 * n)[::2][np.array(draws.paths[mine], np.int64)]
+                shared = stream.at("words")
+                log_uniforms[mine] = shared.log_uniforms(2 * n)[::2][np.array(draws.paths[mine], np.int64)]
             else:
-                log_uniforms[mine] = [dice.at(path).log_uniforms(1)[0] for path in draws.paths[mine]]
+                log_uniforms[mine] = [stream.at(path).log_uniforms(1)[0] for path in draws.paths[mine]]
         chosen = np.empty(len(draws.rows), np.int64)
         # One table of tails for each word and ε.
         epsilons, level = np.unique(draws.epsilons, return_inverse=True)
@@ -385,11 +388,11 @@ class CusText(SpaceMechanism):
             return outputs[at], scores[at]
         return _ordered(self.vocabulary, self.groups, rows, c.metric)
 
-    def _text_dice(self, dice: Dice, i: int) -> Dice:
-        return dice.at(0 if self.config.strategy == "dataset" else i)
+    def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
+        return stream.at(0 if self.config.strategy == "dataset" else i)
 
-    def _unknown_dice(self, dice: Dice, i: int) -> Dice:
-        return dice.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_dice(dice, i)
+    def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
+        return stream.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_stream(stream, i)
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
         if self.config.strategy == "token":
@@ -401,8 +404,8 @@ class CusText(SpaceMechanism):
         first = int(np.flatnonzero(prepared.rows == prepared.rows[i])[0])
         return epsilons[i] if self.config.strategy == "token" or i == first else 0.0
 
-    def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
-        results = super()._rewrite_list(texts, dice, progress, cancel)
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        results = super()._rewrite_list(texts, stream, progress, cancel)
         if self.config.strategy != "dataset" or isinstance(self.config.epsilon, tuple):
             return results
         distinct = {s.original.lower() for r in results for s in r.steps if s.action == "replace" and not s.reason}
@@ -437,11 +440,11 @@ class CusText(SpaceMechanism):
             leaks.append(f"which words are repeated {where}")
         return tuple(leaks)
 
-    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
-        from ..views import GroupView
+    def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
+        from ..explain import GroupView
 
         space, groups = self.vocabulary, self.groups
-        table = self.law(row)
+        table = self.channel(row)
         outputs = space.rows(table.candidates)
         x, y = space.vectors[row].astype(np.float64), space.vectors[outputs].astype(np.float64)
         similarity = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
@@ -454,7 +457,7 @@ class CusText(SpaceMechanism):
         )  # fmt: skip
 
     def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
-        """Only words of groups whose set has ``released``. As :meth:`law`, all words of a group at once."""
+        """Only words of groups whose set has ``released``. As :meth:`channel`, all words of a group at once."""
         if not self._draws_as(CusText):
             return super().log_likelihood(released, epsilon, progress, cancel)
         from scipy.spatial.distance import cdist

@@ -37,12 +37,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..distribution import Law, TokenDistribution, seen_at_least_once
+from ..distribution import Channel, TokenDistribution, seen_at_least_once
 from ..errors import ConfigError
 from ..guarantee import bound
 from ..language import Language
 from ..languages import ENGLISH
-from ..sampling import LOG_DEPTH, Dice
+from ..sampling import LOG_DEPTH, NoiseStream
 from ..words.lists import CONFIGURATIONS, WordList, check_list, word_list
 from .base import check_cancel
 from .config import epsilon_option, option
@@ -79,7 +79,7 @@ class DiffractorConfig(WordConfig):
         label="Noise",
         kind="choice",
         choices=("geometric", "tem"),
-        help="Geometric: near places first. TEM: near places first, all beyond γ alike.",
+        help="Both kinds of noise prefer near places. With TEM, all places beyond γ are alike.",
         said="{}",
     )
     lists: tuple[str, ...] = option(
@@ -87,7 +87,8 @@ class DiffractorConfig(WordConfig):
         label="Lists",
         kind="texts",
         lists=True,
-        help="L2: one list. L0: one list of each of five word spaces. L1: two of each. Or names of lists.",
+        help="L2 is one list, L0 has one list of each of five word spaces, and L1 has two of each. You can also name "
+        "lists.",
         said="{}",
     )
     gamma: float | None = option(
@@ -96,7 +97,8 @@ class DiffractorConfig(WordConfig):
         min=0.0,
         max=1000.0,
         advanced=True,
-        help="The TEM noise uses it: places farther away than γ all count alike. Empty: γ is computed from ε and the "
+        help="The TEM noise uses it: places farther away than γ all count alike. Without a value, γ is computed from "
+        "ε and the "
         "length of the list, as in the paper. The authors' released code takes 5 at every ε.",
         said="γ = {}",
         unset="γ from ε",
@@ -287,7 +289,7 @@ def tem_steps(near: Window, computed: bool, log_uniform: Any, log_far: Any) -> t
 
 
 @dataclass(frozen=True, eq=False)
-class DiffractorLaw(Law):
+class DiffractorChannel(Channel):
     """One word through the lists."""
 
     bundle: Bundle
@@ -317,17 +319,17 @@ class DiffractorLaw(Law):
         assert total is not None
         return TokenDistribution(
             self.candidates, total - np.log(n), self.source, float(epsilon), None, self.source_index,
-            lambda m, dice: self._sample(epsilon, m, dice), LOG_DEPTH,
+            lambda m, stream: self._sample(epsilon, m, stream), LOG_DEPTH,
         )  # fmt: skip
 
-    def _sample(self, epsilon: float, n: int, dice: Dice) -> np.ndarray:
-        return released(self.bundle, np.full(n, self.row), np.full(n, epsilon), self.noise, self.gamma, dice, n)[0]
+    def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
+        return released(self.bundle, np.full(n, self.row), np.full(n, epsilon), self.noise, self.gamma, stream, n)[0]
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self._sample(epsilon, 1, dice)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self._sample(epsilon, 1, stream)[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        chosen, sign, log_uniform, log_far = _random(self.bundle, dice, 1)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        chosen, sign, log_uniform, log_far = _random(self.bundle, stream, 1)
         c = int(chosen[0])
         at, length, order = self.bundle.places[c, self.row], self.bundle.lengths[c], self.bundle.order[c]
         args = (sign[0, c], log_uniform[0, c], log_far[0, c])
@@ -410,25 +412,25 @@ class DiffractorLaw(Law):
         return np.logaddexp.reduce(log_p, axis=0) - np.log(len(b.order))
 
 
-def _random(bundle: Bundle, dice: Dice, n: int):
+def _random(bundle: Bundle, stream: NoiseStream, n: int):
     """The chosen list (n,), signs, ln U and ln of far uniforms (n, lists) of the first n tokens of a stream."""
     lists = len(bundle.order)
-    raw = dice.words(n * 2 * (1 + lists)).reshape(n, -1)
+    raw = stream.words(n * 2 * (1 + lists)).reshape(n, -1)
     chosen = np.minimum((raw[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
     sign = np.where(raw[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)
-    logs = dice.log_full_range(raw.ravel()).reshape(n, -1)
+    logs = stream.log_full_range(raw.ravel()).reshape(n, -1)
     return chosen, sign, logs[:, 2 : 2 + lists], logs[:, 2 + lists :]
 
 
 def released(
-    bundle: Bundle, rows: np.ndarray, epsilons: np.ndarray, noise: str, gamma: float | None, dice: Dice, n: int,
-    tokens: np.ndarray | None = None,
+    bundle: Bundle, rows: np.ndarray, epsilons: np.ndarray, noise: str, gamma: float | None, stream: NoiseStream,
+    n: int, tokens: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The released output of each row (m,), and the list it came from.
 
     tokens: which of the n tokens of the stream each row is; all in order without it.
     """
-    drawn = _random(bundle, dice, n)
+    drawn = _random(bundle, stream, n)
     chosen, sign, log_uniform, log_far = drawn if tokens is None else (x[tokens] for x in drawn)
     return _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far), chosen
 
@@ -453,7 +455,10 @@ class Diffractor(WordMechanism):
     name = "diffractor"
     title = "1-Diffractor"
     notion = "metric"
-    summary = "Puts all words in rows of near words, moves the word's place by a random number, releases what is there."
+    summary = (
+        "The place of a word in a row of near words is moved by a random number; the word that stands "
+        "there is released."
+    )
     config_cls = DiffractorConfig
     needs = ("word lists",)
 
@@ -482,11 +487,11 @@ class Diffractor(WordMechanism):
         """The noise reaches both ends of the longest list."""
         return min(super().max_epsilon, LOG_DEPTH / float(self.vocabulary.lengths.max()))
 
-    def law(self, row: int) -> Law:
-        return DiffractorLaw(self.vocabulary, row, self.config.noise, self.config.gamma)
+    def channel(self, row: int) -> Channel:
+        return DiffractorChannel(self.vocabulary, row, self.config.noise, self.config.gamma)
 
-    def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:
-        return dice.at("lists").skip(i * (1 + len(self.config.lists)))
+    def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
+        return stream.at("lists").skip(i * (1 + len(self.config.lists)))
 
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
         check_cancel(cancel)
@@ -494,10 +499,10 @@ class Diffractor(WordMechanism):
         bounds = np.searchsorted(draws.owners, np.arange(len(draws.texts) + 1))
         tokens = np.array(draws.paths, np.int64)
         parts = []
-        for t, (dice, n) in enumerate(draws.texts):
+        for t, (stream, n) in enumerate(draws.texts):
             mine = tokens[bounds[t] : bounds[t + 1]]
             if len(mine):
-                parts.append([x[mine] for x in _random(b, dice.at("lists"), n)])
+                parts.append([x[mine] for x in _random(b, stream.at("lists"), n)])
         chosen, sign, log_uniform, log_far = (np.concatenate(x) for x in zip(*parts, strict=True))
         out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, log_far)
         if progress:
@@ -572,11 +577,11 @@ class Diffractor(WordMechanism):
         space = self.space
         return dict(zip(space.words, space.similarities(self.vocabulary.words[row]).tolist(), strict=True))
 
-    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
-        from ..views import DiffractionView, ListNeighbourhood
+    def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
+        from ..explain import DiffractionView, ListNeighbourhood
 
         b, c = self.vocabulary, self.config
-        chosen, sign, log_uniform, log_far = _random(b, dice, 1)
+        chosen, sign, log_uniform, log_far = _random(b, stream, 1)
         lanes = []
         for j, order in enumerate(b.order):
             at, n = int(b.places[j, row]), len(order)

@@ -33,13 +33,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..checks import whole
-from ..distribution import Law, ScoreTable, TokenDistribution
+from ..distribution import Channel, ScoreTable, TokenDistribution
 from ..document import Document, Token
 from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
-from ..sampling import Dice, draw
+from ..sampling import NoiseStream, draw
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, antonyms, stop_words
 from .base import ClipCost, Mechanism, Prepared, Progress, check_cancel
@@ -62,15 +62,18 @@ class DPMLMConfig:
         label="Order",
         kind="choice",
         choices=("parallel", "sequential"),
-        help="Parallel masks every word of the original text; sequential (Algorithm 2) lets later words see earlier "
-        "replacements. Both spend the same.",
+        help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
+        "words see "
+        "the replacements of earlier ones. Both orders spend the same.",
         said="{} order",
     )
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
         kind="flag",
-        help="The model reads the original text, then the text with one word masked. Off: only the masked text.",
+        help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
+        "only the "
+        "masked text.",
         said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
@@ -79,7 +82,7 @@ class DPMLMConfig:
         label="Keep punctuation",
         kind="flag",
         advanced=True,
-        help="Punctuation stays as it is. Off: each mark is replaced by a word.",
+        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
         said=("punctuation drawn", "punctuation kept"),
     )
     clip: str = option(
@@ -88,15 +91,17 @@ class DPMLMConfig:
         kind="choice",
         choices=("tuned", "paper"),
         live=True,
-        help="Model scores are cut to this range before a word is drawn. Tuned: wide enough that the best words stay "
-        "apart, chosen on public text. Paper: the mean to four standard deviations above it; many words are then tied "
-        "at the upper end. The promise is the same. A model for which one range only is known uses that one.",
+        help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
+        "text and "
+        "is wide enough to keep the best words apart. The paper's range goes from the mean to four standard deviations "
+        "above it, where many words are tied at the upper end. The promise is the same. A model for which only one "
+        "range is known uses that one.",
         said="clipping range: {}",
     )
     clip_min: float | None = option(
         None,
         label="Clipping range, lower end",
-        help="Model scores below are raised to it. A narrow range makes more words look alike.",
+        help="Lower scores of the model are raised to this end. A narrow range makes more words look alike.",
         said="clipping from {}",
         advanced=True,
         live=True,
@@ -104,7 +109,7 @@ class DPMLMConfig:
     clip_max: float | None = option(
         None,
         label="Clipping range, upper end",
-        help="Model scores above are lowered to it. Words above cannot be told apart.",
+        help="Higher scores of the model are lowered to this end. Words above it cannot be told apart.",
         said="clipping to {}",
         advanced=True,
         live=True,
@@ -116,7 +121,9 @@ class DPMLMConfig:
         choices=("logit", "similarity"),
         advanced=True,
         live=True,
-        help="Logit: the model's score. Similarity (Appendix A): likeness to the original word plus α times the score.",
+        help="The logit is the model's own score. The similarity (Appendix A) is the likeness to the original word "
+        "plus α "
+        "times the logit.",
     )
     alpha: float = option(
         0.003,
@@ -125,7 +132,7 @@ class DPMLMConfig:
         max=1.0,
         advanced=True,
         live=True,
-        help="Used by the similarity score: similarity + α·logit.",
+        help="The similarity score uses it: it is the similarity plus α times the logit.",
         said="α = {}",
     )
     antonym_filter: bool = option(
@@ -134,8 +141,9 @@ class DPMLMConfig:
         kind="flag",
         advanced=True,
         live=True,
-        help="Removes opposites of the original word. What can come out then depends on the private word, "
-        "so there is no guarantee.",
+        help="Opposites of the original word are removed. What can come out then depends on the private word, so "
+        "that there "
+        "is no guarantee.",
         said=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
@@ -145,7 +153,7 @@ class DPMLMConfig:
         kind="text",
         advanced=True,
         models=True,
-        help="bundled, or the hub id or folder of a masked language model on this machine.",
+        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
     )
     stopwords: str | None = stopwords_option()
 
@@ -160,7 +168,7 @@ class DPMLMPlusConfig(DPMLMConfig):
         min=0.0,
         max=1.0,
         live=True,
-        help="After each replaced word, one more.",
+        help="After each replaced word, one more word is added with this chance.",
         said="add {}",
     )
     del_prob: float = option(
@@ -169,7 +177,7 @@ class DPMLMPlusConfig(DPMLMConfig):
         min=0.0,
         max=1.0,
         live=True,
-        help="Each replaced word is left out.",
+        help="Each replaced word is left out with this chance.",
         said="delete {}",
     )
 
@@ -256,13 +264,13 @@ class DPMLMPrepared(Prepared):
 @dataclass(frozen=True, eq=False)
 class MaskedTrace(Trace):
     """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
-    was added), None where there was none. fresh: the noise is not that of ``dice``."""
+    was added), None where there was none. fresh: the noise is not that of ``stream``."""
 
     mechanism: DPMLM
     prepared: DPMLMPrepared
     acts: dict[int, tuple[str | None, str | None]]
     keys: tuple[tuple[int, bool] | None, ...]
-    dice: Dice
+    stream: NoiseStream
     fresh: bool
 
     @property
@@ -286,11 +294,11 @@ class MaskedTrace(Trace):
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
         return self.table(i, unit).at(unit.epsilon)
 
-    def locked(self, i: int, unit: Unit) -> tuple[Law, Dice]:
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
         key = self.keys[i]
         if key is None or "sweep" not in self.can:
             return super().locked(i, unit)
-        return self.table(i, unit), self.dice.at(*key)
+        return self.table(i, unit), self.stream.at(*key)
 
 
 class DPMLM(Mechanism):
@@ -507,69 +515,71 @@ class DPMLM(Mechanism):
     # --- drawing
 
     def _rewrite(
-        self, prepared: Prepared, dice: Dice, progress: Progress | None, cancel: threading.Event | None
+        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
     ) -> RewriteResult:
         assert isinstance(prepared, DPMLMPrepared)
         epsilons = self._epsilons(prepared)
         if self.config.order == "sequential":
-            acts = self._draw_sequential(prepared, epsilons, dice, progress, cancel)
+            acts = self._draw_sequential(prepared, epsilons, stream, progress, cancel)
         else:
-            acts = self._draw_parallel(prepared, epsilons, dice, progress, cancel)
-        return self._result(prepared, epsilons, acts, dice)
+            acts = self._draw_parallel(prepared, epsilons, stream, progress, cancel)
+        return self._result(prepared, epsilons, acts, stream)
 
-    def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         assert isinstance(prepared, DPMLMPrepared)
         if self.config.order == "sequential" or type(self)._choices is not DPMLM._choices:
-            return super()._rewrites(prepared, n, dice, progress, cancel)
+            return super()._rewrites(prepared, n, stream, progress, cancel)
         epsilons = self._epsilons(prepared)
         acts: list[dict[int, tuple[str | None, str | None]]] = [{} for _ in range(n)]
         for start in range(0, len(prepared.targets), _BLOCK):
             block = prepared.targets[start : start + _BLOCK]
             for i, table in zip(block, self.tables(prepared, [(i, False) for i in block], cancel), strict=True):
                 check_cancel(cancel)
-                drawn = draw(table.at(epsilons[i]).log_probs, dice.at(i, False), n)
+                drawn = draw(table.at(epsilons[i]).log_probs, stream.at(i, False), n)
                 for act, word in zip(acts, drawn, strict=True):
                     act[i] = (table.candidates[word], None)
             if progress:
                 progress(start + len(block), len(prepared.targets))
         promise = self.guarantee(prepared)
-        return [self._result(prepared, epsilons, act, dice.at("fresh", k), promise) for k, act in enumerate(acts)]
+        return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
 
-    def _choices(self, index: int, dice: Dice) -> tuple[bool, bool]:
+    def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
         """Whether token ``index`` is deleted, and whether a word is added after it."""
         return False, False
 
-    def _draw_parallel(self, prepared, epsilons, dice, progress, cancel) -> dict[int, tuple[str | None, str | None]]:
+    def _draw_parallel(self, prepared, epsilons, stream, progress, cancel) -> dict[int, tuple[str | None, str | None]]:
         """For each replaced token: the released word (None: deleted), and the word added after it (None: none)."""
         keys: list[tuple[int, bool]] = []
         for i in prepared.targets:
-            delete, add = self._choices(i, dice)
+            delete, add = self._choices(i, stream)
             keys += [(i, False)] * (not delete) + [(i, True)] * add
         acts: dict[int, tuple[str | None, str | None]] = dict.fromkeys(prepared.targets, (None, None))
         for start in range(0, len(keys), _BLOCK):
             check_cancel(cancel)
             block = keys[start : start + _BLOCK]
             for (i, insert), table in zip(block, self.tables(prepared, block, cancel), strict=True):
-                word = _draw_word(table, epsilons[i], dice.at(i, insert))
+                word = _draw_word(table, epsilons[i], stream.at(i, insert))
                 acts[i] = (acts[i][0], word) if insert else (word, acts[i][1])
             if progress:
                 progress(min(start + _BLOCK, len(keys)), len(keys))
         return acts
 
-    def _draw_sequential(self, prepared, epsilons, dice, progress, cancel) -> dict[int, tuple[str | None, str | None]]:
+    def _draw_sequential(
+        self, prepared, epsilons, stream, progress, cancel
+    ) -> dict[int, tuple[str | None, str | None]]:
         """As :meth:`_draw_parallel`, but the masked half holds what was released before (Algorithms 2 and 3)."""
         acts: dict[int, tuple[str | None, str | None]] = {}
         tokens = prepared.document.tokens
         for done, i in enumerate(prepared.targets):
             check_cancel(cancel)
-            delete, add = self._choices(i, dice)
+            delete, add = self._choices(i, stream)
             acts[i] = (None, None)
             if not delete:
                 row = self._logits_given(prepared, acts, i, False, cancel)
-                acts[i] = (_draw_word(self.table(row, tokens[i].text), epsilons[i], dice.at(i, False)), None)
+                acts[i] = (_draw_word(self.table(row, tokens[i].text), epsilons[i], stream.at(i, False)), None)
             if add:
                 row = self._logits_given(prepared, acts, i, True, cancel)
-                acts[i] = (acts[i][0], _draw_word(self.table(row, None), epsilons[i], dice.at(i, True)))
+                acts[i] = (acts[i][0], _draw_word(self.table(row, None), epsilons[i], stream.at(i, True)))
             if progress:
                 progress(done + 1, len(prepared.targets))
         return acts
@@ -600,9 +610,9 @@ class DPMLM(Mechanism):
         return _score(self.config.model, self.language, [prepared.request(index, insert, masked, at)], cancel)[0]
 
     def _result(
-        self, prepared: DPMLMPrepared, epsilons, acts, dice: Dice, promise: Guarantee | None = None
+        self, prepared: DPMLMPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None
     ) -> RewriteResult:
-        """The released text with its steps. promise: given where the noise is fresh and not that of ``dice``."""
+        """The released text with its steps. promise: given where the noise is fresh and not that of ``stream``."""
         document = prepared.document
         deleted = {i for i, (word, _) in acts.items() if word is None}
         begins = prepared.skeleton.starts(deleted)
@@ -646,7 +656,7 @@ class DPMLM(Mechanism):
 
         return RewriteResult(
             spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
-            dice.seed, dice.family, MaskedTrace(self, prepared, acts, tuple(drawn), dice, promise is not None),
+            stream.seed, stream.noise_id, MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
             language=self.language,
         )  # fmt: skip
 
@@ -661,13 +671,13 @@ class DPMLMPlus(DPMLM):
 
     name = "dp-mlm-plus"
     title = "DP-MLM±"
-    summary = "DP-MLM that also deletes and adds words by chance, so that the length of the text changes."
+    summary = "This DP-MLM also deletes and adds words by chance, so that the length of the text changes."
     config_cls = DPMLMPlusConfig
 
-    def _choices(self, index: int, dice: Dice) -> tuple[bool, bool]:
+    def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
         c = self.config
-        delete = c.del_prob > 0 and dice.at(index, "delete").uniform() < c.del_prob
-        return delete, c.add_prob > 0 and dice.at(index, "add").uniform() <= c.add_prob
+        delete = c.del_prob > 0 and stream.at(index, "delete").uniform() < c.del_prob
+        return delete, c.add_prob > 0 and stream.at(index, "add").uniform() <= c.add_prob
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
         """Worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
@@ -689,8 +699,8 @@ class DPMLMPlus(DPMLM):
 _NOWHERE = np.empty(0, np.int64)
 
 
-def _draw_word(table: ScoreTable, epsilon: float, dice: Dice) -> str:
-    return table.candidates[table.draw(epsilon, dice)]
+def _draw_word(table: ScoreTable, epsilon: float, stream: NoiseStream) -> str:
+    return table.candidates[table.draw(epsilon, stream)]
 
 
 def _language_model(model: str, language: Language):

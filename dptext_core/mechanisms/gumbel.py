@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import Law, TokenDistribution, rarefied, search_flips
+from ..distribution import Channel, TokenDistribution, rarefied, search_flips
 from ..errors import InputError
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from .config import epsilon_option
 from .mvc import CURVE_DRAWS, DRAWS
 from .word_level import SpaceConfig
 from .word_space import SpaceMechanism
 
-_ESTIMATE = Dice()
+_ESTIMATE = NoiseStream()
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class GumbelConfig(SpaceConfig):
 
 
 @dataclass(frozen=True, eq=False)
-class GumbelLaw(Law):
+class GumbelChannel(Channel):
     """The smallest noisy distance among k near words. near, distances: rows and distances, nearest first."""
 
     mechanism: TruncatedGumbel
@@ -76,16 +76,16 @@ class GumbelLaw(Law):
         with np.errstate(divide="ignore"):
             log_p = np.log(self._counts(epsilon, DRAWS) / DRAWS)
 
-        def sample(n: int, dice: Dice) -> np.ndarray:
-            return np.array([self.draw(epsilon, dice.at("fresh", k)) for k in range(n)], np.int64)
+        def sample(n: int, stream: NoiseStream) -> np.ndarray:
+            return np.array([self.draw(epsilon, stream.at("fresh", k)) for k in range(n)], np.int64)
 
         return TokenDistribution(self.candidates, log_p, self.source, float(epsilon), DRAWS, self.source_index, sample)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self.winners(epsilon, dice.uniforms(1 + len(self.near))[None])[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.winners(epsilon, stream.uniforms(1 + len(self.near))[None])[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        uniforms = dice.uniforms(1 + len(self.near))[None]
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        uniforms = stream.uniforms(1 + len(self.near))[None]
         return search_flips(lambda e: int(self.winners(e, uniforms)[0]), low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
@@ -106,7 +106,10 @@ class TruncatedGumbel(SpaceMechanism):
     name = "gumbel"
     title = "Truncated Gumbel"
     notion = "none"
-    summary = "Noise on the distances of a few nearest words. A published baseline whose promise does not hold."
+    summary = (
+        "Noise is added to the distances of a few nearest words. It is a published baseline whose "
+        "promise does not hold."
+    )
     config_cls = GumbelConfig
 
     @cached_property
@@ -150,11 +153,12 @@ class TruncatedGumbel(SpaceMechanism):
             u = low + uniforms * (high - low)
             return np.clip(-b * np.log(-np.log(u)), -large, large)
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
+    def channels(self, rows: np.ndarray) -> list[Channel]:
         k = min(len(self.poisson) + 1, len(self.vocabulary.words))
         near, distances = self.vocabulary.nearest(rows, k)
         return [
-            GumbelLaw(self, r, n, d.astype(np.float64)) for r, n, d in zip(rows.tolist(), near, distances, strict=True)
+            GumbelChannel(self, r, n, d.astype(np.float64))
+            for r, n, d in zip(rows.tolist(), near, distances, strict=True)
         ]
 
     def _promise(self, epsilon: float) -> dict[str, Any]:

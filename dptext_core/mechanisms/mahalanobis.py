@@ -31,7 +31,7 @@ class MahalanobisConfig(MVCConfig):
         label="λ, weight of the covariance",
         min=0.0,
         max=0.99,
-        help="0 is spherical noise (MVC); towards 1 the noise takes the shape of the vectors.",
+        help="At 0 the noise is spherical (MVC); towards 1 it takes the shape of the vectors.",
         said="λ = {}",
     )
 
@@ -41,7 +41,7 @@ class Mahalanobis(MVC):
 
     name = "mahalanobis"
     title = "Mahalanobis"
-    summary = "As MVC, with noise in the shape of the vectors' covariance."
+    summary = "It works as MVC does, with noise that has the shape of the vectors' covariance."
     config_cls = MahalanobisConfig
 
     @cached_property

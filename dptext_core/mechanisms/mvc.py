@@ -21,8 +21,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..distribution import Law, TokenDistribution, envelope, rarefied
-from ..sampling import Dice
+from ..distribution import Channel, TokenDistribution, envelope, rarefied
+from ..sampling import NoiseStream
 from ..words import WordSpace
 from .base import check_cancel
 from .config import epsilon_option
@@ -58,7 +58,7 @@ class NoiseBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseLaw(Law):
+class NoiseChannel(Channel):
     """The nearest word to a vector with noise. lines: ε·base + noise·vector is highest for the nearest word."""
 
     mechanism: MVC
@@ -86,8 +86,8 @@ class NoiseLaw(Law):
             log_p = np.log(counts / DRAWS)
         return TokenDistribution(
             self.candidates, log_p, self.source, float(epsilon), DRAWS, self.source_index,
-            lambda n, dice: self.mechanism.released(
-                np.full(n, self.row), np.full(n, epsilon), [dice.at("fresh", k) for k in range(n)]
+            lambda n, stream: self.mechanism.released(
+                np.full(n, self.row), np.full(n, epsilon), [stream.at("fresh", k) for k in range(n)]
             ),
         )  # fmt: skip
 
@@ -104,11 +104,11 @@ class NoiseLaw(Law):
     def _pick(self, epsilon: float, lines: np.ndarray, block: NoiseBlock, start: int) -> np.ndarray:
         return np.argmax(lines, axis=1)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self.mechanism.released(np.array([self.row]), np.array([epsilon]), [dice])[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.mechanism.released(np.array([self.row]), np.array([epsilon]), [stream])[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        noise = self.mechanism.noise(dice)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        noise = self.mechanism.noise(stream)
         return envelope(self.base, self.mechanism.vocabulary.vectors @ noise.astype(np.float32), low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
@@ -176,24 +176,24 @@ class MVC(SpaceMechanism):
     name = "mvc"
     title = "MVC"
     notion = "metric"
-    summary = "Adds noise to the word's vector and releases the nearest word."
+    summary = "Noise is added to the vector of a word, and the nearest word is released."
     config_cls = MVCConfig
-    law_cls: type[NoiseLaw] = NoiseLaw
+    channel_cls: type[NoiseChannel] = NoiseChannel
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
+    def channels(self, rows: np.ndarray) -> list[Channel]:
         vectors = self.vocabulary.vectors
         halves = _half_norms(self.vocabulary)
         products = (vectors[rows] @ vectors.T).astype(np.float64) - halves
-        return [self.law_cls(self, r, base) for r, base in zip(rows.tolist(), products, strict=True)]
+        return [self.channel_cls(self, r, base) for r, base in zip(rows.tolist(), products, strict=True)]
 
     # --- noise
 
-    def noise(self, dice: Dice) -> np.ndarray:
+    def noise(self, stream: NoiseStream) -> np.ndarray:
         """One noise vector at ε = 1, float64 (d,): divide it by ε."""
         d = self.vocabulary.vectors.shape[1]
-        direction = dice.at("direction").normals(d)
+        direction = stream.at("direction").normals(d)
         # A Gamma variable of whole shape d is the sum of d exponential ones.
-        length = -np.log(dice.at("length").uniforms(d)).sum()
+        length = -np.log(stream.at("length").uniforms(d)).sum()
         spherical = direction * (length / np.linalg.norm(direction))
         return spherical if self._root is None else spherical @ self._root
 
@@ -207,18 +207,18 @@ class MVC(SpaceMechanism):
         """The matrix (d, d) that spherical noise is multiplied by; None for none."""
         return None
 
-    def released(self, rows: np.ndarray, epsilons: np.ndarray, dice: Sequence[Dice]) -> np.ndarray:
+    def released(self, rows: np.ndarray, epsilons: np.ndarray, stream: Sequence[NoiseStream]) -> np.ndarray:
         """The word that each noisy vector becomes, int64 (m,)."""
         out = np.empty(len(rows), np.int64)
         vectors = self.vocabulary.vectors
         for start in range(0, len(rows), NOISE_BLOCK):
             part = slice(start, start + NOISE_BLOCK)
-            noise = np.stack([self.noise(d) for d in dice[part]])
+            noise = np.stack([self.noise(d) for d in stream[part]])
             points = vectors[rows[part]] + noise / epsilons[part, None]
-            out[part] = self._settle(points, dice[part])
+            out[part] = self._settle(points, stream[part])
         return out
 
-    def _settle(self, points: np.ndarray, dice: Sequence[Dice]) -> np.ndarray:
+    def _settle(self, points: np.ndarray, stream: Sequence[NoiseStream]) -> np.ndarray:
         """The word that a noisy vector (m, d) becomes: what follows the noise does not see the original."""
         return nearest_words(self.vocabulary, points)[0][:, 0]
 
@@ -227,7 +227,7 @@ class MVC(SpaceMechanism):
         for start in range(0, len(draws.rows), NOISE_BLOCK):
             check_cancel(cancel)
             part = slice(start, start + NOISE_BLOCK)
-            streams = [draws.dice(j) for j in range(start, min(start + NOISE_BLOCK, len(draws.rows)))]
+            streams = [draws.stream(j) for j in range(start, min(start + NOISE_BLOCK, len(draws.rows)))]
             out += [words[r] for r in self.released(draws.rows[part], draws.epsilons[part], streams)]
             if progress:
                 progress(len(out), len(draws.rows))
@@ -235,8 +235,8 @@ class MVC(SpaceMechanism):
 
     # --- pictures
 
-    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
-        from ..views import CloudView, project
+    def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
+        from ..explain import CloudView, project
 
         space = self.vocabulary
         near = space.nearest(np.array([row]), 24)[0][0]
@@ -245,7 +245,7 @@ class MVC(SpaceMechanism):
         plane = project(space.vectors[shown].astype(np.float64), 0)
         source = space.vectors[row].astype(np.float64)
         cloud = source + self.block.noise[:CLOUD] / epsilon
-        landed = source + self.noise(dice) / epsilon
+        landed = source + self.noise(stream) / epsilon
         return (
             CloudView(
                 space.words[row], released, tuple(space.words[i] for i in shown), plane.xy,
@@ -306,13 +306,13 @@ def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
     key = (id(space), id(root))
     with _blocks_lock:
         if key not in _blocks:
-            dice, d = Dice(), space.vectors.shape[1]
-            direction = dice.at("direction").normals(DRAWS * d).reshape(DRAWS, d)
-            length = -np.log(dice.at("length").uniforms(DRAWS * d)).reshape(DRAWS, d).sum(axis=1)
+            stream, d = NoiseStream(), space.vectors.shape[1]
+            direction = stream.at("direction").normals(DRAWS * d).reshape(DRAWS, d)
+            length = -np.log(stream.at("length").uniforms(DRAWS * d)).reshape(DRAWS, d).sum(axis=1)
             noise = direction * (length / np.linalg.norm(direction, axis=1))[:, None]
             if root is not None:
                 noise = noise @ root
-            block = NoiseBlock(noise, noise.astype(np.float32) @ space.vectors.T, dice.at("coins").uniforms(DRAWS))
+            block = NoiseBlock(noise, noise.astype(np.float32) @ space.vectors.T, stream.at("coins").uniforms(DRAWS))
             _blocks[key] = (space, root, block)  # what the ids name stays alive with them
             while len(_blocks) > 2:
                 _blocks.popitem(last=False)

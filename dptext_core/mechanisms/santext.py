@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import Law, ScoreTable, TokenDistribution, logsumexp
-from ..sampling import DEPTH, Dice, draw
+from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp
+from ..sampling import DEPTH, NoiseStream, draw
 from . import normalisers
 from .config import epsilon_option, option
 from .word_level import SpaceConfig
@@ -68,7 +68,7 @@ class SanText(SpaceMechanism):
     name = "santext"
     title = "SanText"
     notion = "metric"
-    summary = "Draws over the whole vocabulary, near words first: the exponential mechanism on distances."
+    summary = "Each word becomes any word of the vocabulary, near ones more likely (the exponential mechanism)."
     config_cls = SanTextConfig
 
     @classmethod
@@ -83,7 +83,7 @@ class SanText(SpaceMechanism):
     def likelihood_ready(self, epsilon: float) -> bool:
         return (self._draws_as(SanText) and normalisers.is_ready(self.vocabulary)) or super().likelihood_ready(epsilon)
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
+    def channels(self, rows: np.ndarray) -> list[Channel]:
         distances = self.vocabulary.distance_rows(rows)
         words = self.vocabulary.words
         return [
@@ -92,7 +92,7 @@ class SanText(SpaceMechanism):
 
 
 @dataclass(frozen=True, eq=False)
-class PassThrough(Law):
+class PassThrough(Channel):
     """With probability 1 − p the word itself, else a draw from a table that does not have it.
 
     table: scores of the whole vocabulary, −inf for words that are not sensitive. row: where the word stands in it.
@@ -121,23 +121,23 @@ class PassThrough(Law):
             log_p[self.row] = np.log1p(-self.p)
         return TokenDistribution(
             self.candidates, log_p, self.source, float(epsilon), None, self.source_index,
-            lambda n, dice: self._sample(epsilon, n, dice),
+            lambda n, stream: self._sample(epsilon, n, stream),
         )  # fmt: skip
 
-    def _sample(self, epsilon: float, n: int, dice: Dice) -> np.ndarray:
-        passes = dice.at("pass").uniforms(n) >= self.p
+    def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
+        passes = stream.at("pass").uniforms(n) >= self.p
         out = np.full(n, self.row)
-        out[~passes] = draw(epsilon * self.table.scores, dice, n)[~passes]
+        out[~passes] = draw(epsilon * self.table.scores, stream, n)[~passes]
         return out
 
-    def _passes(self, dice: Dice) -> bool:
-        return bool(dice.at("pass").uniforms(1)[0] >= self.p)
+    def _passes(self, stream: NoiseStream) -> bool:
+        return bool(stream.at("pass").uniforms(1)[0] >= self.p)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return self.row if self._passes(dice) else self.table.draw(epsilon, dice)
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return self.row if self._passes(stream) else self.table.draw(epsilon, stream)
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        return [(float(low), self.row)] if self._passes(dice) else self.table.flips(dice, low, high)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.row)] if self._passes(stream) else self.table.flips(stream, low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
         return np.append([self.row], self.table.shown(n - 1, low, high))
@@ -154,7 +154,7 @@ class SanTextPlus(SanText):
 
     name = "santext-plus"
     title = "SanText+"
-    summary = "Draws rare words always and common words seldom; what passes through is exposed."
+    summary = "Rare words are always drawn, common words seldom; a word that passes through is exposed."
     config_cls = SanTextPlusConfig
 
     @classmethod
@@ -187,9 +187,9 @@ class SanTextPlus(SanText):
             return super().likelihood_ready(epsilon)
         return normalisers.is_ready(self.vocabulary, first=self.first_sensitive)
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
-        out: list[Law] = []
-        for row, table in zip(rows.tolist(), super().laws(rows), strict=True):
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        out: list[Channel] = []
+        for row, table in zip(rows.tolist(), super().channels(rows), strict=True):
             assert isinstance(table, ScoreTable)
             table.scores[: self.first_sensitive] = -np.inf
             out.append(table if row >= self.first_sensitive else PassThrough(table, row, self.config.p))

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import Law, TokenDistribution, envelope, logsumexp, seen_at_least_once
-from ..sampling import Dice, draw
+from ..distribution import Channel, TokenDistribution, envelope, logsumexp, seen_at_least_once
+from ..sampling import NoiseStream, draw
 from . import normalisers
 from .config import epsilon_option, option
 from .santext import exponential_limit
@@ -35,7 +35,7 @@ class TEMConfig(SpaceConfig):
         None,
         label="Truncation distance γ",
         min=0.0,
-        help="Words farther away than γ all count as if they were at γ. Empty: computed from ε and β.",
+        help="Words farther away than γ all count as if they were at γ. Without a value, γ is computed from ε and β.",
         said="γ = {}",
         unset="γ from ε",
     )
@@ -45,13 +45,13 @@ class TEMConfig(SpaceConfig):
         min=1e-9,
         max=0.5,
         advanced=True,
-        help="Used to compute γ: words beyond it are drawn with probability β or less.",
+        help="γ is computed from it: words beyond γ are drawn with probability β or less.",
         said="β = {}",
     )
 
 
 @dataclass(frozen=True, eq=False)
-class TEMLaw(Law):
+class TEMChannel(Channel):
     """P(y) ∝ exp(−ε·min(d_y, γ)/2). gamma None: γ = 2·span/ε.
 
     distances: float64 (V,). span: ln((1−β)(|V|−1)/β).
@@ -78,11 +78,11 @@ class TEMLaw(Law):
             self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self.source_index
         )
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(draw(self._weights(epsilon, self.distances), dice)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(draw(self._weights(epsilon, self.distances), stream)[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        g = dice.gumbel(len(self.distances))
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        g = stream.gumbel(len(self.distances))
         if self.gamma is not None:
             return envelope(-np.minimum(self.distances, self.gamma) / 2, g, low, high)
         # max(−ε·d/2, −span) + g: the lines of all words, and the highest noise less the span, whatever ε is.
@@ -118,7 +118,7 @@ class TEM(SpaceMechanism):
     name = "tem"
     title = "TEM"
     notion = "metric"
-    summary = "Like SanText, but all words beyond a distance γ count alike."
+    summary = "It draws like SanText, but all words beyond a distance γ count alike."
     config_cls = TEMConfig
 
     @classmethod
@@ -154,10 +154,10 @@ class TEM(SpaceMechanism):
         small = self.config.gamma is None and self.config.beta <= 1e-3 and normalisers.is_bundled(self.vocabulary)
         return None if small else self._gamma(epsilon)
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
+    def channels(self, rows: np.ndarray) -> list[Channel]:
         words = self.vocabulary.words
         return [
-            TEMLaw(words, d, words[r], r, self.config.gamma, self._span)
+            TEMChannel(words, d, words[r], r, self.config.gamma, self._span)
             for r, d in zip(rows.tolist(), self.vocabulary.distance_rows(rows), strict=True)
         ]
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from ..distribution import search_flips
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from .config import option
 from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
-from .mvc import NoiseBlock, NoiseLaw, _first_highest, nearest_words
+from .mvc import NoiseBlock, NoiseChannel, _first_highest, nearest_words
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class VickreyConfig(MahalanobisConfig):
         label="Noise",
         kind="choice",
         choices=("mvc", "mahalanobis"),
-        help="Spherical noise (MVC), or in the shape of the vectors (Mahalanobis, with λ).",
+        help="The noise is spherical (MVC), or it has the shape of the vectors (Mahalanobis, with λ).",
         said="{}",
     )
     t: float = option(
@@ -44,13 +44,13 @@ class VickreyConfig(MahalanobisConfig):
         label="t, weight of the second nearest",
         min=0.0,
         max=1.0,
-        help="0 releases the nearest word; larger values release the second nearest more often.",
+        help="At 0 the nearest word is released; with larger values the second nearest is, more often.",
         said="t = {}",
     )
 
 
 @dataclass(frozen=True, eq=False)
-class VickreyLaw(NoiseLaw):
+class VickreyChannel(NoiseChannel):
     """The nearest or the second nearest word to a vector with noise, by a coin."""
 
     def _pick(self, epsilon: float, lines: np.ndarray, block: NoiseBlock, start: int) -> np.ndarray:
@@ -89,8 +89,8 @@ class VickreyLaw(NoiseLaw):
     def _t(self) -> float:
         return self.mechanism.config.t
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        noise = self.mechanism.noise(dice)
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        noise = self.mechanism.noise(stream)
         space = self.mechanism.vocabulary
         x = space.vectors[self.row].astype(np.float64)
         offsets = (space.vectors @ noise.astype(np.float32)).astype(np.float64)
@@ -102,7 +102,7 @@ class VickreyLaw(NoiseLaw):
         }
         rows = np.array(sorted(some))
         slopes, offsets = self.base[rows], offsets[rows]
-        coin = dice.at("coin").uniform()
+        coin = stream.at("coin").uniform()
 
         def winner(epsilon: float) -> int:
             lines = slopes + offsets / epsilon
@@ -127,18 +127,18 @@ class Vickrey(Mahalanobis):
 
     name = "vickrey"
     title = "Vickrey"
-    summary = "As MVC or Mahalanobis, but releases the nearest or the second nearest word."
+    summary = "It works as MVC or Mahalanobis does, but releases the nearest or the second nearest word."
     config_cls = VickreyConfig
-    law_cls = VickreyLaw
+    channel_cls = VickreyChannel
 
     @cached_property
     def _root(self) -> np.ndarray | None:
         shaped = self.config.noise == "mahalanobis"
         return regularised_root(self.vocabulary, self.config.lam) if shaped else None
 
-    def _settle(self, points: np.ndarray, dice: Sequence[Dice]) -> np.ndarray:
+    def _settle(self, points: np.ndarray, stream: Sequence[NoiseStream]) -> np.ndarray:
         rows, distances = nearest_words(self.vocabulary, points, 2)
-        coins = np.array([d.at("coin").uniform() for d in dice])
+        coins = np.array([d.at("coin").uniform() for d in stream])
         chance = first_chance(distances[:, 0], distances[:, 1], self.config.t)
         return np.where(coins < chance, rows[:, 0], rows[:, 1])
 

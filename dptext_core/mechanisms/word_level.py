@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,17 +22,17 @@ import numpy as np
 
 from .._assets import bundled, read_json
 from ..checks import whole
-from ..distribution import Law, TokenDistribution, logsumexp
+from ..distribution import Channel, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
 from ..private import Private
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import Mechanism, Prepared, Progress, WordChannel, check_cancel
+from .base import Mechanism, Prepared, Progress, WordByWord, check_cancel
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ UNKNOWN = -1
 KEPT = -2
 MASK = "[MASK]"
 NOT_IN_VOCABULARY = "not in the vocabulary"
-#: Texts that are rewritten at once; distinct words whose laws are; laws that a prepared text keeps.
+#: Texts that are rewritten at once; distinct words whose channels are; channels that a prepared text keeps.
 BLOCK = 256
 PART = 128
-LAWS_KEPT = 200
+CHANNELS_KEPT = 200
 #: Words up to which a pass over all of them is too short to ask for patience.
 SHORT = 3000
 
@@ -101,7 +102,7 @@ class WordPrepared(Prepared):
     rows: np.ndarray
     reasons: tuple[str | None, ...]
     stop: Lexicon | None = None
-    laws: dict[int, Law] = field(default_factory=dict, init=False, repr=False)
+    channels: dict[int, Channel] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def skeleton(self) -> Skeleton:
@@ -115,7 +116,7 @@ class WordPrepared(Prepared):
 
 
 @dataclass(frozen=True, eq=False)
-class Constant(Law):
+class Constant(Channel):
     """The same at every ε, because the word is not looked at: one of the candidates, all alike."""
 
     candidates: Sequence[str]
@@ -131,15 +132,15 @@ class Constant(Law):
             self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index, self._sample
         )  # fmt: skip
 
-    def _sample(self, m: int, dice: Dice) -> np.ndarray:
+    def _sample(self, m: int, stream: NoiseStream) -> np.ndarray:
         n = len(self.candidates)
-        return np.minimum((dice.uniforms(m) * n).astype(np.int64), n - 1)
+        return np.minimum((stream.uniforms(m) * n).astype(np.int64), n - 1)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self._sample(1, dice)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self._sample(1, stream)[0])
 
-    def flips(self, dice: Dice, low: float, high: float) -> list[tuple[float, int]]:
-        return [(float(low), self.draw(low, dice))]
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.draw(low, stream))]
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
         return np.arange(min(n, len(self.candidates)))
@@ -148,29 +149,29 @@ class Constant(Law):
 @dataclass(frozen=True, eq=False)
 class Draws(Private):
     """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
-    dice. texts: the dice of each text and how many tokens it has."""
+    stream. texts: the stream of each text and how many tokens it has."""
 
     rows: np.ndarray
     epsilons: np.ndarray
     owners: np.ndarray
     paths: Sequence[int | str]
-    texts: Sequence[tuple[Dice, int]]
+    texts: Sequence[tuple[NoiseStream, int]]
 
-    def dice(self, j: int) -> Dice:
+    def stream(self, j: int) -> NoiseStream:
         """The stream of draw j."""
         return self.texts[self.owners[j]][0].at(self.paths[j])
 
 
 @dataclass(frozen=True, eq=False)
 class WordTrace(Trace):
-    """How each word was drawn: by its law, and by a stream of its own below the dice of the text (``unknown``: below
-    those of unknown words). Steps are tokens here, so that they have the same numbers."""
+    """How each word was drawn: by its channel, and by a noise stream of its own below that of the text (``unknown``:
+    below that of unknown words). Steps are tokens here, so that they have the same numbers."""
 
     mechanism: WordMechanism
     prepared: WordPrepared
     epsilons: Sequence[float]
-    dice: Dice
-    unknown: Dice
+    stream: NoiseStream
+    unknown: NoiseStream
 
     @property
     def can(self) -> frozenset[str]:  # type: ignore[override]
@@ -181,11 +182,11 @@ class WordTrace(Trace):
         return frozenset({NOT_IN_VOCABULARY} if self.mechanism.config.oov == "mask" else ())
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        return self.mechanism._law_at(self.prepared, i).at(self.epsilons[i])
+        return self.mechanism._channel_at(self.prepared, i).at(self.epsilons[i])
 
-    def locked(self, i: int, unit: Unit) -> tuple[Law, Dice]:
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
         known = self.prepared.rows[i] != UNKNOWN
-        return self.mechanism._law_at(self.prepared, i), self._stream(i) if known else self.unknown.at(i)
+        return self.mechanism._channel_at(self.prepared, i), self._stream(i) if known else self.unknown.at(i)
 
     def views(self, i: int, unit: Unit) -> tuple:
         row = int(self.prepared.rows[i])
@@ -195,12 +196,12 @@ class WordTrace(Trace):
         row = int(self.prepared.rows[i])
         return self.mechanism._similarities(row) if row >= 0 else None
 
-    def _stream(self, i: int) -> Dice:
-        return self.mechanism._stream(self.prepared, i, self.dice)
+    def _stream(self, i: int) -> NoiseStream:
+        return self.mechanism._stream(self.prepared, i, self.stream)
 
 
 class WordMechanism(Mechanism):
-    """Replaces every word of the vocabulary by a draw of its own (see :meth:`law`)."""
+    """Replaces every word of the vocabulary by a draw of its own (see :meth:`channel`)."""
 
     family = "words"
     config_cls: ClassVar[type] = SpaceConfig
@@ -234,12 +235,20 @@ class WordMechanism(Mechanism):
         return word_space(self.config.space, language=self.language)
 
     @abstractmethod
-    def law(self, row: int) -> Law:
+    def channel(self, row: int) -> Channel:
         """What the word at ``row`` of the vocabulary is drawn from."""
 
-    def laws(self, rows: np.ndarray) -> list[Law]:
-        """The laws of several words; those that work them out together do better than this."""
-        return [self.law(int(r)) for r in rows]
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A mechanism that still says ``law`` or ``laws``, the deprecated names, says ``channel`` and ``channels``."""
+        super().__init_subclass__(**options)
+        for old, new in (("law", "channel"), ("laws", "channels")):
+            if old in cls.__dict__ and new not in cls.__dict__:
+                warnings.warn(f"{cls.__name__}.{old} is deprecated: name it {new}.", DeprecationWarning, stacklevel=2)
+                setattr(cls, new, cls.__dict__[old])
+
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        """The channels of several words; those that work them out together do better than this."""
+        return [self.channel(int(r)) for r in rows]
 
     def _promise(self, epsilon: float) -> dict[str, Any]:
         """Fields of the guarantee that differ between mechanisms."""
@@ -249,7 +258,7 @@ class WordMechanism(Mechanism):
         """What else of this mechanism shows."""
         return ()
 
-    def _views(self, released: str, row: int, epsilon: float, dice: Dice) -> tuple:
+    def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
         """Pictures of how a word came about."""
         return ()
 
@@ -257,14 +266,14 @@ class WordMechanism(Mechanism):
         """Cosine of a word with every word, where they have vectors."""
         return None
 
-    # --- what each word is drawn from by itself (base.WordChannel)
+    # --- what each word is drawn from by itself (base.WordByWord)
 
     @property
     def can(self) -> frozenset[str]:
         return frozenset(PARTS)
 
     @property
-    def word_channel(self) -> WordChannel | None:
+    def by_word(self) -> WordByWord | None:
         return self
 
     @property
@@ -281,10 +290,10 @@ class WordMechanism(Mechanism):
     def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
         """ln p(released | word) of the words at ``rows``, float64 (n,), exactly."""
         out, places, last = np.empty(len(rows)), np.empty(0, np.int64), None
-        for i, law in enumerate(self.laws(rows)):
-            if law.candidates is not last:
-                last, places = law.candidates, places_of(law.candidates, released)
-            out[i] = logsumexp(law.at(epsilon).log_probs[places]) if len(places) else -np.inf
+        for i, channel in enumerate(self.channels(rows)):
+            if channel.candidates is not last:
+                last, places = channel.candidates, places_of(channel.candidates, released)
+            out[i] = logsumexp(channel.at(epsilon).log_probs[places]) if len(places) else -np.inf
         return out
 
     def log_likelihood(
@@ -308,7 +317,7 @@ class WordMechanism(Mechanism):
 
     def _draws_as(self, cls: type[WordMechanism]) -> bool:
         """Whether words are drawn as ``cls`` draws them, so that its formulas hold: a subclass may draw otherwise."""
-        return all(getattr(type(self), name) is getattr(cls, name) for name in ("law", "laws"))
+        return all(getattr(type(self), name) is getattr(cls, name) for name in ("channel", "channels"))
 
     # --- texts
 
@@ -344,17 +353,19 @@ class WordMechanism(Mechanism):
         assert isinstance(prepared, WordPrepared)
         return prepared
 
-    def _law_at(self, prepared: WordPrepared, i: int) -> Law:
+    def _channel_at(self, prepared: WordPrepared, i: int) -> Channel:
         row, source = int(prepared.rows[i]), prepared.document.tokens[i].text
         if row == UNKNOWN:
             return Constant(self.vocabulary.words if self.config.oov == "random" else (MASK,), source)
-        if (known := prepared.laws.get(row)) is not None:
+        if (known := prepared.channels.get(row)) is not None:
             return known
-        others = [r for r in dict.fromkeys(prepared.rows.tolist()) if r >= 0 and r != row and r not in prepared.laws]
-        rows = [row, *others][: max(1, LAWS_KEPT - len(prepared.laws))]
-        found = dict(zip(rows, self.laws(np.array(rows)), strict=True))
-        if len(prepared.laws) < LAWS_KEPT:
-            prepared.laws.update(found)
+        others = [
+            r for r in dict.fromkeys(prepared.rows.tolist()) if r >= 0 and r != row and r not in prepared.channels
+        ]
+        rows = [row, *others][: max(1, CHANNELS_KEPT - len(prepared.channels))]
+        found = dict(zip(rows, self.channels(np.array(rows)), strict=True))
+        if len(prepared.channels) < CHANNELS_KEPT:
+            prepared.channels.update(found)
         return found[row]
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
@@ -367,7 +378,7 @@ class WordMechanism(Mechanism):
             raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
         if row == UNKNOWN and self.config.oov == "drop":
             raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
-        return self._law_at(prepared, index).at(self._epsilons(prepared)[index])
+        return self._channel_at(prepared, index).at(self._epsilons(prepared)[index])
 
     def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         return tuple(np.flatnonzero(self._planned(text).rows >= 0).tolist())
@@ -440,16 +451,16 @@ class WordMechanism(Mechanism):
     # --- drawing
 
     def _path(self, prepared: WordPrepared, i: int) -> int | str:
-        """The path of token i's stream below the dice of its text: tokens with the same path share their draw."""
+        """The path of token i's stream below the stream of its text: tokens with the same path share their draw."""
         return i
 
-    def _text_dice(self, dice: Dice, i: int) -> Dice:
-        """The dice of the i-th text of a list."""
-        return dice.at(i)
+    def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
+        """The stream of the i-th text of a list."""
+        return stream.at(i)
 
-    def _unknown_dice(self, dice: Dice, i: int) -> Dice:
-        """From the dice of the i-th text, those of its unknown words."""
-        return dice.at("unknown")
+    def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
+        """From the stream of the i-th text, those of its unknown words."""
+        return stream.at("unknown")
 
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
         """The released word of each draw, lower case as in the vocabulary."""
@@ -461,9 +472,9 @@ class WordMechanism(Mechanism):
 
         def work(start: int) -> int:
             check_cancel(cancel)
-            for u, law in enumerate(self.laws(rows[start : start + PART]), start):
+            for u, channel in enumerate(self.channels(rows[start : start + PART]), start):
                 for j in order[bounds[u] : bounds[u + 1]].tolist():
-                    out[j] = law.candidates[law.draw(float(draws.epsilons[j]), draws.dice(j))]
+                    out[j] = channel.candidates[channel.draw(float(draws.epsilons[j]), draws.stream(j))]
             return int(bounds[min(start + PART, len(rows))] - bounds[start])
 
         starts = range(0, len(rows), PART)
@@ -476,23 +487,23 @@ class WordMechanism(Mechanism):
                     progress(done, len(out))
         return out
 
-    def _rewrite(self, prepared: Prepared, dice: Dice, progress, cancel) -> RewriteResult:
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, progress, cancel) -> RewriteResult:
         assert isinstance(prepared, WordPrepared)
-        return next(self._rewrite_all([prepared], [dice], cancel, progress))
+        return next(self._rewrite_all([prepared], [stream], cancel, progress))
 
-    def _rewrite_list(self, texts: list[str], dice: Dice, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         out: list[RewriteResult] = []
         for start in range(0, len(texts), BLOCK):
             block = [self._planned(t) for t in texts[start : start + BLOCK]]
-            streams = [self._text_dice(dice, i) for i in range(start, start + len(block))]
+            streams = [self._text_stream(stream, i) for i in range(start, start + len(block))]
             out += self._rewrite_all(block, streams, cancel, None, start)
             if progress:
                 progress(len(out), len(texts))
         return out
 
-    def _rewrites(self, prepared: Prepared, n: int, dice: Dice, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         assert isinstance(prepared, WordPrepared)
-        streams = [dice.at("fresh", k) for k in range(n)]
+        streams = [stream.at("fresh", k) for k in range(n)]
         out: list[RewriteResult] = []
         for start in range(0, n, BLOCK):
             block = streams[start : start + BLOCK]
@@ -502,7 +513,7 @@ class WordMechanism(Mechanism):
         return out
 
     def _rewrite_all(
-        self, texts: Sequence[WordPrepared], dice: Sequence[Dice], cancel, progress=None, first: int = 0
+        self, texts: Sequence[WordPrepared], stream: Sequence[NoiseStream], cancel, progress=None, first: int = 0
     ) -> Iterator[RewriteResult]:
         """first: the number of the first of these texts in its list."""
         check_cancel(cancel)
@@ -513,17 +524,22 @@ class WordMechanism(Mechanism):
             epsilons=np.concatenate([np.array(e, np.float64)[k] for e, k in zip(epsilons, known, strict=True)]),
             owners=np.repeat(np.arange(len(texts)), [len(k) for k in known]),
             paths=[self._path(p, i) for p, k in zip(texts, known, strict=True) for i in k.tolist()],
-            texts=[(d, len(p.rows)) for p, d in zip(texts, dice, strict=True)],
+            texts=[(d, len(p.rows)) for p, d in zip(texts, stream, strict=True)],
         )
         words = self._draw(draws, cancel, progress) if len(draws.rows) else []
         at = 0
-        for number, (prepared, k, each, stream) in enumerate(zip(texts, known, epsilons, dice, strict=True), first):
+        for number, (prepared, k, each, own) in enumerate(zip(texts, known, epsilons, stream, strict=True), first):
             drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
-            yield self._result(prepared, each, drawn, stream, self._unknown_dice(stream, number))
+            yield self._result(prepared, each, drawn, own, self._unknown_stream(own, number))
             at += len(k)
 
     def _result(
-        self, prepared: WordPrepared, epsilons: Sequence[float], drawn: dict[int, str], dice: Dice, unknown: Dice
+        self,
+        prepared: WordPrepared,
+        epsilons: Sequence[float],
+        drawn: dict[int, str],
+        stream: NoiseStream,
+        unknown: NoiseStream,
     ) -> RewriteResult:
         document, rows = prepared.document, prepared.rows.tolist()
         policy = self.config.oov
@@ -539,11 +555,7 @@ class WordMechanism(Mechanism):
             if row == UNKNOWN and policy in ("drop", "mask"):
                 edits[i] = _DROP if policy == "drop" else _MASK
                 continue
-            if row == UNKNOWN:
-                stream = unknown.at(i)
-                word = words[Constant(words, None).draw(0.0, stream)]
-            else:
-                word = drawn[i]
+            word = words[Constant(words, None).draw(0.0, unknown.at(i))] if row == UNKNOWN else drawn[i]
             capitals[i] = capital = self._capital(tokens[i], begins[i])
             edits[i] = Edit(self._case(word, capital))
         spliced = skeleton.render(edits)
@@ -562,13 +574,13 @@ class WordMechanism(Mechanism):
 
         return RewriteResult(
             spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
-            self.config, dice.seed, dice.family, WordTrace(self, prepared, epsilons, dice, unknown),
+            self.config, stream.seed, stream.noise_id, WordTrace(self, prepared, epsilons, stream, unknown),
             language=self.language,
         )  # fmt: skip
 
-    def _stream(self, prepared: WordPrepared, i: int, dice: Dice) -> Dice:
+    def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
         """The stream that token i was drawn with."""
-        return dice.at(self._path(prepared, i))
+        return stream.at(self._path(prepared, i))
 
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
         """What the draw of token i spent."""

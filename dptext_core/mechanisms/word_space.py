@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import Law
+from ..distribution import Channel
 from ..words import WordSpace, word_space
 from ..words.space import SIZES
 from .base import check_depth
@@ -53,9 +53,9 @@ class SpaceMechanism(WordMechanism):
         """
         return math.inf
 
-    def law(self, row: int) -> Law:
-        """By :meth:`laws`, which works several out together; one of the two is each mechanism's own."""
-        return self.laws(np.array([row]))[0]
+    def channel(self, row: int) -> Channel:
+        """By :meth:`channels`, which works several out together; one of the two is each mechanism's own."""
+        return self.channels(np.array([row]))[0]
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """Euclidean distances of words (n,), float64 (n, n); NaN for words that the space does not have."""

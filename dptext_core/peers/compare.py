@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, ModelUnavailable
-from .difference import Difference, against_draws, against_law, total_variation
-from .formulas import LAWS, PART, Vectors
+from .difference import Difference, against_channel, against_draws, total_variation
+from .formulas import CHANNELS, PART, Vectors
 from .process import INSTALL, PeerFailed, Process
 from .table import PACKAGES, Peer
 from .worker import TEXT_WORDS
@@ -110,7 +110,7 @@ def compare_draws(
     peer: Peer, space: Vectors, ours: Process, theirs: Process, words: int, n: int, limit: float
 ) -> Match:
     """The distributions of `words` test words, by at most n draws each of theirs. Raises PeerFailed."""
-    dice = np.random.default_rng()
+    stream = np.random.default_rng()
     epsilon = _make(peer, "part.npz", space, ours, theirs)
     size = len(space.words)
     at = np.array([(2 * i + 1) * size // (2 * words) for i in range(words)])
@@ -124,24 +124,24 @@ def compare_draws(
         place = [np.argsort(order) for order in orders]
     found = theirs.ask("draw", words=asked[1], n=n, limit=limit)
     seen = counts([place[1][d] for d in found], size)
-    laws = ours.ask("law", words=asked[0])
-    if laws is not None:
-        mine = np.array(laws)[:, np.argsort(place[0])]
-        difference = against_law(mine, seen, at, dice)
+    channels = ours.ask("channel", words=asked[0])
+    if channels is not None:
+        mine = np.array(channels)[:, np.argsort(place[0])]
+        difference = against_channel(mine, seen, at, stream)
     else:
         mine = counts(ours.ask("draw", words=asked[0], n=n, limit=1e9), size)
-        difference = against_draws(mine, seen, at, dice)
+        difference = against_draws(mine, seen, at, stream)
     keep = [float((m[np.arange(words), at] / m.sum(1)).mean()) for m in (mine, seen)]
     explained, apart = None, None
-    if peer.reference in LAWS:
-        formula = np.array(theirs.ask("reference-law", words=asked[1]))
-        explained = against_law(formula, seen, at, dice)
-        if laws is not None:
+    if peer.reference in CHANNELS:
+        formula = np.array(theirs.ask("reference-channel", words=asked[1]))
+        explained = against_channel(formula, seen, at, stream)
+        if channels is not None:
             apart = float(np.mean([total_variation(a, b) for a, b in zip(mine, formula, strict=True)]))
     elif peer.reference:
         again = theirs.ask("reference", words=asked[1], n=[n] * words, limit=limit)
-        explained = against_draws(counts(again, size), seen, at, dice)
-    drawn_ours = 0 if laws is not None else n
+        explained = against_draws(counts(again, size), seen, at, stream)
+    drawn_ours = 0 if channels is not None else n
     return Match(epsilon, (keep[0], keep[1]), (drawn_ours, min(map(len, found))), difference, explained, apart)
 
 
@@ -167,8 +167,8 @@ def jumps(space: Vectors, order: np.ndarray) -> int:
 
 def made_texts(space: Vectors, n: int) -> list[list[str]]:
     """n texts of twenty words each, the same in every run."""
-    dice = np.random.default_rng(20)
-    return [[space.words[i] for i in dice.integers(len(space.words), size=TEXT_WORDS)] for _ in range(n)]
+    stream = np.random.default_rng(20)
+    return [[space.words[i] for i in stream.integers(len(space.words), size=TEXT_WORDS)] for _ in range(n)]
 
 
 def comparison_space(name: str, limit: int) -> Vectors:

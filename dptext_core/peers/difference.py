@@ -1,4 +1,4 @@
-"""Whether draws come from a law, or two sets of draws from one: total variation and N_w against chance."""
+"""Whether draws come from a channel, or two sets of draws from one: total variation and N_w against chance."""
 
 from __future__ import annotations
 
@@ -32,48 +32,48 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> float:
     return float(np.abs(p - q).sum() / 2)
 
 
-def against_law(
-    laws: np.ndarray,
+def against_channel(
+    channels: np.ndarray,
     counts: np.ndarray,
     at: Sequence[int] | np.ndarray,
-    dice: np.random.Generator,
+    stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Counts of draws, int64 (words, n), against the laws, float64 (words, n), they should come from.
+    """Counts of draws, int64 (words, n), against the channels, float64 (words, n), they should come from.
 
     at: which of the n outputs is the word itself.
     """
     found, null = np.zeros(2), np.zeros((2, resamples))
-    for law, seen, own in zip(laws, counts, at, strict=True):
+    for channel, seen, own in zip(channels, counts, at, strict=True):
         total = int(seen.sum())
-        law = law / law.sum()
-        found += total_variation(law, seen / total), seen[own] / total - law[own]
+        channel = channel / channel.sum()
+        found += total_variation(channel, seen / total), seen[own] / total - channel[own]
         # Words with hardly any probability are one cell of the resampling: what each adds is its own share of it.
-        order = np.argsort(-law)
-        likely = order[: int(np.searchsorted(np.cumsum(law[order]), 1 - 1e-6)) + 1]
+        order = np.argsort(-channel)
+        likely = order[: int(np.searchsorted(np.cumsum(channel[order]), 1 - 1e-6)) + 1]
         likely = np.append(likely[likely != own], own)
-        rest = max(0.0, 1 - law[likely].sum())
-        again = dice.multinomial(total, np.append(law[likely], rest), size=resamples) / total
-        null[0] += np.abs(again[:, :-1] - law[likely]).sum(1) / 2 + (again[:, -1] + rest) / 2
-        null[1] += again[:, -2] - law[own]
-    return _judged(found / len(laws), null / len(laws))
+        rest = max(0.0, 1 - channel[likely].sum())
+        again = stream.multinomial(total, np.append(channel[likely], rest), size=resamples) / total
+        null[0] += np.abs(again[:, :-1] - channel[likely]).sum(1) / 2 + (again[:, -1] + rest) / 2
+        null[1] += again[:, -2] - channel[own]
+    return _judged(found / len(channels), null / len(channels))
 
 
 def against_draws(
     first: np.ndarray,
     second: np.ndarray,
     at: Sequence[int] | np.ndarray,
-    dice: np.random.Generator,
+    stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in `against_law`."""
+    """Two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in `against_channel`."""
     found, null = np.zeros(2), np.zeros((2, resamples))
     for a, b, own in zip(first, second, at, strict=True):
         cells = np.flatnonzero(a + b)
         cells = np.append(cells[cells != own], own)
         pooled, n, m = (a + b)[cells], int(a.sum()), int(b.sum())
         found += total_variation(a / n, b / m), a[own] / n - b[own] / m
-        again = dice.multivariate_hypergeometric(pooled, n, size=resamples, method="marginals")
+        again = stream.multivariate_hypergeometric(pooled, n, size=resamples, method="marginals")
         apart = again / n - (pooled - again) / m
         null[0] += np.abs(apart).sum(1) / 2
         null[1] += apart[:, -1]

@@ -65,16 +65,16 @@ class Vectors:
         return np.sqrt(np.maximum(square, 0.0))
 
 
-def sphere(n: int, dim: int, epsilon: float, dice: np.random.Generator, root: np.ndarray | None = None,
+def sphere(n: int, dim: int, epsilon: float, stream: np.random.Generator, root: np.ndarray | None = None,
            unit: bool = False) -> np.ndarray:  # fmt: skip
     """n noise vectors, float64 (n, dim): a direction, times `root` where given (and to length 1 again), times Gamma."""
-    z = dice.standard_normal((n, dim))
+    z = stream.standard_normal((n, dim))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     if root is not None:
         z = z @ root
         if unit:
             z /= np.linalg.norm(z, axis=1, keepdims=True)
-    return z * dice.gamma(dim, 1 / epsilon, (n, 1))
+    return z * stream.gamma(dim, 1 / epsilon, (n, 1))
 
 
 def root_of(vectors: np.ndarray, pooled: bool) -> np.ndarray:
@@ -96,20 +96,20 @@ def tem_ratio(space: Vectors, row: int, epsilon: float) -> np.ndarray:
     gamma = round(2 / epsilon * float(np.log((1 - FIXED_BETA) * n / FIXED_BETA)), 1)
     near = d <= gamma
     p = softmax(epsilon / 2 * np.append(-d[near], -gamma + 2 * np.log(n / near.sum()) / epsilon))
-    law = np.full(n, p[-1] / max(1, n - near.sum()))
-    law[near] = p[:-1]
-    return law
+    channel = np.full(n, p[-1] / max(1, n - near.sum()))
+    channel[near] = p[:-1]
+    return channel
 
 
 def tem_original(space: Vectors, row: int, epsilon: float) -> np.ndarray:
     d = space.distances(space.vectors[row : row + 1].astype(np.float64))[0]
     n = len(d)
     gamma = 2 / epsilon * np.log((1 - BETA) * (n - 1) / BETA)
-    law = softmax(-epsilon / 2 * np.minimum(d, gamma))
+    channel = softmax(-epsilon / 2 * np.minimum(d, gamma))
     far = d > gamma
-    law[row] += law[far].sum()
-    law[far] = 0
-    return law
+    channel[row] += channel[far].sum()
+    channel[far] = 0
+    return channel
 
 
 def custext_far(space: Vectors, row: int, epsilon: float) -> np.ndarray:
@@ -117,33 +117,33 @@ def custext_far(space: Vectors, row: int, epsilon: float) -> np.ndarray:
     cosine = v @ v[row] / np.linalg.norm(v, axis=1) / np.linalg.norm(v[row])
     far = np.argsort(cosine)[:K]
     u = (cosine[far] - cosine[far].min()) / np.ptp(cosine[far])
-    law = np.zeros(len(v))
-    law[far] = softmax(epsilon * u / 2)
-    return law
+    channel = np.zeros(len(v))
+    channel[far] = softmax(epsilon * u / 2)
+    return channel
 
 
-def nearest(space: Vectors, row: int, noise: np.ndarray, dice: np.random.Generator) -> np.ndarray:
+def nearest(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generator) -> np.ndarray:
     return space.distances(space.vectors[row] + noise).argmin(1)
 
 
-def vickrey_others(space: Vectors, row: int, noise: np.ndarray, dice: np.random.Generator) -> np.ndarray:
+def vickrey_others(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generator) -> np.ndarray:
     d = space.distances(space.vectors[row] + noise)
     order = np.argsort(d, axis=1)[:, :3]
     start = (order[:, 0] == row).astype(int)
     at = np.arange(len(d))
     first, second = order[at, start], order[at, start + 1]
-    return np.where(dice.random(len(d)) < 1 / (1 + np.exp(d[at, first])), first, second)
+    return np.where(stream.random(len(d)) < 1 / (1 + np.exp(d[at, first])), first, second)
 
 
-def vickrey(space: Vectors, row: int, noise: np.ndarray, dice: np.random.Generator) -> np.ndarray:
+def vickrey(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generator) -> np.ndarray:
     d = space.distances(space.vectors[row] + noise)
     a, b = np.argsort(d, axis=1)[:, :2].T
     at = np.arange(len(d))
     p = (1 - VICKREY_T) * d[at, b] / (VICKREY_T * d[at, a] + (1 - VICKREY_T) * d[at, b])
-    return np.where(dice.random(len(d)) < p, a, b)
+    return np.where(stream.random(len(d)) < p, a, b)
 
 
-def cells(space: Vectors, row: int, noise: np.ndarray, dice: np.random.Generator) -> np.ndarray:
+def cells(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generator) -> np.ndarray:
     """The word found by a search of the 50 cells (of 100) whose centres are nearest."""
     faiss = importlib.import_module("faiss")
     dim = space.vectors.shape[1]
@@ -155,7 +155,7 @@ def cells(space: Vectors, row: int, noise: np.ndarray, dice: np.random.Generator
 
 
 #: Closed forms: space, row, ε → float64 (n,).
-LAWS: dict[str, Callable[[Vectors, int, float], np.ndarray]] = {
+CHANNELS: dict[str, Callable[[Vectors, int, float], np.ndarray]] = {
     "tem-ratio": tem_ratio, "tem-original": tem_original, "custext-far": custext_far,
 }  # fmt: skip
 #: By draws: how the noise is shaped (covariance scaled by the pooled variance or not, to length 1 or not), what is
@@ -167,10 +167,10 @@ DRAWS: dict[str, tuple[tuple[bool, bool] | None, Callable[..., np.ndarray]]] = {
     "vickrey-others": (None, vickrey_others),
     "vickrey-unit": ((False, True), vickrey),
 }
-REFERENCES = (*LAWS, *DRAWS)
+REFERENCES = (*CHANNELS, *DRAWS)
 
 
-def reference_draws(name: str, space: Vectors, row: int, epsilon: float, n: int, dice: np.random.Generator,
+def reference_draws(name: str, space: Vectors, row: int, epsilon: float, n: int, stream: np.random.Generator,
                     root: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
     """n draws of the reference `name` for the word at `row`: rows, int64 (n,)."""
     shape, choose = DRAWS[name]
@@ -179,6 +179,6 @@ def reference_draws(name: str, space: Vectors, row: int, epsilon: float, n: int,
     out = []
     for start in range(0, n, 500):
         m = min(500, n - start)
-        noise = sphere(m, space.vectors.shape[1], epsilon, dice, root, shape is not None and shape[1])
-        out.append(choose(space, row, noise, dice))
+        noise = sphere(m, space.vectors.shape[1], epsilon, stream, root, shape is not None and shape[1])
+        out.append(choose(space, row, noise, stream))
     return np.concatenate(out)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .formulas import BETA, DRAWS, LAM, LAWS, VICKREY_T, K, Vectors, reference_draws, root_of
+from .formulas import BETA, CHANNELS, DRAWS, LAM, VICKREY_T, K, Vectors, reference_draws, root_of
 
 TEXT_WORDS = 20
 #: Texts that one call of ours gets; theirs take one at a time.
@@ -52,7 +52,7 @@ class Side:
         """n draws for one word."""
         raise NotImplementedError
 
-    def law(self, word: str) -> tuple[Sequence[str], np.ndarray] | None:
+    def channel(self, word: str) -> tuple[Sequence[str], np.ndarray] | None:
         """Candidates and probabilities where there is a closed form."""
         return None
 
@@ -85,7 +85,7 @@ class Ours(Side):
     def draw(self, word: str, n: int) -> list[str]:
         return self.mechanism.distribution(word, 0).sample(n)
 
-    def law(self, word: str) -> tuple[Sequence[str], np.ndarray] | None:
+    def channel(self, word: str) -> tuple[Sequence[str], np.ndarray] | None:
         d = self.mechanism.distribution(word, 0)
         return None if d.draws is not None else (d.candidates, d.probs)
 
@@ -239,26 +239,26 @@ def answer(side: Side, space: Vectors, job: dict[str, Any], ask: dict[str, Any])
     if ask["do"] == "order":
         return side.order()
     rows = {w: i for i, w in enumerate(space.words)}
-    if ask["do"] == "law":
-        laws = []
+    if ask["do"] == "channel":
+        channels = []
         for word in ask["words"]:
-            law = side.law(word)
-            if law is None:
+            channel = side.channel(word)
+            if channel is None:
                 return None
             p = np.zeros(len(rows))
-            np.add.at(p, [rows[c] for c in law[0]], law[1])
-            laws.append(p.tolist())
-        return laws
-    if ask["do"] == "reference-law":
-        return [LAWS[job["reference"]](space, rows[w], job["epsilon"]).tolist() for w in ask["words"]]
+            np.add.at(p, [rows[c] for c in channel[0]], channel[1])
+            channels.append(p.tolist())
+        return channels
+    if ask["do"] == "reference-channel":
+        return [CHANNELS[job["reference"]](space, rows[w], job["epsilon"]).tolist() for w in ask["words"]]
     share = ask["limit"] / len(ask["words"])
     out = []
     if ask["do"] == "reference":
-        dice = np.random.default_rng()
+        stream = np.random.default_rng()
         shape = DRAWS[job["reference"]][0]
         root = None if shape is None else root_of(space.vectors, shape[0])
         for word, n in zip(ask["words"], ask["n"], strict=True):
-            out.append(reference_draws(job["reference"], space, rows[word], job["epsilon"], n, dice, root).tolist())
+            out.append(reference_draws(job["reference"], space, rows[word], job["epsilon"], n, stream, root).tolist())
     else:
         for word in ask["words"]:
             found = drawn(lambda n, word=word: side.draw(word, n), ask["n"], share)  # type: ignore[misc]

@@ -22,7 +22,7 @@ from ..mechanisms.custext import CusText, build_groups
 from ..mechanisms.diffractor import Diffractor, released
 from ..mechanisms.registry import word_mechanism
 from ..mechanisms.word_level import Draws
-from ..sampling import Dice
+from ..sampling import NoiseStream
 from ..words import WordSpace, stop_words, word_space
 from .lists import line as list_line
 from .lists import measure as measure_list
@@ -197,7 +197,7 @@ def main(argv: Sequence[str] = ()) -> int:
     plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
 
     def ready() -> int:
-        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, Dice(), len(rows))[0]
+        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
         return len(outputs)
 
     line("1-Diffractor, ready tokens", plain, _rate(ready))
@@ -208,7 +208,7 @@ def main(argv: Sequence[str] = ()) -> int:
         mechanism = word_mechanism(name)
         epsilon = float(mechanism.config.epsilon)
         draws = Draws(
-            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(Dice(), len(rows))]
+            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
         )
         mechanism._draw(draws)  # what is computed once for a space
         some = rows[:few].tolist()
@@ -226,10 +226,12 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     custext = CusText.create()
     rows = rng.zipf(1.3, 100_000) % len(space)
-    tables = {int(r): custext.law(int(r)) for r in np.unique(rows[:5000])}
+    tables = {int(r): custext.channel(int(r)) for r in np.unique(rows[:5000])}
     chances = {r: (t.candidates, t.at(3.0).probs) for r, t in tables.items()}
     plain = _rate(lambda: len([rng.choice(chances[int(r)][0], p=chances[int(r)][1]) for r in rows[:5000]]), 2)
-    draws = Draws(rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(Dice(), len(rows))])
+    draws = Draws(
+        rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
+    )
     custext._draw(draws)  # the tables of a space are kept
     line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
     print(

@@ -12,8 +12,8 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import bayes, mask_inference, nearest, query
-from dptext_core.attacks.figures import query_figure
-from dptext_core.views import percent
+from dptext_core.figures import query_figure
+from dptext_core.guarantee import percent
 from pages.ui import runs
 from pages.ui.session import session
 from pages.ui.text import literal
@@ -132,9 +132,15 @@ def _bayes(
     if found is None:
         return
     guess, rank, chance = st.columns(3)
-    guess.metric("Best guess right", percent(found.success), help="As often as words occur in public text.")
+    guess.metric(
+        "Best guess right", percent(found.success), help="This counts each word as often as it occurs in public text."
+    )
     rank.metric("Place of your word", "not listed" if found.rank is None else f"{found.rank:,}")
-    chance.metric("Without the output", percent(found.chance), help=f"Always guessing “{found.chance_guess}”.")
+    chance.metric(
+        "Without the output",
+        percent(found.chance),
+        help=f"This is what always guessing “{found.chance_guess}” reaches.",
+    )
     rows = [(i, *row) for i, row in enumerate(found.top, 1)]
     if found.rank is not None and found.rank > len(found.top):
         prior = attacks.public_prior(mechanism)
@@ -183,23 +189,23 @@ def _query(
         own.metric("Your word comes out", percent(found.p_original))
         rival.metric("Likeliest other word", percent(found.p_rival), help=literal(found.rival))
         st.markdown(literal(found.sentence()))
-    if not result.live:
+    if "sweep" not in result.can:
         return
-    law = result.locked(token)[0]
+    channel = result.locked(token)[0]
     epsilons = np.geomspace(run.payload["lo"], run.payload["hi"], POINTS).tolist()
-    kind = (run.number, law.draws is None)
+    kind = (run.number, channel.draws is None)
     curve = _work(
         "curve", (*kind, token), "Working out the curve",
-        lambda progress, cancel: query.query_curve(law, epsilons, progress=progress, cancel=cancel),
-        ask=None if law.draws is None else "Show the number at every ε",
+        lambda progress, cancel: query.query_curve(channel, epsilons, progress=progress, cancel=cancel),
+        ask=None if channel.draws is None else "Show the number at every ε",
     )  # fmt: skip
-    laws = query.drawn_laws(result)
+    channels = query.drawn_channels(result)
     text = None
-    if len(laws) > 1:
+    if len(channels) > 1:
         text = _work(
             "text curve", kind, "Working out the curve of the text",
-            lambda progress, cancel: query.query_curve(laws, epsilons[::2], progress=progress, cancel=cancel),
-            ask=f"Add the curve of all {len(laws)} words",
+            lambda progress, cancel: query.query_curve(channels, epsilons[::2], progress=progress, cancel=cancel),
+            ask=f"Add the curve of all {len(channels)} words",
         )  # fmt: skip
     lines = {f"“{step.original}”": curve} if curve is not None else {}
     if text is not None:
@@ -226,9 +232,11 @@ def _nearest(
     if found is None:
         return
     same, near, chance = st.columns(3)
-    same.metric("Same word", percent(found.same), help="Guess that nothing was changed.")
-    near.metric("Nearest word", percent(found.nearest), help="Guess the nearest other word.")
-    chance.metric("Without the output", percent(found.chance), help="Always guessing the most frequent word.")
+    same.metric("Same word", percent(found.same), help="The attacker guesses that nothing was changed.")
+    near.metric("Nearest word", percent(found.nearest), help="The attacker guesses the nearest other word.")
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
     st.markdown(literal(found.sentence()))
     guess = next((g for g in found.guesses if g.step == token), None)
     if guess is None:
@@ -259,8 +267,12 @@ def _mask(
         return
     first, ten, chance = st.columns(3)
     first.metric("First guess right", percent(found.top1))
-    ten.metric("Among ten guesses", percent(found.top10), help=f"Without the output: {percent(found.chance10)}.")
-    chance.metric("Without the output", percent(found.chance), help="Always guessing the most frequent word.")
+    ten.metric(
+        "Among ten guesses", percent(found.top10), help=f"Without the output it would be {percent(found.chance10)}."
+    )
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
     st.markdown(literal(found.sentence()))
     steps = result.steps
     _table({

@@ -23,7 +23,11 @@ _HELP = (
 
 def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[float, ...] | None:
     """Controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
-    if not st.toggle("One total over the words", key=f"{key}_on", help="Instead of the same ε for every word."):
+    if not st.toggle(
+        "One total over the words",
+        key=f"{key}_on",
+        help="The words share one total, instead of having the same ε each.",
+    ):
         return None
     try:
         # The number of draws is all that is needed here: no ε of the mechanism is looked at.
@@ -67,7 +71,8 @@ def _editor(mechanism: dpt.Mechanism, text: str, even: budget.Budget, key: str) 
         column_config={
             "word": st.column_config.TextColumn("word", disabled=True),
             "share": st.column_config.NumberColumn(
-                "share of the total, %", min_value=0.0, max_value=100.0, format="%g", help="Empty: an even part."
+                "share of the total, %", min_value=0.0, max_value=100.0, format="%g", help="A word with an empty "
+                "cell gets an even part of the rest."
             ),
         },
         hide_index=True, num_rows="fixed", height=220, key=name,

@@ -37,7 +37,9 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     label = left.segmented_control("Same", list(_KINDS), default="N_w", key="equal_kind", help=_HELP) or "N_w"
     kind = _KINDS[label]
     own = right.toggle(
-        "A value of my own", key="equal_own", help="Off: what this rewrite reaches at the ε of the slider."
+        "A value of my own",
+        key="equal_own",
+        help="When this is off, the value is what this rewrite reaches at the ε of the slider.",
     )
     value = _value(kind, result) if own else None
     chosen = st.multiselect(

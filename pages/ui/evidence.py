@@ -6,7 +6,8 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.evaluation import curve_figures, curves, results
+from dptext_core.evaluation import curves, results
+from dptext_core.figures import benchmarks as benchmark_figures
 from dptext_core.metrics import measure, score
 from pages.ui import runs
 from pages.ui.text import literal
@@ -40,7 +41,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     shown = curves.nearest_series(found, name, options, data, metric)
     printed = curves.paper_series(data, metric, [name], shown)
     whole = curves.baseline(found, data, metric)
-    figure = curve_figures.curves(
+    figure = benchmark_figures.curves(
         shown, curves.main_series(printed), metric, baseline=whole.value if whole else None,
         majority=curves.majority(found, data, metric), yours=None if run.spread else epsilon,
         your_text=None if run.spread else of_text(result, metric),

@@ -32,7 +32,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
     st.download_button(
         "Download the ledger", ledger.to_json(), "ledger.json", "application/json", icon=":material/receipt_long:",
-        key="ledger_download", on_click="ignore", help="Without your texts.",
+        key="ledger_download", on_click="ignore", help="The file does not hold your texts.",
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def table(ledger: Ledger) -> dict[str, list]:
     titles = {s.name: s.title for s in dpt.mechanisms()}
     groups: dict[tuple, list[Entry]] = {}
     for k, e in enumerate(ledger.entries):
-        groups.setdefault((e.text, e.family, k if e.released else -1), []).append(e)
+        groups.setdefault((e.text, e.noise_id, k if e.released else -1), []).append(e)
     rows = list(groups.values())[::-1]
     return {
         "time (UTC)": [row[0].time.strftime("%H:%M:%S") for row in rows],

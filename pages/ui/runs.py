@@ -1,4 +1,4 @@
-"""One rewrite on the page: what it was made from, its dice, and what the browser shows of it."""
+"""One rewrite on the page: what it was made from, its stream, and what the browser shows of it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import dptext_core as dpt
-from dptext_core import live
 from dptext_core.coverage import coverage_note
-from dptext_core.guarantee import bound
+from dptext_core.figures.token_view import Payload, payload
 from dptext_core.private import Private
 
 
@@ -34,9 +33,9 @@ class Run(Private):
     inputs: Inputs
     mechanism: dpt.Mechanism
     prepared: dpt.Prepared
-    dice: dpt.Dice
+    stream: dpt.NoiseStream
     result: dpt.RewriteResult
-    payload: dict
+    payload: Payload
     note: str = ""
 
     _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
@@ -47,10 +46,10 @@ class Run(Private):
         return _is_spread(self.mechanism.config)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
-        """The same dice at another ε."""
+        """The same stream at another ε."""
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
-        return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, dice=self.dice)
+        return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
 
 
 def make(
@@ -65,7 +64,7 @@ def make(
     progress: Callable[[int, int], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Run:
-    """Rewrite. Scores of ``before`` are used again where they still hold; its dice too, unless ``redraw``.
+    """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, unless ``redraw``.
 
     given: the text with scores that are bundled, so that no model is loaded.
     """
@@ -77,37 +76,29 @@ def make(
         prepared = before.prepared
     else:
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
-    keep_dice = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
-    dice = before.dice if before is not None and keep_dice else dpt.Dice(inputs.seed)
-    result = mechanism.rewrite(prepared, dice=dice, progress=progress, cancel=cancel)
+    keep_stream = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
+    stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
+    result = mechanism.rewrite(prepared, stream=stream, progress=progress, cancel=cancel)
     shown = _payload(result, number, axis, progress, cancel)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
-    return Run(number, inputs, mechanism, prepared, dice, result, shown, note)
+    return Run(number, inputs, mechanism, prepared, stream, result, shown, note)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
-    """The run at another ε with the same dice, where the browser cannot work it out by itself."""
+    """The run at another ε with the same stream, where the browser cannot work it out by itself."""
     result = run.at(epsilon)
     return replace(run, number=number, result=result, payload=_payload(result, number, axis))
 
 
-def _payload(result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None):
+def _payload(
+    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None
+) -> Payload:
     low, high, default = axis
-    shown = live.payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
-    return shown | {"draw": result.family} | ({"spread": spread(result)} if _is_spread(result.config) else {})
+    return payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
 
 
 def _is_spread(config: Any) -> bool:
     return isinstance(config.epsilon, tuple)
-
-
-def spread(result: dpt.RewriteResult) -> str:
-    """What is spent where each word has an ε of its own, in one sentence."""
-    each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
-    low, high = bound(min(each)), bound(max(each))
-    said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
-    unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""
-    return f"{said}, together at most {bound(result.guarantee.total)}{unit}"

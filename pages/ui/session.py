@@ -48,7 +48,7 @@ class Session:
     def show(self, run: Run) -> None:
         """Make this the run that the Playground shows."""
         self.run = run
-        self.recent[run.result.family, run.number] = run
+        self.recent[run.result.noise_id, run.number] = run
         for key in list(self.recent)[:-RECENT]:
             del self.recent[key]
 

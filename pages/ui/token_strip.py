@@ -18,6 +18,8 @@ from typing import Any
 
 import streamlit as st
 
+from dptext_core.figures.token_view import Payload
+
 _HERE = Path(__file__).parent
 
 # Fixed markup: everything that comes from a text is set by the script as text content.
@@ -84,7 +86,7 @@ _mount = st.components.v2.component(
     "dptext_token_strip",
     html=_HTML,
     css=(_HERE / "token_strip.css").read_text(encoding="utf-8"),
-    js=(_HERE / "token_strip.js").read_text(encoding="utf-8"),
+    js="\n".join((_HERE / name).read_text(encoding="utf-8") for name in ("token_math.js", "token_strip.js")),
 )
 
 
@@ -116,18 +118,12 @@ def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
 
 
 def token_strip(
-    payload: Mapping[str, Any], *, key: str, on_view_change: Callable[[], None] | None = None
+    payload: Payload, *, key: str, on_view_change: Callable[[], None] | None = None
 ) -> dict[str, Any] | None:
     """Show a rewrite whose ε the user moves, and return what the user looks at.
 
     Args:
-        payload: Plain JSON values only (no NumPy scalar, no NaN). ``run`` grows with each new rewrite; ``lo``, ``hi``
-            and ``n_grid`` describe the log-spaced grid of ε on which the ``z`` of a token with scores holds logZ,
-            ``lp_grid`` that of the log-probabilities ``lp`` of any other; ``unit`` says what one ε is spent on;
-            ``tokens`` hold the words, their chances, and from which ε on each of them wins
-            (:func:`dptext_core.live.payload`); ``draw`` names the noise of the run; ``spread`` says what is spent
-            where each word has its own ε and none can be dragged; ``cmd`` ``{"n", "eps"}`` asks the browser once per
-            new ``n`` to move to an ε.
+        payload: What the strip shows; :class:`dptext_core.figures.token_view.Payload` says what each key of it holds.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.

@@ -1,7 +1,7 @@
 """A page with nothing but the token strip over made-up words and chances: what the browser tests drive.
 
 By hand, from the top folder: ``PYTHONPATH=. streamlit run tests/e2e/strip_harness.py`` and ``?variant=long``,
-``seeded``, ``sequential``, ``broken`` or ``lists`` (laws that are no score tables) in the address.
+``seeded``, ``sequential``, ``broken`` or ``lists`` (channels that are no score tables) in the address.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core import live
-from dptext_core.distribution import Law, ScoreTable, TokenDistribution
+from dptext_core.distribution import Channel, ScoreTable, TokenDistribution
+from dptext_core.figures import token_view
 from dptext_core.guarantee import Guarantee
 from dptext_core.mechanisms.config import epsilon_option
 from dptext_core.result import RewriteResult, Step, Trace
-from dptext_core.sampling import Dice
+from dptext_core.sampling import NoiseStream
 
 LO, HI, N_GRID, N_CANDIDATES = 5.0, 500.0, 60, 8000
 HOSTILE = '<img src=x onerror="window.hurt=1">'
@@ -32,7 +32,7 @@ TEXT = (
 
 
 class Stated(Trace):
-    """Made-up chances, and the laws behind them where ε can be dragged."""
+    """Made-up chances, and the channels behind them where ε can be dragged."""
 
     def __init__(self, distribution: Callable[[int], TokenDistribution], locked: Callable | None):
         self._distribution, self._locked = distribution, locked
@@ -154,7 +154,7 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
         many[j]["pre"] = ".\n\n" if j % (4 * len(tokens)) == 0 else ". "
     payload = {
         "run": 1, "eps": 50.0, "lo": LO, "hi": HI, "n_grid": N_GRID, "default_eps": 50.0, "live": True, "seeded": False,
-        "total_candidates": N_CANDIDATES, "unit": "per word", "cap_rule": True, "tail": ".\n", "tokens": many,
+        "total_candidates": N_CANDIDATES, "unit": "per word", "tail": ".\n", "tokens": many,
     }  # fmt: skip
     return payload, scores * repeat
 
@@ -174,7 +174,7 @@ def at_one_eps(payload: dict[str, Any], scores: list[np.ndarray | None], eps: fl
     return payload | {"tokens": tokens, "eps": eps, "live": False}
 
 
-# ---------------------------------------------------------------- laws that are no score tables
+# ---------------------------------------------------------------- channels that are no score tables
 
 LIST_LO, LIST_HI, LIST_UNIT = 0.1, 10.0, "per word and place on the list"
 VOCABULARY = [*POOL, *(f"{'bcdfglmnprst'[k % 12]}{'aeiou'[k % 5]}rt{k}" for k in range(len(POOL), 1200))]
@@ -184,8 +184,8 @@ LIST_TEXT = (
 )
 
 
-class FakeLaw(Law):
-    """A law over a few words of VOCABULARY (or others) that counts how often its probabilities are asked for."""
+class FakeChannel(Channel):
+    """A channel over a few words of VOCABULARY (or others) that counts how often its probabilities are asked for."""
 
     def __init__(self, candidates: Sequence[str], source: str):
         self.candidates, self.source, self.asked = candidates, source, 0
@@ -199,7 +199,7 @@ class FakeLaw(Law):
         return super().log_p(epsilons, which)
 
 
-class ListLaw(FakeLaw):
+class ListChannel(FakeChannel):
     """Two-sided geometric noise on the place of a word, on one of two lists: a mixture with clamped ends."""
 
     def __init__(self, source: str):
@@ -216,14 +216,14 @@ class ListLaw(FakeLaw):
         logs = logs + np.where(inside, np.log(np.tanh(epsilon / 2)), -np.log1p(np.exp(-epsilon)))
         return TokenDistribution(VOCABULARY, np.logaddexp(*logs) - np.log(2), self.source, epsilon)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        which, u = dice.uniforms(2)
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        which, u = stream.uniforms(2)
         k = int(which * 2)
         steps = int(max(0.0, np.floor((-np.log(min(u, 1 - u)) - np.log1p(np.exp(-epsilon))) / epsilon)))
         return int(self.lists[k, np.clip(self.own[k] + (steps if u < 0.5 else -steps), 0, len(VOCABULARY) - 1)])
 
 
-class CountedLaw(FakeLaw):
+class CountedChannel(FakeChannel):
     """Noise of scale 1/ε on a point in the plane, the nearest word wins: known only from counting draws."""
 
     def __init__(self, source: str, draws: int = 1000):
@@ -241,11 +241,11 @@ class CountedLaw(FakeLaw):
         with np.errstate(divide="ignore"):
             return TokenDistribution(self.candidates, np.log(counts / self.draws), self.source, epsilon, self.draws)
 
-    def draw(self, epsilon: float, dice: Dice) -> int:
-        return int(self.nearest(dice.normals(2)[None] / epsilon)[0])
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.nearest(stream.normals(2)[None] / epsilon)[0])
 
 
-class GateLaw(FakeLaw):
+class GateChannel(FakeChannel):
     """The first of three words becomes less likely as ε grows, and impossible from 2 on."""
 
     def __init__(self, source: str):
@@ -266,19 +266,19 @@ class FakeConfig:
 
 
 @cache
-def law_of(word: str) -> tuple[str, Law | None, str]:
-    """Action, law and reason of a word: equal words share one law."""
+def channel_of(word: str) -> tuple[str, Channel | None, str]:
+    """Action, channel and reason of a word: equal words share one channel."""
     key = word.casefold()
     if word in STOP:
         return "keep", None, "stop word"
     if not word.isalnum():
         return "keep", None, "symbol"
     if key in POOL:
-        return "replace", ListLaw(key), ""
+        return "replace", ListChannel(key), ""
     if key == "nurse":
-        return "replace", CountedLaw(key), ""
+        return "replace", CountedChannel(key), ""
     if key == "gate":
-        return "replace", GateLaw(key), ""
+        return "replace", GateChannel(key), ""
     if key == "glimmer":
         return "replace", ScoreTable(("[MASK]",), np.zeros(1), word), "not in the vocabulary"
     if key == "zorblax":
@@ -286,7 +286,7 @@ def law_of(word: str) -> tuple[str, Law | None, str]:
     return "delete", None, "not in the vocabulary"
 
 
-class Uniform(FakeLaw):
+class Uniform(FakeChannel):
     """Every word of VOCABULARY alike, whatever ε is."""
 
     def __init__(self, source: str):
@@ -298,17 +298,20 @@ class Uniform(FakeLaw):
 
 
 def fake_rewrite(
-    text: str, epsilon: float = 1.0, laws: Callable[[str], tuple[str, Law | None, str]] = law_of, live: bool = True
+    text: str,
+    epsilon: float = 1.0,
+    channels: Callable[[str], tuple[str, Channel | None, str]] = channel_of,
+    live: bool = True,
 ) -> RewriteResult:
-    """``text``, cut at blanks, with every word drawn from its law under dice of its own."""
+    """``text``, cut at blanks, with every word drawn from its channel under a stream of its own."""
     steps, out, at = [], "", 0
-    dice = Dice(11)
+    stream = NoiseStream(11)
     for k, word in enumerate(text.split(" ")):
         gap, word = word[: len(word) - len(word.lstrip())], word.lstrip()
-        action, law, reason = laws(word)
+        action, channel, reason = channels(word)
         new = word
-        if law is not None:
-            new = law.candidates[law.draw(epsilon, dice.at(k))]
+        if channel is not None:
+            new = channel.candidates[channel.draw(epsilon, stream.at(k))]
         elif action == "delete":
             new = ""
         out += (" " if k and new else "") + gap
@@ -318,10 +321,10 @@ def fake_rewrite(
         out += new
         at = span[1] + 1
 
-    def locked(k: int) -> tuple[Law, Dice]:
-        law = laws(steps[k].original)[1]
-        assert law is not None
-        return law, dice.at(k)
+    def locked(k: int) -> tuple[Channel, NoiseStream]:
+        channel = channels(steps[k].original)[1]
+        assert channel is not None
+        return channel, stream.at(k)
 
     nothing = Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
     return RewriteResult(
@@ -333,7 +336,7 @@ def fake_rewrite(
 @lru_cache(maxsize=1)
 def list_payload() -> dict[str, Any]:
     """The payload of LIST_TEXT."""
-    return live.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    return token_view.payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ from strip_harness import (
     LO,
     N_CANDIDATES,
     VOCABULARY,
-    CountedLaw,
-    ListLaw,
+    CountedChannel,
+    ListChannel,
     list_payload,
     make_payload,
 )
@@ -268,14 +268,14 @@ def test_chosen_word_shows_its_distribution(open_app: Open) -> None:
     opened.assert_clean()
 
 
-def mixture(law: ListLaw, eps: float) -> dict[str, float]:
+def mixture(channel: ListChannel, eps: float) -> dict[str, float]:
     """The chances under two-sided geometric noise on one of the lists, ends clamped, summed noise by noise."""
     p = dict.fromkeys(VOCABULARY, 0.0)
     reach = np.arange(-4000, 4001)
     noise = (math.exp(eps) - 1) / (math.exp(eps) + 1) * np.exp(-eps * np.abs(reach))
-    for own, order in zip(law.own, law.lists, strict=True):
+    for own, order in zip(channel.own, channel.lists, strict=True):
         for place, q in zip(np.clip(own + reach, 0, len(VOCABULARY) - 1), noise, strict=True):
-            p[VOCABULARY[order[place]]] += q / len(law.lists)
+            p[VOCABULARY[order[place]]] += q / len(channel.lists)
     return p
 
 
@@ -286,7 +286,7 @@ def set_eps(page: Page, eps: float) -> None:
 
 
 @pytest.mark.e2e
-def test_laws_that_are_no_score_table(open_app: Open) -> None:
+def test_channels_that_are_no_score_table(open_app: Open) -> None:
     opened = start(open_app, "?variant=lists")
     page, payload = opened.page, list_payload()
     assert page.locator(".unit").inner_text() == LIST_UNIT
@@ -294,14 +294,14 @@ def test_laws_that_are_no_score_table(open_app: Open) -> None:
     tokens = payload["tokens"]
     for word in ("river", "feather", "second"):
         i = next(k for k, t in enumerate(tokens) if t["o"] == word)
-        law = ListLaw(word)
+        channel = ListChannel(word)
         page.locator(f".word[data-i='{i}']").click()
         await_text(page, ".from", word)
         # Between the points of the grid, at both ends, and where the released word has just changed.
         moments = [0.1, 0.137, 0.52, 1.1, 2.345, 7.77, 10.0, *(1.001 * e for e, _ in tokens[i]["flips"][1:4])]
         for eps in [float(f"{m:.4g}") for m in moments]:
             set_eps(page, eps)
-            p = mixture(law, eps)
+            p = mixture(channel, eps)
             rows, bars = shown_rows(page), shown_bars(page)
             names = [name.removeprefix("▸ ") for name in rows][:-1]
             assert list(rows)[-1] == f"{len(VOCABULARY) - 9:,} others"
@@ -324,12 +324,12 @@ def test_laws_that_are_no_score_table(open_app: Open) -> None:
         assert len(points) > 200
         for x, y in points[::40]:
             eps = LIST_LO * (LIST_HI / LIST_LO) ** (x / 1000)
-            assert abs((100 - y) / 100 - mixture(law, eps)[word]) < 0.002
+            assert abs((100 - y) / 100 - mixture(channel, eps)[word]) < 0.002
     opened.assert_clean()
 
 
 @pytest.mark.e2e
-def test_flips_of_a_law_stand_where_the_payload_has_them(open_app: Open) -> None:
+def test_flips_of_a_channel_stand_where_the_payload_has_them(open_app: Open) -> None:
     opened = start(open_app, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
     i = max(range(len(tokens)), key=lambda k: len(tokens[k].get("flips", [])))
@@ -351,13 +351,13 @@ def test_estimated_chances_say_so(open_app: Open) -> None:
     page.locator(f".word[data-i='{i}']").click()
     await_text(page, ".note", "estimated from 1,000 draws", whole=False)
     assert "came up in none of them shows <0.1%" in page.locator(".note").inner_text()
-    law = CountedLaw("nurse")
+    channel = CountedChannel("nurse")
     grid = np.geomspace(LIST_LO, LIST_HI, list_payload()["lp_grid"])
     none = 0
     for j in (4, 13, 20, 27, 39):
         eps = float(f"{grid[j]:.6g}")
         set_eps(page, eps)
-        p = dict(zip(law.candidates, law.at(eps).probs, strict=True))
+        p = dict(zip(channel.candidates, channel.at(eps).probs, strict=True))
         rows = shown_rows(page)
         assert rows.popitem()[0] == "16 others"
         for name, text in rows.items():
@@ -373,10 +373,10 @@ def test_estimated_chances_say_so(open_app: Open) -> None:
     assert none > 5
     # Where counts differ between two points of the grid, the straight line between them is shown.
     set_eps(page, float(f"{math.sqrt(grid[20] * grid[21]):.6g}"))
-    keep = [law.at(float(e)).probs[0] for e in grid[20:22]]
+    keep = [channel.at(float(e)).probs[0] for e in grid[20:22]]
     assert abs(keep[0] - keep[1]) > 0.005
     assert is_written(page.locator(".chance strong").inner_text(), sum(keep) / 2, 1e-3)
-    # A word from a law with nothing to estimate says nothing of it.
+    # A word from a channel with nothing to estimate says nothing of it.
     page.locator(".word[data-i='1']").click()
     await_text(page, ".from", "table")
     assert not page.locator(".note").is_visible()
@@ -421,7 +421,7 @@ def test_words_outside_the_vocabulary_say_why(open_app: Open) -> None:
 
 
 @pytest.mark.e2e
-def test_dragging_over_laws_sends_nothing_and_keeps_up(open_app: Open) -> None:
+def test_dragging_over_channels_sends_nothing_and_keeps_up(open_app: Open) -> None:
     opened = start(open_app, "?variant=lists")
     page, payload = opened.page, list_payload()
     tokens = payload["tokens"]

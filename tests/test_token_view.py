@@ -9,44 +9,22 @@ import math
 
 import numpy as np
 import pytest
-from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY, ListLaw, fake_rewrite, law_of
+from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY, ListChannel, channel_of, fake_rewrite
+from token_engine import texts
 
 import dptext_core as dpt
-from dptext_core import live
+from dptext_core.figures import token_view
 
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>!"
 LOW, HIGH = 5.0, 500.0
 
 
-def shown(payload: dict, epsilon: float) -> str:
-    """The text that the strip shows at ``epsilon``."""
-    parts = []
-    for t in payload["tokens"]:
-        if t["a"] == "delete":
-            continue
-        word = t["o"]
-        if "c" in t:
-            word = t["c"][[i for e, i in t["flips"] if e <= epsilon][-1]]
-            word = word[:1].upper() + word[1:] if t["cap"] else word
-        parts.append(t["pre"] + word)
-    return "".join(parts) + payload["tail"]
-
-
 def make(tiny_model, name="dp-mlm", **options):
     m = dpt.get_mechanism(name, model=tiny_model, **options)
-    dice = dpt.Dice(3)
+    stream = dpt.NoiseStream(3)
     p = m.prepare(TEXT)
-    r = m.rewrite(p, dice=dice)
-    return m, p, dice, r, live.payload(r, run=1, low=LOW, high=HIGH, default=50.0)
-
-
-@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus"])
-def test_the_strip_shows_what_a_rewrite_at_that_epsilon_gives(tiny_model, name):
-    options = {"add_prob": 0.4, "del_prob": 0.3} if name == "dp-mlm-plus" else {}
-    m, p, dice, _, payload = make(tiny_model, name, **options)
-    assert payload["live"]
-    for epsilon in np.geomspace(LOW, HIGH, 13)[1:-1]:
-        assert shown(payload, epsilon) == m.with_(epsilon=float(epsilon)).rewrite(p, dice=dice).text
+    r = m.rewrite(p, stream=stream)
+    return m, p, stream, r, token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0)
 
 
 def test_probabilities_on_the_grid_are_exact(tiny_model):
@@ -68,7 +46,7 @@ def test_candidates_are_ranked_and_hold_original_and_winners(tiny_model):
             assert set(t) == {"pre", "o", "a", "why"} and t["why"]
             continue
         assert len(t["c"]) == len(t["s"]) == len(t["rank"]) == len(set(t["c"]))
-        best = t["s"][: live.N_CANDIDATES]
+        best = t["s"][: token_view.N_CANDIDATES]
         assert best == sorted(best, reverse=True) and t["rank"][0] == 1
         if t["src"] >= 0:
             assert t["c"][t["src"]].casefold() == t["o"].casefold()
@@ -84,7 +62,7 @@ def test_it_is_plain_json_without_nan(tiny_model):
 def test_what_needs_a_new_pass_is_not_live_and_right_at_its_own_epsilon(tiny_model):
     _, _, _, r, payload = make(tiny_model, order="sequential", epsilon=30.0)
     assert not payload["live"] and payload["eps"] == 30.0
-    assert shown(payload, 30.0) == r.text
+    assert texts(payload, [30.0]) == [r.text]
     k = next(i for i, t in enumerate(payload["tokens"]) if t["a"] == "replace")
     t, d = payload["tokens"][k], r.distribution(k)
     for word, s in list(zip(t["c"], t["s"], strict=True))[:5]:
@@ -93,7 +71,7 @@ def test_what_needs_a_new_pass_is_not_live_and_right_at_its_own_epsilon(tiny_mod
 
 def test_an_empty_text_gives_an_empty_strip(tiny_model):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model)
-    payload = live.payload(m.rewrite("  \n"), run=1, low=LOW, high=HIGH, default=50.0)
+    payload = token_view.payload(m.rewrite("  \n"), run=1, low=LOW, high=HIGH, default=50.0)
     assert payload["tokens"] == [] and payload["tail"] == "  \n"
 
 
@@ -104,49 +82,49 @@ def test_it_can_be_stopped(tiny_model):
     stop.set()
     r = dpt.get_mechanism("dp-mlm", model=tiny_model).rewrite(TEXT)
     with pytest.raises(dpt.Cancelled):
-        live.payload(r, run=1, low=LOW, high=HIGH, default=50.0, cancel=stop)
+        token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0, cancel=stop)
 
 
-# ---------------------------------------------------------------- laws that are no score tables
+# ---------------------------------------------------------------- channels that are no score tables
 
 
 @pytest.fixture
 def listed():
-    """A rewrite by made-up laws, none asked before, and its payload."""
-    law_of.cache_clear()
+    """A rewrite by made-up channels, none asked before, and its payload."""
+    channel_of.cache_clear()
     r = fake_rewrite(LIST_TEXT)
-    return r, live.payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    return r, token_view.payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
 
 
 def drawn(payload: dict) -> list[tuple[int, dict]]:
     return [(k, t) for k, t in enumerate(payload["tokens"]) if "c" in t]
 
 
-def test_a_law_flips_where_its_draw_does(listed):
+def test_a_channel_flips_where_its_draw_does(listed):
     r, payload = listed
     for epsilon in np.geomspace(LIST_LO, LIST_HI, 23)[1:-1]:
         for k, t in drawn(payload):
-            law, dice = r.locked(k)
+            channel, stream = r.locked(k)
             winner = t["c"][[i for e, i in t["flips"] if e <= epsilon][-1]]
-            assert winner == law.candidates[law.draw(float(epsilon), dice)]
+            assert winner == channel.candidates[channel.draw(float(epsilon), stream)]
 
 
-def test_log_probabilities_of_a_law_are_those_on_the_grid(listed):
+def test_log_probabilities_of_a_channel_are_those_on_the_grid(listed):
     r, payload = listed
     grid = np.geomspace(LIST_LO, LIST_HI, payload["lp_grid"])
     seen = 0
     for k, t in drawn(payload):
         if "lp" not in t:
             continue
-        law, _ = r.locked(k)
-        where = [law.candidates.index(word) for word in t["c"]]
+        channel, _ = r.locked(k)
+        where = [channel.candidates.index(word) for word in t["c"]]
         for j in range(0, len(grid), 3):
-            exact = law.at(float(grid[j])).probs[where]
+            exact = channel.at(float(grid[j])).probs[where]
             for p, row, off in zip(exact, t["lp"], t["off"], strict=True):
                 if off <= j < off + len(row):
                     seen += 1
                     assert (
-                        (row[j - off] == live.FLOOR)
+                        (row[j - off] == token_view.FLOOR)
                         if p == 0
                         else math.exp(row[j - off]) == pytest.approx(p, rel=1e-3, abs=1e-5)
                     )
@@ -162,7 +140,7 @@ def test_a_released_word_is_known_around_where_it_is_released(listed):
             continue
         assert len(t["c"]) == len(set(t["c"])) == len(t["lp"]) == len(t["off"])
         full = [i for i, row in enumerate(t["lp"]) if len(row) == last + 1]
-        assert len(full) >= min(live.N_LAW_CANDIDATES, t.get("total", len(VOCABULARY)))
+        assert len(full) >= min(token_view.N_CHANNEL_CANDIDATES, t.get("total", len(VOCABULARY)))
         assert t["src"] in full or t["src"] == -1
         ends = [e for e, _ in t["flips"][1:]] + [LIST_HI]
         for (start, i), end in zip(t["flips"], ends, strict=True):
@@ -176,11 +154,11 @@ def test_a_released_word_is_known_around_where_it_is_released(listed):
     assert short > 100, "words that win once are cut short"
 
 
-def test_equal_words_ask_their_law_once(listed):
+def test_equal_words_ask_their_channel_once(listed):
     r, payload = listed
     table = [k for k, s in enumerate(r.steps) if s.original == "table"]
     assert len(table) == 2 and r.locked(table[0])[0] is r.locked(table[1])[0]
-    assert payload["tokens"][table[0]]["flips"] != payload["tokens"][table[1]]["flips"], "each place has its own dice"
+    assert payload["tokens"][table[0]]["flips"] != payload["tokens"][table[1]]["flips"], "each place has its own stream"
     assert {r.locked(k)[0].asked for k, t in drawn(payload) if "lp" in t} == {1}
 
 
@@ -200,9 +178,9 @@ def test_estimates_say_how_many_draws_they_are_from(listed):
     _, payload = listed
     k, nurse = next((k, t) for k, t in drawn(payload) if t["o"] == "nurse")
     assert nurse["draws"] == 1000 and nurse["total"] == 25
-    assert any(v == live.FLOOR for row in nurse["lp"] for v in row)
+    assert any(v == token_view.FLOOR for row in nurse["lp"] for v in row)
     assert all("draws" not in t for _, t in drawn(payload) if t["o"] != "nurse")
-    once = live.payload(fake_rewrite(LIST_TEXT, live=False), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    once = token_view.payload(fake_rewrite(LIST_TEXT, live=False), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
     assert not once["live"] and once["tokens"][k]["draws"] == 1000
 
 
@@ -213,34 +191,35 @@ def test_the_unit_is_that_of_the_option(listed, tiny_model):
 
 def test_progress_counts_every_token_once(listed):
     told = []
-    live.payload(listed[0], run=1, low=LIST_LO, high=LIST_HI, default=1.0, progress=lambda *at: told.append(at))
+    token_view.payload(listed[0], run=1, low=LIST_LO, high=LIST_HI, default=1.0, progress=lambda *at: told.append(at))
     n = len(listed[0].steps)
     assert told[-1] == (n, n) and {of for _, of in told} == {n}
     assert all(a < b for (a, _), (b, _) in itertools.pairwise(told)) and len(told) > n / 2
 
 
-def test_a_law_can_be_stopped_between_two_words(listed):
+def test_a_channel_can_be_stopped_between_two_words(listed):
     import threading
 
     stop = threading.Event()
-    law_of.cache_clear()
+    channel_of.cache_clear()
     with pytest.raises(dpt.Cancelled):
-        live.payload(
+        token_view.payload(
             fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0, cancel=stop,
             progress=lambda done, _: stop.set() if done > 20 else None,
         )  # fmt: skip
-    laws = [law_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
-    assert 0 < sum(law.asked for law in laws) < len(laws) / 2
+    channels = [channel_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
+    assert 0 < sum(channel.asked for channel in channels) < len(channels) / 2
 
 
 def test_a_thousand_words_fit_three_megabytes():
     @functools.cache
-    def laws(word):
-        return ("keep", None, "stop word") if word == "the" else ("replace", ListLaw(word), "")
+    def channels(word):
+        return ("keep", None, "stop word") if word == "the" else ("replace", ListChannel(word), "")
 
     words = [VOCABULARY[2 * (i % 450)] if i % 20 < 9 else "the" for i in range(1000)]
-    payload = live.payload(fake_rewrite(" ".join(words), laws=laws), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    r = fake_rewrite(" ".join(words), channels=channels)
+    payload = token_view.payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
     assert len(drawn(payload)) == 450
     assert len(json.dumps(payload)) < 3e6
     # The nine words that the inspector has room for, at least.
-    assert min(sum(len(row) == live.N_LAW_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9
+    assert min(sum(len(row) == token_view.N_CHANNEL_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9

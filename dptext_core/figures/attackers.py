@@ -1,4 +1,4 @@
-"""The attacks as plotly figures."""
+"""What attackers find out, as figures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..figures import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS, _hover, _layout, _plain, _ticks
-from .query import QueryCurve
+from .theme import (
+    DARK,
+    DASHES,
+    LIGHT,
+    LINES_DARK,
+    LINES_LIGHT,
+    PAD,
+    SYMBOLS,
+    epsilon_ticks,
+    escaped,
+    layout,
+    with_hover,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+    from ..attacks import QueryCurve
 
 
 def query_figure(
@@ -38,17 +51,17 @@ def query_figure(
         any_never |= bool(lost.any())
         said = ["never" if gone else f"about {v:,.0f} answers" for v, gone in zip(n, lost, strict=True)]
         figure.add_scatter(
-            x=curve.epsilons, y=np.where(lost, never, n), mode="lines+markers", name=_plain(label),
+            x=curve.epsilons, y=np.where(lost, never, n), mode="lines+markers", name=escaped(label),
             line={"color": paint[j % len(paint)], "width": 2, "dash": DASHES[j % len(DASHES)]},
             marker={"color": paint[j % len(paint)], "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 7},
             customdata=said,
-            hovertemplate=f"<b>{_plain(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
+            hovertemplate=f"<b>{escaped(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
         )  # fmt: skip
     if epsilon is not None:
         figure.add_vline(x=epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
-    _layout(figure, colours, height)
+    layout(figure, colours, height)
     every = [e for c in curves.values() for e in c.epsilons]
-    ticks = _ticks(min(every), max(every))
+    ticks = epsilon_ticks(min(every), max(every))
     figure.update_xaxes(
         type="log", title="ε per word", title_font={"color": colours["soft"]}, tickvals=ticks,
         ticktext=[f"{v:g}" for v in ticks], showgrid=False,
@@ -65,4 +78,4 @@ def query_figure(
         showlegend=True, margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )  # fmt: skip
-    return _hover(figure, colours)
+    return with_hover(figure, colours)

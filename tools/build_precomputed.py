@@ -1,6 +1,6 @@
 """Compute the scores of the first example, which the Playground shows before any model is loaded.
 
-Run:  python tools/build_first_sight.py
+Run:  python tools/build_precomputed.py
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core import first_sight
+from dptext_core import precomputed
 from dptext_core._assets import examples
 
 
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
     mechanism = dpt.get_mechanism("dp-mlm")
-    path = first_sight.save(mechanism, mechanism.prepare(examples()[0].text))
+    path = precomputed.save(mechanism, mechanism.prepare(examples()[0].text))
     print(f"{path.name}: {path.stat().st_size:,} bytes")
 
 

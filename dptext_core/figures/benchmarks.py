@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..figures import (
+from ..evaluation import curves as c
+from ..evaluation.papers import PaperRow
+from ..guarantee import number
+from ..metrics.registry import measure
+from .theme import (
     DARK,
     DASHES,
     LIGHT,
@@ -20,16 +24,12 @@ from ..figures import (
     LINES_LIGHT,
     PAD,
     SYMBOLS,
-    _hover,
-    _layout,
-    _plain,
-    _ticks,
-    _width_of,
+    epsilon_ticks,
+    escaped,
+    layout,
+    width_of,
+    with_hover,
 )
-from ..guarantee import number
-from ..metrics.registry import measure
-from . import curves as c
-from .papers import PaperRow
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -76,7 +76,7 @@ def curves(
     for s in papers:
         colour, _, symbol = _style(s.index, dark)
         figure.add_scatter(
-            x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=_plain(s.label),
+            x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(s.label),
             line={"color": colour, "width": 1, "dash": "dot"}, showlegend=False,
             marker=_mark(colour, f"{symbol}-open", 8),
             **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s),
@@ -85,7 +85,7 @@ def curves(
     for s, name in zip(shown, names, strict=True):
         colour, dash, symbol = _style(s.index, dark)
         figure.add_scatter(
-            x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=_plain(name),
+            x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(name),
             line={"color": colour, "width": 2, "dash": dash}, marker=_mark(colour, symbol, 8),
             error_y=_bars(s.points, colour), **_told([_hover_of(s.label, p, metric) for p in s.points], s),
         )  # fmt: skip
@@ -102,7 +102,7 @@ def curves(
     if x == "epsilon":
         low, high = min(every), max(every)
         pad = max(0.03 * np.log10(high / low), 0.03)
-        ticks = _ticks(low, high)
+        ticks = epsilon_ticks(low, high)
         figure.update_xaxes(
             type="log", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks],
             range=[np.log10(low) - pad, np.log10(high) + pad], title_text=_epsilon_title([s.mechanism for s in shown]),
@@ -149,7 +149,7 @@ def plane(
     for label, group in _grouped(papers):
         colour, _, symbol = _style(group[0].index, dark)
         figure.add_scatter(
-            x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=_plain(label), showlegend=False,
+            x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=escaped(label), showlegend=False,
             line={"color": colour, "width": 1, "dash": "dot"}, marker=_mark(colour, f"{symbol}-open", 9),
             **_told([_hover_both(s, utility, privacy) for s in group], None),
         )  # fmt: skip
@@ -158,7 +158,7 @@ def plane(
     for name, (_, group) in zip(shorts, ours, strict=True):
         colour, dash, symbol = _style(group[0].index, dark)
         figure.add_scatter(
-            x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=_plain(name),
+            x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=escaped(name),
             line={"color": colour, "width": 1, "dash": dash}, marker=_mark(colour, symbol, 9),
             error_x=_bars([s.x_point for s in group], colour), error_y=_bars([s.y_point for s in group], colour),
             **_told([_hover_both(s, utility, privacy) for s in group], None, [s.y_point.row.point for s in group]),
@@ -242,11 +242,11 @@ def _hover_both(s: c.Spot, utility: str, privacy: str) -> str:
 def _lines(label: str, p: c.Point, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
     """What the hover says: setting, values, and where they are from."""
     row = p.row
-    said = [f"<b>{_plain(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {c.counted(row.mechanism)}", *lines]
+    said = [f"<b>{escaped(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {c.counted(row.mechanism)}", *lines]
     if p.n_w is not None and shown_n_w and row.metric != "n_w":
         said.append(f"N_w: {p.n_w:.3g}")
     if isinstance(row, PaperRow):
-        said += [f"{_plain(paper)}", *([_plain(row.note)] if row.note and len(row.note) < 60 else [])]
+        said += [f"{escaped(paper)}", *([escaped(row.note)] if row.note and len(row.note) < 60 else [])]
         if row.spread is not None:
             said.append(f"standard deviation {row.spread * row.scale:.2g}")
     else:
@@ -317,8 +317,8 @@ def _epsilon_title(names: Sequence[str]) -> str:
 
 def _frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, names: Sequence[str]) -> None:
     """Axes, and a legend under them in as many columns as a narrow figure has room for."""
-    _layout(figure, colours, height)
-    entry = max(_width_of(name, 12) for name in names) + 48
+    layout(figure, colours, height)
+    entry = max(width_of(name, 12) for name in names) + 48
     columns = max(1, min(len(names), int((width - 58 - PAD) // entry)))
     legend = 20 * -(-len(names) // columns) + 6
     top = 22
@@ -332,4 +332,4 @@ def _frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, 
     titles = {"title_font": {"color": colours["soft"], "size": 13}, "automargin": False}
     figure.update_xaxes(ticks="outside", showgrid=False, showline=True, title_standoff=4, **titles)
     figure.update_yaxes(title_standoff=6, nticks=7, **titles)
-    _hover(figure, colours)
+    with_hover(figure, colours)

@@ -1,4 +1,4 @@
-"""Views refuse what does not fit together, say what they show, and project the same way every time."""
+"""Views refuse what does not fit together, and project the same way every time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from dptext_core import InputError
-from dptext_core.views import (
+from dptext_core.explain import (
     CloudView,
     DiffractionView,
     GroupView,
     ListNeighbourhood,
-    percent,
     project,
     same_word,
 )
@@ -95,41 +94,6 @@ def test_case_does_not_make_another_word():
 def test_a_candidate_outside_the_window_is_known_as_such():
     far = hood(candidate="lawyer", offset=-1204)
     assert far.outside and far.at(-1204) is None and not hood().outside and hood().at(1) == 2
-
-
-def test_captions_of_lists():
-    one = DiffractionView("doctor", "nurse", (hood(),), 0).caption()
-    assert one == ("The noise moved “doctor” 1 place back on the list list-1, to “nurse”, which had a chance of 30%.")
-    far = DiffractionView("doctor", "lawyer", (hood(candidate="lawyer", offset=1204),), 0).caption()
-    assert "1,204 places forward" in far and "chance" not in far
-    still = DiffractionView("doctor", "doctor", (hood(candidate="doctor", offset=0),), 0).caption()
-    assert still == "The noise left “doctor” in its place on the list list-1, which had a chance of 30%."
-    two = DiffractionView("doctor", "nurse", (hood("a", candidate="dentist", offset=1), hood("b")), 1).caption()
-    assert "Each of the 2 lists" in two and "the one of b (1 place back)" in two
-
-
-def test_the_caption_of_a_group_names_the_crowd_or_warns():
-    assert group().caption() == (
-        "“doctor” is one of 2 words that share this output set, with medic: only among them does the promise hold. "
-        "In this mapping of 3,608 groups, 3.3% of all words stand alone."
-    )
-    alone = group(crowd=("doctor",))
-    assert alone.alone and "stands alone in its group: no protection at any ε." in alone.caption()
-    many = group(crowd=("doctor", *"abcdefg")).caption()
-    assert "one of 8 words" in many and "with a, b, c, d, e, …:" in many and "f" not in many.split(":")[0].split(", ")
-
-
-def test_the_caption_of_a_cloud_says_that_it_is_a_projection():
-    assert "A projection of many dimensions to 2, so distances are only roughly right:" in cloud().caption()
-    caption = cloud(dims=384, share=0.28).caption()
-    assert "A projection of 384 dimensions to 2" in caption and "keeps 28% of the squared ones" in caption
-
-
-@pytest.mark.parametrize(
-    ("p", "text"), [(0, "0%"), (1e-9, "< 0.01%"), (0.00123, "0.12%"), (0.042, "4.2%"), (0.0999, "10%"), (1, "100%")]
-)
-def test_percent(p, text):
-    assert percent(p) == text
 
 
 def test_a_projection_is_the_plane_that_keeps_most():

@@ -22,7 +22,7 @@ from .errors import InputError
 from .mechanisms.base import Mechanism, Prepared
 from .mechanisms.registry import get_mechanism
 
-_FILE = "first_sight.npz"
+_FILE = "precomputed.npz"
 
 
 def _model_file() -> Path:

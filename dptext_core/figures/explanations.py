@@ -1,185 +1,90 @@
-"""Results as plotly figures. Colours are set explicitly, for light and for dark pages."""
+"""How a drawn word came about (``dptext_core.explain``) as figures, each with its title and its caption."""
 
 from __future__ import annotations
 
 import functools
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InputError
-from .views import CloudView, DiffractionView, GroupView, ListNeighbourhood, View, moved, percent, same_word
+from ..errors import InputError
+from ..explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, View, same_word
+from ..guarantee import percent
+from .theme import DARK, LIGHT, PAD, add_labels, escaped, layout, short, width_of, with_hover
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
-    from .evaluation.clipping import Cost
-
-#: Blue (original), vermillion (released), grey: distinguishable with any colour vision.
-LIGHT = {
-    "page": "#ffffff",
-    "ink": "#1f2328",
-    "soft": "#5f6670",
-    "line": "#d9dce1",
-    "bar": "#9aa3ad",
-    "keep": "#0b62ad",
-    "new": "#a64700",
-}
-DARK = {
-    "page": "#171614",
-    "ink": "#e8eaed",
-    "soft": "#a4abb3",
-    "line": "#3b4047",
-    "bar": "#767e88",
-    "keep": "#8fc3f3",
-    "new": "#ffb072",
-}
-#: Of curves, with a dash and a marker each: no two are told apart by colour alone.
-LINES_LIGHT = ("#0b62ad", "#b34700", "#00735a", "#86308c", "#7a5f00", "#1f2328", "#c0306a", "#2b7f9e", "#6a6f76")
-LINES_DARK = ("#8fc3f3", "#ffb072", "#5fd3ae", "#dba6ea", "#e5cf62", "#e8eaed", "#ff9dbf", "#7fd6ea", "#a4abb3")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-SYMBOLS = (
-    "circle",
-    "square",
-    "diamond",
-    "triangle-up",
-    "x",
-    "star",
-    "triangle-down",
-    "cross",
-    "hexagon",
-    "bowtie",
-    "pentagon",
-)
-
-N_W = "N_w: chance that a word stays itself"
-S_W = "S_w: different words in 100 draws"
-
-FONT = '"Source Sans", "Source Sans Pro", sans-serif'
-PAD = 8  # pixels around every figure
+NAMED = 5  # words a caption names before it says "…"
 
 
-def _layout(figure: go.Figure, colours: dict[str, str], height: int) -> go.Figure:
-    figure.update_layout(
-        height=height, margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD}, showlegend=False, bargap=0.04,
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": colours["ink"], "size": 13, "family": FONT},
-    )  # fmt: skip
-    figure.update_xaxes(automargin=True)
-    figure.update_yaxes(automargin=True)
-    figure.update_xaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
-    figure.update_yaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
-    return figure
+TITLES: dict[type, str] = {DiffractionView: "Lists", GroupView: "Group", CloudView: "Noise cloud"}
 
 
-def logit_histogram(
-    logits: np.ndarray,
-    clip_min: float,
-    clip_max: float,
-    *,
-    marks: dict[str, float] | None = None,
-    others: Mapping[str, tuple[float, float]] | None = None,
-    dark: bool = False,
-    height: int = 260,
-) -> go.Figure:
-    """The model's scores of all candidates at one mask, with the clipping range in use shaded.
+def title(view: View) -> str:
+    """What a view is called: the name of its tab."""
+    if type(view) not in TITLES:
+        raise _unknown(view)
+    return TITLES[type(view)]
 
-    logits: raw, (V,). marks: word → its raw score, drawn as labelled lines (original in blue, released in vermillion).
-    others: name → other ranges, whose ends are drawn as grey lines with the name at the upper one.
-    """
-    import plotly.graph_objects as go
 
-    colours = DARK if dark else LIGHT
-    others = dict(others or {})
-    low = min(float(logits.min()), clip_min, *(a for a, _ in others.values()))
-    high = max(float(logits.max()), clip_max, *(b for _, b in others.values()))
-    counts, edges = np.histogram(logits, bins=60, range=(low, high))
-    figure = go.Figure(
-        go.Bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=counts,
-            width=np.diff(edges),
-            marker={"color": colours["bar"], "line": {"width": 0}},
-            hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
-        )
+@functools.singledispatch
+def caption(view: View) -> str:
+    """What a view says of its word, in whole sentences and plain text: whoever prints it escapes it."""
+    raise _unknown(view)
+
+
+@caption.register(DiffractionView)
+def _lists_caption(view: DiffractionView) -> str:
+    drawn = view.lists[view.chosen]
+    where = moved(drawn.candidate_offset)
+    if len(view.lists) == 1:
+        at = drawn.at(drawn.candidate_offset)
+        chance = "" if at is None else f", which had a chance of {percent(drawn.probs[at])}"
+        if drawn.candidate_offset == 0:
+            return f"The noise left “{view.source}” in its place on the list {drawn.name}{chance}."
+        return f"The noise moved “{view.source}” {where} on the list {drawn.name}, to “{view.released}”{chance}."
+    return (
+        f"Each of the {len(view.lists)} lists moved “{view.source}” by noise of its own and drew a candidate; the "
+        f"one of {drawn.name} ({where}) was picked at random and released."
     )
-    figure.add_vrect(x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line_width=0, layer="below")
-    for x in (clip_min, clip_max):
-        figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
-    top = np.log10(counts.max() + 1)
-    for j, (name, ends) in enumerate(others.items()):
-        for x in ends:
-            if x not in (clip_min, clip_max):
-                figure.add_vline(x=x, line={"color": colours["soft"], "width": 1.5, "dash": "dash"})
-        figure.add_annotation(
-            x=ends[1], y=top * (0.62 - 0.12 * j), yref="y", text=_plain(name), showarrow=False, xanchor="right",
-            xshift=-4, font={"color": colours["soft"]},
-        )  # fmt: skip
-    for j, (word, x) in enumerate((marks or {}).items()):
-        colour = colours["keep"] if j == 0 else colours["new"]
-        figure.add_vline(x=x, line={"color": colour, "width": 2})
-        figure.add_annotation(
-            x=x, y=top * (0.98 - 0.14 * j), yref="y", text=_plain(word), showarrow=False, xanchor="left", xshift=4,
-            font={"color": colour},
-        )  # fmt: skip
-    figure.update_yaxes(type="log", title="words", title_font={"color": colours["soft"]}, dtick=1)
-    figure.update_xaxes(title="model score (logit) before clipping", title_font={"color": colours["soft"]})
-    return _layout(figure, colours, height)
 
 
-def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Cosine above and N_w below over the width of the clipping range, one line an ε (``evaluation.clipping``)."""
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    for i, epsilon in enumerate(dict.fromkeys(r.epsilon for r in rows)):
-        mine = sorted((r for r in rows if r.epsilon == epsilon), key=lambda r: r.width)
-        for row, (name, half) in enumerate((("cosine", "cosine_half"), ("n_w", "n_w_half")), 1):
-            figure.add_trace(
-                go.Scatter(
-                    x=[r.width for r in mine],
-                    y=[getattr(r, name) for r in mine],
-                    error_y={"array": [getattr(r, half) for r in mine], "thickness": 1, "width": 2},
-                    name=f"ε {epsilon:g}",
-                    legendgroup=str(epsilon),
-                    showlegend=row == 1,
-                    mode="lines+markers",
-                    line={"color": lines[i % len(lines)], "dash": DASHES[i % len(DASHES)], "width": 2},
-                    marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
-                    hovertemplate=f"ε {epsilon:g}, %{{x:g}}σ: %{{y:.3f}}<extra></extra>",
-                ),
-                row=row,
-                col=1,
-            )
-    _layout(figure, colours, height)
-    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
-    soft = {"color": colours["soft"]}
-    figure.update_yaxes(title="cosine", title_font=soft, row=1, col=1)
-    figure.update_yaxes(title="N_w", title_font=soft, rangemode="tozero", row=2, col=1)
-    figure.update_xaxes(
-        title="upper end, in σ above the mean", title_font=soft, tickvals=sorted({r.width for r in rows}), row=2, col=1
+@caption.register(GroupView)
+def _group_caption(view: GroupView) -> str:
+    all_of_them = (
+        f"In this mapping of {_many(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
     )
-    return figure
+    if view.alone:
+        return f"Warning: “{view.source}” stands alone in its group: no protection at any ε. {all_of_them}"
+    others = [w for w in view.crowd if not same_word(w, view.source)]
+    names = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
+    return (
+        f"“{view.source}” is one of {len(view.crowd):,} words that share this output set, with {names}: only among "
+        f"them does the promise hold. {all_of_them}"
+    )
 
 
-def _plain(text: str) -> str:
-    """Plotly reads a little HTML in its labels: what a user typed is shown literally."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+@caption.register(CloudView)
+def _cloud_caption(view: CloudView) -> str:
+    many = "many" if view.dims is None else f"{view.dims:,}"
+    kept = "" if view.share is None else f" (it keeps {percent(view.share)} of the squared ones)"
+    return (
+        f"A projection of {many} dimensions to 2, so distances are only roughly right{kept}: the noise moved "
+        f"“{view.source}” to the ×, and in all dimensions this draw released “{view.released}”."
+    )
 
 
 @functools.singledispatch
 def draw_view(view: View, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
-    """A view of one drawn word (``dptext_core.views``) as a figure for a light or a dark page.
+    """A view of one drawn word (``dptext_core.explain``) as a figure for a light or a dark page.
 
     height: pixels; a figure grows where its rows need more. width: pixels of the narrowest column it will stand in:
     labels are placed so that they do not overlap from this width on. The figure takes the width of its column.
     """
-    raise InputError(f"There is no figure of {type(view).__name__}: use a view of dptext_core.views.")
+    raise _unknown(view)
 
 
 @draw_view.register(DiffractionView)
@@ -198,8 +103,8 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
     bars = min(lane - fixed, high_bars)
 
     right = width - 2 * PAD
-    ends = [_short(w, 13) for w in (view.source, view.released)]
-    chip = [_width_of(w, 15) + 14 for w in ends]
+    ends = [short(w, 13) for w in (view.source, view.released)]
+    chip = [width_of(w, 15) + 14 for w in ends]
     fan = 20 if n == 1 else 34
     x0, x1 = chip[0] + fan, right - chip[1] - fan
     centre = (x0 + x1) / 2
@@ -217,11 +122,11 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
         chosen = j == view.chosen
         top = height - 2 * PAD - j * lane - (lane - fixed - bars) / 2
         base = top - levels * row - bars
-        name = _plain(_short(hood.name, int((x1 - x0 + fan) / 6)))
+        name = escaped(short(hood.name, int((x1 - x0 + fan) / 6)))
         labels.append((x0, top - row / 2, name, colours["soft"], 11, "middle right"))
         shown = [i for i, k in enumerate(hood.offsets) if abs(k) <= radius]
         x = [centre + int(hood.offsets[i]) * step for i in shown]
-        hover = [[_plain(hood.words[i]), _distance(int(hood.offsets[i])), percent(hood.probs[i])] for i in shown]
+        hover = [[escaped(hood.words[i]), _distance(int(hood.offsets[i])), percent(hood.probs[i])] for i in shown]
         paint = [
             colours["keep"] if hood.offsets[i] == 0
             else colours["new"] if chosen and hood.offsets[i] == hood.candidate_offset
@@ -232,12 +137,12 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
         figure.add_bar(
             x=x, y=[bars] * len(x), base=base, width=step, customdata=hover, marker={"color": "rgba(0,0,0,0)"},
             hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<br>chance %{customdata[2]}<extra></extra>",
-            name=_plain(hood.name),
+            name=escaped(hood.name),
         )  # fmt: skip
         figure.add_bar(
             x=x, y=[bars * hood.probs[i] / peak for i in shown], base=base, width=min(0.62 * step, 16),
-            customdata=[[_plain(hood.words[i]), float(hood.probs[i])] for i in shown], hoverinfo="skip",
-            marker={"color": paint, "line": {"width": 0}}, name=_plain(hood.name),
+            customdata=[[escaped(hood.words[i]), float(hood.probs[i])] for i in shown], hoverinfo="skip",
+            marker={"color": paint, "line": {"width": 0}}, name=escaped(hood.name),
         )  # fmt: skip
 
         k = hood.candidate_offset
@@ -247,9 +152,9 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
         if inside:
             where = hood.at(k)
             assert where is not None
-            said = [_plain(hood.candidate), _distance(k), "chance " + percent(hood.probs[where])]
+            said = [escaped(hood.candidate), _distance(k), "chance " + percent(hood.probs[where])]
         else:
-            said = [_plain(hood.candidate), _distance(k), "outside of this picture"]
+            said = [escaped(hood.candidate), _distance(k), "outside of this picture"]
         symbol = "circle" if inside else "triangle-right" if k > 0 else "triangle-left"
         marks.append((at, base, symbol, ring if chosen else "rgba(0,0,0,0)", ring, said))
 
@@ -259,9 +164,9 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
         for offset in [k, *sorted(places, key=abs)]:
             candidate, free = offset == k, inside or offset != k
             word = hood.candidate if candidate else hood.words[int(np.searchsorted(hood.offsets, offset))]
-            text, size = _short(word, 14), 13 if candidate else 12
+            text, size = short(word, 14), 13 if candidate else 12
             away = "" if free else f"  {k:+,}".replace("-", "−")
-            wide = _width_of(text + away, size)
+            wide = width_of(text + away, size)
             middle_x = centre + offset * step
             if candidate:
                 middle_x = min(max(middle_x, x0 + wide / 2), max(x0, x1 - wide / 2))
@@ -272,7 +177,7 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
                 continue
             rows[level].append(span)
             kind = "new" if candidate and chosen else "keep" if offset == 0 else "ink" if candidate else "soft"
-            text = f"<b>{_plain(text)}</b>" if candidate else _plain(text)
+            text = f"<b>{escaped(text)}</b>" if candidate else escaped(text)
             if away:
                 text += f"<span style='color:{colours['soft']}'>{away}</span>"
             end = "middle center" if free else "middle left" if k > 0 else "middle right"
@@ -298,24 +203,24 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
                       "<extra></extra>",
         name="candidates",
     )  # fmt: skip
-    _add_labels(figure, labels)
+    add_labels(figure, labels)
     # The boxes hide the ends of the lines, so that both meet at every width.
     for text, edge, anchor, colour in ((ends[0], 2, "left", "keep"), (ends[1], right - 2, "right", "new")):
         figure.add_annotation(
-            x=edge, y=middle, text=f"<b>{_plain(text)}</b>", showarrow=False, xanchor=anchor, yanchor="middle",
+            x=edge, y=middle, text=f"<b>{escaped(text)}</b>", showarrow=False, xanchor=anchor, yanchor="middle",
             font={"size": 15, "color": colours[colour]}, bordercolor=colours[colour], borderwidth=1.5, borderpad=4,
             bgcolor=colours["page"],
         )  # fmt: skip
     figure.update_layout(shapes=shapes, barmode="overlay", hovermode="closest")
     figure.update_xaxes(range=[0, right], visible=False, fixedrange=True)
     figure.update_yaxes(range=[0, height - 2 * PAD], visible=False, fixedrange=True)
-    return _hover(_layout(figure, colours, height), colours)
+    return with_hover(layout(figure, colours, height), colours)
 
 
 def _radius(lists: Sequence[ListNeighbourhood], room: float) -> int:
     """How many places on either side of the original there is room for, by the words' usual width; 10 at most."""
     near = [w for h in lists for w, k in zip(h.words, h.offsets, strict=True) if abs(k) <= 4]
-    usual = float(np.median([_width_of(_short(w, 14), 12) for w in near])) + 8
+    usual = float(np.median([width_of(short(w, 14), 12) for w in near])) + 8
     widest = max(int(np.abs(h.offsets).max()) for h in lists)
     # A few bars more than there are labels for: their words are in the hover.
     return max(1, min(widest, int(np.clip((room / usual - 1) // 2, 3, 10))))
@@ -347,12 +252,12 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
         source, released = same_word(word, view.source), same_word(word, view.released)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         paint.append(colour)
-        text = _plain(_short(word, 16))
+        text = escaped(short(word, 16))
         if source or released:
             text = f"<b><span style='color:{colour}'>{text}</span></b>"
         dot = f" <span style='color:{colours['soft']}'>●</span>"
         labels.append(text + (dot if word.lower() in crowd else " <span style='color:rgba(0,0,0,0)'>●</span>"))
-        hover.append(_plain(word))
+        hover.append(escaped(word))
     rows = len(shown) + bool(rest)
     head, foot, least = 22, 22, 17
     height = max(height, 2 * PAD + head + foot + rows * least)
@@ -381,7 +286,7 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
             marker={"color": "rgba(0,0,0,0)", "line": {"width": 1, "color": colours["bar"]},
                     "pattern": {"shape": "/", "fgcolor": colours["bar"], "size": 5}},
         )  # fmt: skip
-    room = max(_width_of(_short(view.words[i], 16), 13) for i in shown) + 22
+    room = max(width_of(short(view.words[i], 16), 13) for i in shown) + 22
     low = min(0.0, float(similar.min()))
     high = max(float(similar.max()), low + 1e-9)
     top = max(float(chance.max()), float(view.probs[rest].sum()) if rest else 0.0) or 1.0
@@ -404,7 +309,7 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
         x=1, xref="paper", y=0, yref="paper", yshift=-4, text=key, showarrow=False, xanchor="right", yanchor="top",
         font={"size": 12, "color": colours["new"] if view.alone else colours["soft"]},
     )  # fmt: skip
-    _layout(figure, colours, height)
+    layout(figure, colours, height)
     figure.update_layout(margin={"l": room, "r": PAD, "t": PAD + head, "b": PAD + foot})
     figure.update_xaxes(visible=False, fixedrange=True)
     figure.update_yaxes(
@@ -412,7 +317,7 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
         showline=False, ticks="", fixedrange=True,
     )  # fmt: skip
     figure.update_traces(textfont={"size": 12, "color": colours["soft"]})
-    return _hover(figure, colours)
+    return with_hover(figure, colours)
 
 
 @draw_view.register(CloudView)
@@ -446,7 +351,7 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
     others = [i for i in range(len(view.words)) if i not in (0, released)]
     figure.add_scatter(
         x=view.xy[others, 0], y=view.xy[others, 1], mode="markers", marker={"size": 6, "color": colours["bar"]},
-        customdata=[_plain(view.words[i]) for i in others], hovertemplate="%{customdata}<extra></extra>",
+        customdata=[escaped(view.words[i]) for i in others], hovertemplate="%{customdata}<extra></extra>",
         name="words", showlegend=False,
     )  # fmt: skip
     line = np.vstack([view.landed, view.xy[released]])
@@ -461,7 +366,7 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
     for i, name, said, colour in ends:
         figure.add_scatter(
             x=[view.xy[i, 0]], y=[view.xy[i, 1]], mode="markers", showlegend=False, name=name,
-            customdata=[_plain(view.words[i])], hovertemplate=f"<b>%{{customdata}}</b><br>{said}<extra></extra>",
+            customdata=[escaped(view.words[i])], hovertemplate=f"<b>%{{customdata}}</b><br>{said}<extra></extra>",
             marker={"size": 11, "color": colour, "line": {"width": 2 if stays else 0, "color": colours["new"]}},
         )  # fmt: skip
     figure.add_scatter(
@@ -479,10 +384,10 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
     labels = []
     for i in dict.fromkeys([0, released, *others]):
         special = i in (0, released)
-        text, size = _short(view.words[i], 18), 14 if special else 12
-        place = _place(at[i], _width_of(text, size), size + 3, 8 if special else 5, taken, inner, skip=i)
+        text, size = short(view.words[i], 18), 14 if special else 12
+        place = _place(at[i], width_of(text, size), size + 3, 8 if special else 5, taken, inner, skip=i)
         if place is None and special:  # these two are named whatever they cover
-            place = _place(at[i], _width_of(text, size), size + 3, 8, [], inner, skip=-1)
+            place = _place(at[i], width_of(text, size), size + 3, 8, [], inner, skip=-1)
         if place is None:
             continue
         name, box = place
@@ -492,10 +397,10 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
         x, y = np.array([edge, middle_y]) / scale + corner
         position = f"middle {name.split()[1]}"
         colour = colours["keep"] if i == 0 else colours["new"] if special else colours["soft"]
-        shown = f"<b>{_plain(text)}</b>" if special else _plain(text)
+        shown = f"<b>{escaped(text)}</b>" if special else escaped(text)
         labels.append((x, y, shown, colour, size, position))
-    _add_labels(figure, labels)
-    _layout(figure, colours, height)
+    add_labels(figure, labels)
+    layout(figure, colours, height)
     figure.update_layout(
         showlegend=True, hovermode="closest", margin={"b": PAD + legend},
         legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top",
@@ -506,7 +411,7 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
     figure.update_yaxes(
         visible=False, fixedrange=True, range=[middle[1] - span[1], middle[1] + span[1]], scaleanchor="x"
     )
-    return _hover(figure, colours)
+    return with_hover(figure, colours)
 
 
 def _most(noise: NDArray[np.float64], source: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -545,118 +450,6 @@ def _place(
     return None
 
 
-#: Of one curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.
-Curve = tuple["ArrayLike", "ArrayLike", "ArrayLike | None", "ArrayLike | None"]
-
-
-def curves(
-    lines: Mapping[str, Curve],
-    y_title: str = N_W,
-    *,
-    top: float | None = None,
-    dark: bool = False,
-    height: int = 340,
-    width: int = 450,
-) -> go.Figure:
-    """Values over ε, one curve a label, with a shaded interval where its ends are given; ε on a logarithmic axis.
-
-    lines: label → (epsilons, mean, low, high), low and high both None or both given. y_title: ``N_W`` or ``S_W``. top:
-    the upper end of the vertical axis; 1 for ``N_W``, else that of the data. The legend comes below these ``height``
-    pixels, in as many columns as ``width`` pixels have room for. Raises InputError where lengths differ or an ε is not
-    positive.
-    """
-    import plotly.graph_objects as go
-
-    colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
-    figure = go.Figure()
-    highest, ends = 0.0, []
-    for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
-        x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)
-        band = None if low is None or high is None else np.array([low, high], dtype=np.float64)
-        if x.ndim != 1 or x.shape != y.shape or not len(x) or (band is not None and band.shape != (2, len(x))):
-            raise InputError(f"The curve “{label}” needs as many values as ε, and at least one.")
-        if (low is None) != (high is None) or not (np.all(x > 0) and np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
-            raise InputError(
-                f"The curve “{label}” needs positive ε, finite values, and both ends of an interval or none."
-            )
-        colour, name = paint[j % len(paint)], _plain(label)
-        highest = max(highest, float(y.max()), 0.0 if band is None else float(band[1].max()))
-        ends += [float(x.min()), float(x.max())]
-        if band is not None:
-            figure.add_scatter(
-                x=np.concatenate([x, x[::-1]]), y=np.concatenate([band[1], band[0][::-1]]), fill="toself",
-                mode="lines", line={"width": 0}, fillcolor=_faint(colour, 0.18), hoverinfo="skip", showlegend=False,
-                legendgroup=name, name=name,
-            )  # fmt: skip
-        said = [f"{v:.3g}" for v in y]
-        if band is not None:
-            said = [f"{v} ({a:.3g} to {b:.3g})" for v, a, b in zip(said, *band, strict=True)]
-        figure.add_scatter(
-            x=x, y=y, mode="lines+markers" if len(x) <= 40 else "lines", name=name, legendgroup=name,
-            line={"color": colour, "width": 2, "dash": DASHES[j % len(DASHES)]},
-            marker={"color": colour, "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 6, "maxdisplayed": 9},
-            customdata=said, hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
-        )  # fmt: skip
-    if not lines:
-        raise InputError("There is no curve to draw.")
-    if top is None:
-        top = 1.0 if y_title == N_W else highest or 1.0
-    _layout(figure, colours, height)
-    entry = max(_width_of(label, 12) for label in lines) + 52
-    columns = max(1, min(len(lines), int((width - 64) // entry)))
-    legend = 20 * -(-len(lines) // columns)
-    low_end, high_end = min(ends), max(ends)
-    pad = max(0.02 * np.log10(high_end / low_end), 0.02)
-    figure.update_layout(
-        height=height + legend, hovermode="closest", showlegend=True,
-        margin={"l": 52, "r": PAD + 4, "t": PAD + 4, "b": PAD + 42 + legend},
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "entrywidth": entry - 40,
-                "tracegroupgap": 0,
-                "font": {"size": 12, "color": colours["ink"]}},
-    )  # fmt: skip
-    ticks = _ticks(low_end, high_end)
-    figure.update_xaxes(
-        type="log", title={"text": "ε per word", "standoff": 6}, title_font={"color": colours["soft"], "size": 13},
-        automargin=False,
-        tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], ticks="outside", showgrid=False, showline=True,
-        range=[np.log10(low_end) - pad, np.log10(high_end) + pad],
-    )  # fmt: skip
-    figure.update_yaxes(
-        title={"text": y_title, "standoff": 8}, title_font={"color": colours["soft"], "size": 13},
-        automargin=False,
-        range=[-0.02 * top, 1.04 * top],
-    )  # fmt: skip
-    return _hover(figure, colours)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
-    powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 2)
-    steps = (1, 2, 5) if high / low <= 1000 else (1,)
-    found = [s * 10.0**p for p in powers for s in steps]
-    return [v for v in found if low / 1.001 <= v <= high * 1.001] or [low]
-
-
-def _add_labels(figure: go.Figure, labels: Sequence[tuple[float, float, str, str, int, str]]) -> None:
-    """Words as one trace: x, y, text (escaped), colour, size, position."""
-    if not labels:
-        return
-    x, y, text, colour, size, position = (list(column) for column in zip(*labels, strict=True))
-    figure.add_scatter(
-        x=x, y=y, text=text, textposition=position, mode="text", textfont={"color": colour, "size": size},
-        hoverinfo="skip", cliponaxis=False, showlegend=False, name="labels",
-    )  # fmt: skip
-
-
-def _hover(figure: go.Figure, colours: dict[str, str]) -> go.Figure:
-    paper = "#24262b" if colours is DARK else "#ffffff"
-    figure.update_layout(
-        hoverlabel={"bgcolor": paper, "bordercolor": colours["line"],
-                    "font": {"color": colours["ink"], "size": 13, "family": FONT}, "align": "left"},
-    )  # fmt: skip
-    return figure
-
-
 def _line(x0: float, x1: float, y: float, colour: str, width: float) -> dict[str, Any]:
     return {"type": "line", "x0": x0, "x1": x1, "y0": y, "y1": y, "layer": "below",
             "line": {"color": colour, "width": width}}  # fmt: skip
@@ -674,25 +467,16 @@ def _curve(
             "line": {"color": colour, "width": width}}  # fmt: skip
 
 
-def _faint(colour: str, alpha: float) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha})"
+def _many(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def _width_of(text: str, size: float) -> float:
-    """Pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed before."""
-    narrow, wide = set(" .,:;'’|!iljtfrI()[]-"), set("mwMW@%&—…")
-    em = 0.0
-    for c in text:
-        if unicodedata.combining(c):
-            continue
-        if unicodedata.east_asian_width(c) in "WF":
-            em += 1.05
-        else:
-            em += 0.36 if c in narrow else 0.86 if c in wide else 0.66 if c.isupper() else 0.53
-    return em * size
+def moved(offset: int) -> str:
+    """How far along a list: ``3 places forward``."""
+    if offset == 0:
+        return "in its place"
+    return f"{_many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
 
 
-def _short(text: str, most: int) -> str:
-    """At most that many characters; the hover has the whole word."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _unknown(view: object) -> InputError:
+    return InputError(f"There is no figure of {type(view).__name__}: use a view of dptext_core.explain.")

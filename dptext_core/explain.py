@@ -1,14 +1,14 @@
-"""What a mechanism shows of one drawn word, as plain data. ``figures.draw_view`` draws it.
+"""How a drawn word came about, as plain data: its place on lists, its group, the noise around it.
 
-A view holds the original word: it is for the author's screen and never part of a release. Words and captions are plain
-text; whoever prints them escapes them.
+Mechanisms make it. It holds the original word, so it is for the author's screen and never part of a release. Words are
+plain text: whoever prints them escapes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,15 +17,6 @@ from .private import Private
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-NAMED = 5  # words a caption names before it says "…"
-
-
-def percent(p: float) -> str:
-    """A probability for reading: ``43%``, ``4.2%``, ``< 0.01%``."""
-    if p == 0:
-        return "0%"
-    return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
 
 
 def same_word(a: str, b: str) -> bool:
@@ -93,28 +84,12 @@ class DiffractionView(Private):
     lists: tuple[ListNeighbourhood, ...]
     chosen: int
 
-    title: ClassVar[str] = "Lists"
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "lists", tuple(self.lists))
         _require(bool(self.lists), "there is no list")
         _require(0 <= self.chosen < len(self.lists), "the chosen list is not among the lists")
         _require(all(same_word(n.original, self.source) for n in self.lists), "a list has another word at offset 0")
         _require(same_word(self.lists[self.chosen].candidate, self.released), "another word was drawn than is released")
-
-    def caption(self) -> str:
-        drawn = self.lists[self.chosen]
-        where = moved(drawn.candidate_offset)
-        if len(self.lists) == 1:
-            at = drawn.at(drawn.candidate_offset)
-            chance = "" if at is None else f", which had a chance of {percent(drawn.probs[at])}"
-            if drawn.candidate_offset == 0:
-                return f"The noise left “{self.source}” in its place on the list {drawn.name}{chance}."
-            return f"The noise moved “{self.source}” {where} on the list {drawn.name}, to “{self.released}”{chance}."
-        return (
-            f"Each of the {len(self.lists)} lists moved “{self.source}” by noise of its own and drew a candidate; the "
-            f"one of {drawn.name} ({where}) was picked at random and released."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +110,6 @@ class GroupView(Private):
     alone_share: float
     groups: int
 
-    title: ClassVar[str] = "Group"
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "crowd", tuple(self.crowd))
@@ -152,19 +125,6 @@ class GroupView(Private):
     @property
     def alone(self) -> bool:
         return len(self.crowd) == 1
-
-    def caption(self) -> str:
-        all_of_them = (
-            f"In this mapping of {_many(self.groups, 'group')}, {percent(self.alone_share)} of all words stand alone."
-        )
-        if self.alone:
-            return f"Warning: “{self.source}” stands alone in its group: no protection at any ε. {all_of_them}"
-        others = [w for w in self.crowd if not same_word(w, self.source)]
-        names = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
-        return (
-            f"“{self.source}” is one of {len(self.crowd):,} words that share this output set, with {names}: only among "
-            f"them does the promise hold. {all_of_them}"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +148,6 @@ class CloudView(Private):
     dims: int | None = None
     share: float | None = None
 
-    title: ClassVar[str] = "Noise cloud"
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         n = len(self.words)
@@ -202,14 +160,6 @@ class CloudView(Private):
         _require(self.draws >= 0, "the number of draws is negative")
         _require(self.dims is None or self.dims >= 1, "the space needs a dimension")
         _require(self.share is None or 0 <= self.share <= 1, "the share needs to be between 0 and 1")
-
-    def caption(self) -> str:
-        many = "many" if self.dims is None else f"{self.dims:,}"
-        kept = "" if self.share is None else f" (it keeps {percent(self.share)} of the squared ones)"
-        return (
-            f"A projection of {many} dimensions to 2, so distances are only roughly right{kept}: the noise moved "
-            f"“{self.source}” to the ×, and in all dimensions this draw released “{self.released}”."
-        )
 
 
 View: TypeAlias = DiffractionView | GroupView | CloudView
@@ -271,14 +221,3 @@ def _probabilities(values: Any, n: int) -> NDArray[np.float64]:
     probs = _floats(values, (n,), "probabilities")
     _require(bool(np.all(probs >= 0)) and float(probs.sum()) <= 1 + 1e-6, "probabilities are negative or exceed 1")
     return probs
-
-
-def _many(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def moved(offset: int) -> str:
-    """How far along a list: ``3 places forward``."""
-    if offset == 0:
-        return "in its place"
-    return f"{_many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"

@@ -1,0 +1,20 @@
+"""Results as plotly figures, and the data of the token view: everything that is presentation.
+
+Plain functions from a result to a figure. What a user typed is escaped in them, since plotly reads a little HTML in its
+labels. Figures import results and numbers; of the core nothing imports figures, only pages do. plotly is loaded when a
+figure is made, not before.
+"""
+
+from .attackers import query_figure
+from .audit import audit_figure
+from .clip_ranges import clipping
+from .distributions import logit_histogram
+from .epsilon_curves import N_W, S_W, curves
+from .explanations import caption, draw_view, title
+from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
+
+__all__ = [
+    "DARK", "DASHES", "LIGHT", "LINES_DARK", "LINES_LIGHT", "N_W", "PAD", "SYMBOLS", "S_W", 
+    "audit_figure", "caption", "clipping", "curves", "draw_view", "logit_histogram",
+    "query_figure", "title",
+]  # fmt: skip

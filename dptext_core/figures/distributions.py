@@ -1,0 +1,68 @@
+"""The distribution behind one word: the model's scores before they are clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .theme import DARK, LIGHT, escaped, layout
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def logit_histogram(
+    logits: np.ndarray,
+    clip_min: float,
+    clip_max: float,
+    *,
+    marks: dict[str, float] | None = None,
+    others: Mapping[str, tuple[float, float]] | None = None,
+    dark: bool = False,
+    height: int = 260,
+) -> go.Figure:
+    """The model's scores of all candidates at one mask, with the clipping range in use shaded.
+
+    logits: raw, (V,). marks: word → its raw score, drawn as labelled lines (original in blue, released in vermillion).
+    others: name → other ranges, whose ends are drawn as grey lines with the name at the upper one.
+    """
+    import plotly.graph_objects as go
+
+    colours = DARK if dark else LIGHT
+    others = dict(others or {})
+    low = min(float(logits.min()), clip_min, *(a for a, _ in others.values()))
+    high = max(float(logits.max()), clip_max, *(b for _, b in others.values()))
+    counts, edges = np.histogram(logits, bins=60, range=(low, high))
+    figure = go.Figure(
+        go.Bar(
+            x=(edges[:-1] + edges[1:]) / 2,
+            y=counts,
+            width=np.diff(edges),
+            marker={"color": colours["bar"], "line": {"width": 0}},
+            hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
+        )
+    )
+    figure.add_vrect(x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line_width=0, layer="below")
+    for x in (clip_min, clip_max):
+        figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
+    top = np.log10(counts.max() + 1)
+    for j, (name, ends) in enumerate(others.items()):
+        for x in ends:
+            if x not in (clip_min, clip_max):
+                figure.add_vline(x=x, line={"color": colours["soft"], "width": 1.5, "dash": "dash"})
+        figure.add_annotation(
+            x=ends[1], y=top * (0.62 - 0.12 * j), yref="y", text=escaped(name), showarrow=False, xanchor="right",
+            xshift=-4, font={"color": colours["soft"]},
+        )  # fmt: skip
+    for j, (word, x) in enumerate((marks or {}).items()):
+        colour = colours["keep"] if j == 0 else colours["new"]
+        figure.add_vline(x=x, line={"color": colour, "width": 2})
+        figure.add_annotation(
+            x=x, y=top * (0.98 - 0.14 * j), yref="y", text=escaped(word), showarrow=False, xanchor="left", xshift=4,
+            font={"color": colour},
+        )  # fmt: skip
+    figure.update_yaxes(type="log", title="words", title_font={"color": colours["soft"]}, dtick=1)
+    figure.update_xaxes(title="model score (logit) before clipping", title_font={"color": colours["soft"]})
+    return layout(figure, colours, height)

@@ -1,0 +1,125 @@
+"""What all figures share: colours for light and for dark pages, the layout, and labels that are placed beforehand.
+
+Colours are set explicitly, since plotly's own templates know nothing of the page around a figure.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: Blue (original), vermillion (released), grey: distinguishable with any colour vision.
+LIGHT = {
+    "page": "#ffffff",
+    "ink": "#1f2328",
+    "soft": "#5f6670",
+    "line": "#d9dce1",
+    "bar": "#9aa3ad",
+    "keep": "#0b62ad",
+    "new": "#a64700",
+}
+DARK = {
+    "page": "#171614",
+    "ink": "#e8eaed",
+    "soft": "#a4abb3",
+    "line": "#3b4047",
+    "bar": "#767e88",
+    "keep": "#8fc3f3",
+    "new": "#ffb072",
+}
+#: Of curves, with a dash and a marker each: no two are told apart by colour alone.
+LINES_LIGHT = ("#0b62ad", "#b34700", "#00735a", "#86308c", "#7a5f00", "#1f2328", "#c0306a", "#2b7f9e", "#6a6f76")
+LINES_DARK = ("#8fc3f3", "#ffb072", "#5fd3ae", "#dba6ea", "#e5cf62", "#e8eaed", "#ff9dbf", "#7fd6ea", "#a4abb3")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = (
+    "circle",
+    "square",
+    "diamond",
+    "triangle-up",
+    "x",
+    "star",
+    "triangle-down",
+    "cross",
+    "hexagon",
+    "bowtie",
+    "pentagon",
+)
+
+FONT = '"Source Sans", "Source Sans Pro", sans-serif'
+PAD = 8  # pixels around every figure
+
+
+def layout(figure: go.Figure, colours: dict[str, str], height: int) -> go.Figure:
+    figure.update_layout(
+        height=height, margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD}, showlegend=False, bargap=0.04,
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": colours["ink"], "size": 13, "family": FONT},
+    )  # fmt: skip
+    figure.update_xaxes(automargin=True)
+    figure.update_yaxes(automargin=True)
+    figure.update_xaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
+    figure.update_yaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
+    return figure
+
+
+def with_hover(figure: go.Figure, colours: dict[str, str]) -> go.Figure:
+    paper = "#24262b" if colours is DARK else "#ffffff"
+    figure.update_layout(
+        hoverlabel={"bgcolor": paper, "bordercolor": colours["line"],
+                    "font": {"color": colours["ink"], "size": 13, "family": FONT}, "align": "left"},
+    )  # fmt: skip
+    return figure
+
+
+def escaped(text: str) -> str:
+    """Plotly reads a little HTML in its labels: what a user typed is shown literally."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def add_labels(figure: go.Figure, labels: Sequence[tuple[float, float, str, str, int, str]]) -> None:
+    """Words as one trace: x, y, text (escaped), colour, size, position."""
+    if not labels:
+        return
+    x, y, text, colour, size, position = (list(column) for column in zip(*labels, strict=True))
+    figure.add_scatter(
+        x=x, y=y, text=text, textposition=position, mode="text", textfont={"color": colour, "size": size},
+        hoverinfo="skip", cliponaxis=False, showlegend=False, name="labels",
+    )  # fmt: skip
+
+
+def epsilon_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
+    powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 2)
+    steps = (1, 2, 5) if high / low <= 1000 else (1,)
+    found = [s * 10.0**p for p in powers for s in steps]
+    return [v for v in found if low / 1.001 <= v <= high * 1.001] or [low]
+
+
+def faint(colour: str, alpha: float) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def width_of(text: str, size: float) -> float:
+    """Pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed before."""
+    narrow, wide = set(" .,:;'’|!iljtfrI()[]-"), set("mwMW@%&—…")
+    em = 0.0
+    for c in text:
+        if unicodedata.combining(c):
+            continue
+        if unicodedata.east_asian_width(c) in "WF":
+            em += 1.05
+        else:
+            em += 0.36 if c in narrow else 0.86 if c in wide else 0.66 if c.isupper() else 0.53
+    return em * size
+
+
+def short(text: str, most: int) -> str:
+    """At most that many characters; the hover has the whole word."""
+    return text if len(text) <= most else text[: most - 1] + "…"
