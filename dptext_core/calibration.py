@@ -305,8 +305,8 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
     by_word = mechanism.by_word
     if by_word is None or not is_available(mechanism):
         raise NoDistribution(
-            f"{mechanism.title} has no formula for the chances of a single word, so the best guesses for a text cannot "
-            "be worked out. Take N_w as the target, or for a word mechanism a list of words."
+            f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
+            "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
         )
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)

@@ -1,11 +1,10 @@
-"""The command line: ``python -m dptext_core rewrite|distribution|mechanisms|models|bench``.
+"""The command line: ``python -m dptext_core rewrite|distribution|audit|calibrate|attack|mechanisms|models|bench``.
 
 The options of a mechanism are made from the fields of its config, so a new field is a new flag; ``--plugin FILE``
-brings mechanisms of one's own. What may be released
-(the rewritten text) goes to standard output; what is for the author alone (the guarantee, notes, errors) goes to
-standard error. Exit status: 0 done, 2 an error the message explains, 130 stopped by Ctrl-C, 141 the reader of the
-output went away. An output that cannot be written to is an error; what a closed standard error would have said is lost,
-and never lands in the output.
+brings mechanisms of one's own. What may be released (the rewritten text) goes to standard output; what is for the
+author alone (the guarantee, notes, errors) goes to standard error. Exit status: 0 done, 2 an error the message
+explains, 130 stopped by Ctrl-C, 141 the reader of the output went away. An output that cannot be written to is an
+error; what a closed standard error would have said is lost, and never lands in the output.
 """
 
 from __future__ import annotations
@@ -531,7 +530,7 @@ def _attack(args: argparse.Namespace) -> None:
     result = mechanism.rewrite(_read_text(args), seed=args.seed)
     unit = args.index
     if unit is None and args.word is not None:
-        at = _find_word(_typed(args.word), Document.parse(result.original))[0]
+        at = _find_word(_typed(args.word), Document.parse(result.original, mechanism.language))[0]
         unit = next(i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert")
     if unit is None:
         unit = next((i for i, u in enumerate(result.units) if u.drawn), None)

@@ -125,7 +125,7 @@ def test_calibration_works_or_says_why_not():
     for cls in NEW:
         with pytest.raises(dpt.NoDistribution, match="has no mean chance that a word stays"):
             calibrate(made(cls), {"n_w": 0.5}, text=TEXT)
-    with pytest.raises(dpt.NoDistribution, match="no formula for the chances of a single word"):
+    with pytest.raises(dpt.NoDistribution, match="no formula for what a word is drawn from by itself"):
         calibrate(made(Swap), {"bayes": 0.5}, text=TEXT)
     with pytest.raises(dpt.InputError, match="give text="):
         calibrate(made(Swap), {"n_w": 0.5}, words=["doctor"])
@@ -161,7 +161,7 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
     assert len(attacks.nearest.attack(m, r).guesses) == 3
     k = next(i for i, s in enumerate(r.steps) if s.drawn)
     assert attacks.query_number(r.distribution(k)).original == r.steps[k].original
-    with pytest.raises(dpt.NoDistribution, match="depends on the whole text"):
+    with pytest.raises(dpt.NoDistribution, match="does not say what a word is drawn from by itself"):
         attacks.bayes.attack(m, r, k)
 
 

@@ -213,8 +213,8 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     mechanism.check_alignment("leaves no word in whose place another stands")
     if mechanism.by_word is None:
         raise NoDistribution(
-            f"What {mechanism.title} releases depends on the whole text, so no posterior over one word can be worked "
-            "out. Use the attack that asks a language model (mask inference)."
+            f"{mechanism.title} does not say what a word is drawn from by itself, so no posterior over one word can be "
+            "worked out. Use the attack that asks a language model (mask inference)."
         )
     return mechanism.by_word
 
