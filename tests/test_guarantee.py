@@ -27,7 +27,7 @@ def test_the_sentence_holds_odds_per_word_and_total():
 
 def test_one_word_is_singular_and_none_protects_nothing():
     assert "1 word is drawn" in dataclasses.replace(PROMISE, draws=1, total=2.0).sentence()
-    assert "nothing is protected" in dataclasses.replace(PROMISE, draws=0, total=0.0).sentence()
+    assert "protects nothing" in dataclasses.replace(PROMISE, draws=0, total=0.0).sentence()
 
 
 def test_an_expectation_is_called_information():
@@ -273,7 +273,7 @@ def test_an_approximate_promise_names_its_delta():
 def test_a_text_of_which_nothing_was_drawn_is_not_called_unchanged():
     """Unknown words are replaced without being looked at: no draw, and yet another text."""
     text = dataclasses.replace(PROMISE, draws=0, total=0.0).sentence()
-    assert "released as it is" not in text and "nothing is protected" in text
+    assert "released as it is" not in text and "protects nothing" in text
 
 
 @pytest.mark.parametrize("promise", [PROMISE, METRIC, dataclasses.replace(PROMISE, expected=4.5, seeded=True)])

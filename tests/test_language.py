@@ -271,7 +271,7 @@ def test_no_list_of_english_stands_outside():
 def test_english_is_nowhere_more_than_a_default():
     """Outside its file the object is imported, and is the default of an argument, a field or a class: never asked."""
     default = r"Language\]? = (field\(default=)?ENGLISH\b"
-    allowed = re.compile(rf'from \.+languages import ENGLISH$|.*: (ClassVar\[)?{default}|\s+"ENGLISH", ')
+    allowed = re.compile(rf'from \.+languages import ENGLISH$|.*: (ClassVar\[)?{default}|\s+"ENGLISH",')
     seen = 0
     for path, text in texts(".py").items():
         if path.split("/")[0] in ("dptext_core", "pages", "app.py") and "/languages/" not in path:

@@ -31,7 +31,9 @@ def type_text(page, text: str) -> None:
 
 
 def settled(page) -> None:
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=LONG)
+    """Nothing runs, and the rewrite of the text before is gone."""
+    for passing in ("[data-testid=stStatusWidget]", ".st-key-play_stop", ".st-key-play_before"):
+        page.locator(passing).first.wait_for(state="detached", timeout=LONG)
 
 
 def epsilon_slider(page):
@@ -172,6 +174,7 @@ def test_options_bring_their_page_with_them(open_app: Callable) -> None:
     page = seen.page
     type_text(page, "The doctor told my friend everything.")
     page.locator(".strip .text").get_by_text("everything").first.wait_for(timeout=LONG)
+    settled(page)
     page.get_by_text("Repeatable demonstration").click()
     page.get_by_text("Use a seed").click()
     page.get_by_text("This is a demonstration, not private").first.wait_for(timeout=LONG)
