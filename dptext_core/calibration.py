@@ -86,9 +86,10 @@ class Calibration:
             return self.reason
         low, high = self.interval
         how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
+        over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
         return (
             f"{self.mechanism.title}: ε = {number(self.epsilon)} gives a {TARGETS[self.kind]} of "
-            f"{_shown(self.kind, self.reached)} ({self.words:,} {'word' if self.words == 1 else 'words'}{how})."
+            f"{_shown(self.kind, self.reached)}{over}."
         )
 
 

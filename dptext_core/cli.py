@@ -531,7 +531,7 @@ def _attack(args: argparse.Namespace) -> None:
     unit = args.index
     if unit is None and args.word is not None:
         at = _find_word(_typed(args.word), Document.parse(result.original, mechanism.language))[0]
-        unit = next(i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert")
+        unit = next((i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert"), None)
     if unit is None:
         unit = next((i for i, u in enumerate(result.units) if u.drawn), None)
     if unit is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .checks import whole
 from .distribution import Channel, TokenDistribution
-from .errors import InputError, NoDistribution
+from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import Guarantee
 from .language import Language
 from .languages import ENGLISH
@@ -136,7 +136,8 @@ class Trace(Private):
     """
 
     can: frozenset[str] = frozenset()
-    #: Reasons of steps whose word was placed by a public rule, and not drawn.
+    #: Reasons of steps whose word was placed by a public rule, and not drawn. Of these the trace still states a
+    #: distribution: that one word, with certainty.
     rules: frozenset[str] = frozenset()
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
@@ -248,10 +249,13 @@ class RewriteResult(Private):
         unit = self._unit(i)
         if not unit.drawn:
             name = "Step" if "alignment" in self.can else "Piece"
-            verb = "deleted" if unit.action == "delete" else "kept"
+            rule = isinstance(unit, Release) and unit.origin == "rule"
+            verb = "placed" if rule else "deleted" if unit.action == "delete" else "kept"
             raise NoDistribution(
                 f"{name} {i} was {verb} ({unit.reason or 'by rule'}), so no word was drawn for it. Pick another one."
             )
+        if "distribution" not in self.can and "alignment" in self.can:
+            raise NoDistribution("This mechanism states no chances for the words that it draws.")
         return self.trace.distribution(i, unit)
 
     def _unit(self, i: int) -> Unit:
@@ -296,6 +300,18 @@ class Sweep(Private):
             [r.distribution(i) if u.drawn and "distribution" in r.can else None for i, u in enumerate(r.units)]
             for r in self.results
         ]
+
+
+def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
+    """Raise ConfigError where pieces are not parts of the text in order, or have an origin that there is not."""
+    at = 0
+    for k, piece in enumerate(pieces):
+        start, end = piece.span
+        if piece.origin not in ORIGINS:
+            raise ConfigError(f"{title} gives piece {k} the origin {piece.origin!r}. Use one of {', '.join(ORIGINS)}.")
+        if not at <= start <= end <= len(text) or text[start:end] != piece.text:
+            raise ConfigError(f"{title} names pieces that do not stand in its released text in this order (piece {k}).")
+        at = end
 
 
 def marked(result: RewriteResult) -> RewriteResult:

@@ -277,8 +277,12 @@ def rewritten() -> None:
     axis = axis_of(run.inputs)
     epsilon = current_epsilon(axis)
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
-        run = runs.moved(run, epsilon, axis, session().next_number())
-        session().show(run)
+        try:
+            run = runs.moved(run, epsilon, axis, session().next_number())
+        except dpt.DPTextError as error:
+            st.error(literal(str(error)))
+        else:
+            session().show(run)
     if run.note:
         st.warning(literal(run.note))
     view = token_strip(run.payload, key="play_strip")
@@ -412,11 +416,18 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
 
 def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
     """The distribution of the chosen word, at the ε of the slider."""
-    st.subheader("How this word was drawn")
+    st.subheader("How this word was drawn" if "alignment" in result.can else "How this piece was drawn")
     units = result.units
     drawn = [i for i, u in enumerate(units) if u.drawn]
     if "distribution" not in result.can:
-        st.caption("This mechanism writes the text as a whole: no piece of it has a distribution of its own.")
+        st.caption(
+            "This mechanism states no chances for the words that it draws."
+            if "alignment" in result.can
+            else "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
+        )
+        return
+    if not drawn and "alignment" not in result.can:
+        st.caption("Nothing was drawn: the released text is empty.")
         return
     if not drawn:
         st.caption("No word was drawn. Turn off “Keep stop words”, or write more words.")
@@ -426,14 +437,19 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
         st.caption("Choose a word in the text. Until then, this is the first one that was drawn.")
     step = units[token]
     if step.action in ("keep", "delete"):
-        verb = "stays as it is" if step.action == "keep" else "was left out"
-        st.markdown(f"“{literal(step.original or step.text)}” {verb}: {step.reason}. No word was drawn for it.")
+        kept = "stays as it is" if "alignment" in result.can else "was not drawn"
+        verb = kept if step.action == "keep" else "was left out"
+        why = f": {step.reason}" if step.reason else ""
+        st.markdown(f"“{literal(step.original or step.text)}” {verb}{literal(why)}. No word was drawn for it.")
         return
     d = result.distribution(token)
     before = f"“{literal(step.original) or '(added)'}” → " if "alignment" in result.can else ""
     st.markdown(f"{before}“**{literal(step.text)}**”")
     keep, distinct, support = st.columns(3)
-    keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")
+    if "alignment" in result.can:
+        keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")
+    else:  # nothing that it could stay
+        keep.metric("Chance", percent(d.p(step.text)), help="This is the chance of the piece that was released.")
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="So many different words are expected in 100 draws.")
     support.metric(
         "95% set",

@@ -70,9 +70,17 @@ def test_typed_words_are_audited():
     assert list(left_out["input"]) == ["the", "*Qwzzx*"]
 
 
-@pytest.mark.parametrize("fault", ["l2-clipping", "unchanged-text", "telling-spaces"])
-def test_a_planted_fault_is_found_and_its_twin_is_not(fault):
+@pytest.mark.parametrize(
+    ("fault", "lines"),
+    [
+        ("l2-clipping", ""),
+        ("unchanged-text", "The red car was sold in Lisbon.\nThe old house was bought in Paris."),
+        ("telling-spaces", "mom\nmother\ndoctor\nnurse\nsister\nletter"),
+    ],
+)
+def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines):
     at = planted(app(), fault)
+    at.text_area(key="audit_lines").set_value(lines).run()
     assert any(literal(FAULTS[fault].explanation)[:30] in c.value for c in at.caption)
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
@@ -103,7 +111,8 @@ def test_too_many_lines_are_refused():
     at = app()
     at.text_area(key="audit_lines").set_value("\n".join(f"w{i}" for i in range(501))).run()
     at.button(key="audit_run").click().run()
-    assert not at.exception and "501" in at.error[0].value and "audit_job" not in at.session_state
+    assert not at.exception and "501" in at.error[0].value
+    assert "session" not in at.session_state or at.session_state["session"].at("audit").job is None
 
 
 def test_a_long_audit_can_be_stopped(monkeypatch):

@@ -58,7 +58,7 @@ def test_a_generator_has_pieces_with_distributions_and_no_steps():
     first = r.distribution(0)
     assert list(first.candidates) == list(PIECES) and first.probs.sum() == pytest.approx(1)
     assert r.distribution(1).probs[PIECES.index(r.releases[0].text)] == r.distribution(1).probs.min()
-    with pytest.raises(dpt.NoDistribution, match="Piece 6 was kept"):
+    with pytest.raises(dpt.NoDistribution, match="Piece 6 was placed"):
         r.distribution(6)
     with pytest.raises(dpt.InputError, match="no piece 7"):
         r.distribution(7)
@@ -260,6 +260,101 @@ def test_a_delta_is_judged_exactly_where_chances_have_a_formula(rate, verdict):
     report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1)
     assert report.exact and report.verdict == verdict, report.sentence()
     assert "δ = 0.05" in report.sentence()
+
+
+class Silent(Swap):
+    """Replaces words and states no chances: aligned, without distributions."""
+
+    name, title = "foreign-silent", "Foreign silent"
+
+    @property
+    def can(self):
+        return frozenset({"alignment"})
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        return dataclasses.replace(super()._rewrite(prepared, stream, progress, cancel), trace=dpt.Trace())
+
+
+class Ending(Generator):
+    """May end at once: a piece of its distribution is the end, which releases nothing."""
+
+    name, title = "foreign-ending", "Foreign ending"
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        r = super()._rewrite(prepared, stream, progress, cancel)
+        if stream.at("end").uniform() > 0.3:
+            return r
+        return dataclasses.replace(r, text="", pieces=())
+
+
+def test_words_without_chances_are_shown_as_they_were_released():
+    m = Silent.create(epsilon=0.1)
+    r = m.rewrite(TEXT, seed=2)
+    assert r.text != TEXT and [s.action for s in r.steps].count("replace") == 3
+    shown = token_view.payload(r, run=1, low=0.1, high=20.0, default=2.0)
+    assert "".join(t["pre"] + t["o"] for t in shown["tokens"]) + shown["tail"] == r.text and not shown["live"]
+    with pytest.raises(dpt.NoDistribution, match="states no chances for the words"):
+        r.distribution(1)
+    assert dpt.audit(Silent.create(epsilon=0.5), ["doctor", "nurse"], draws=600, seed=1).verdict != "refuted"
+
+
+def test_a_text_that_may_end_at_once_is_no_fault():
+    report = dpt.audit(Ending.create(epsilon=0.5, length=2), draws=1000, seed=1)
+    assert report.verdict != "refuted", report.sentence()
+
+
+def test_each_pair_is_held_against_its_own_promise():
+    class Leak(Silent):
+        """ε a word is promised, and each word stays."""
+
+        def _rewrite(self, prepared, stream, progress, cancel):
+            r = super()._rewrite(prepared, stream, progress, cancel)
+            steps = tuple(dataclasses.replace(s, replacement=s.original, out=s.span) for s in r.steps)
+            return dataclasses.replace(r, text=prepared.text, steps=steps)
+
+    long = " ".join(["doctor"] * 30)
+    assert dpt.audit(Leak.create(epsilon=0.1), ["doctor", "nurse", long], draws=400, seed=1).verdict == "refuted"
+
+
+def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
+    report = dpt.audit(made(Generator, epsilon=2.0), ["sun", "blue warm"], 0.2, draws=100, seed=1)
+    assert report.verdict == "refuted" and report.of == "the first piece"
+
+
+def test_the_exact_loss_beyond_a_delta_is_that_of_the_worst_pair():
+    cls = type("Leaky", (Leaky,), {"rate": 0.04})
+    inputs = (["doctor", "nurse"], ["doctor", "Doctor", "nurse"])
+    two, three = (dpt.audit(cls.create(epsilon=1.0), words, seed=1) for words in inputs)
+    assert two.measured == pytest.approx(three.measured, abs=1e-6) and two.measured > 0.5
+
+
+def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():
+    class Far(Silent):
+        notion = "metric"
+
+        def guarantee(self, text):
+            return dataclasses.replace(super().guarantee(text), notion="metric", metric="letters")
+
+    report = dpt.audit(Far.create(epsilon=0.5), ["doctor", "nurse"], draws=200, seed=1)
+    assert report.verdict == "inconclusive" and "distances" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("pieces", "says"),
+    [
+        ((dpt.Release((0, 3), "sun", 1.0, "magic"),), "origin 'magic'"),
+        ((dpt.Release((0, 9), "sun", 1.0, "drawn"),), "do not stand in its released text"),
+        ((dpt.Release((0, 3), "sun", 1.0, "drawn"), dpt.Release((0, 3), "sun", 1.0, "drawn")), "in this order"),
+        (None, "neither steps nor pieces"),
+    ],
+)
+def test_pieces_that_are_not_those_of_the_text_are_refused(pieces, says):
+    class Wrong(Latent):
+        def _rewrite(self, prepared, stream, progress, cancel):
+            return dataclasses.replace(super()._rewrite(prepared, stream, progress, cancel), text="sun", pieces=pieces)
+
+    with pytest.raises(dpt.ConfigError, match=says):
+        Wrong.create(epsilon=1.0).rewrite(TEXT)
 
 
 # --- the benchmark

@@ -504,9 +504,10 @@ def test_the_old_names_still_work_and_say_the_new_ones():
     with pytest.warns(DeprecationWarning, match="NoiseStream"):
         assert dpt.Dice is dpt.NoiseStream
     m, text = dpt.get_mechanism("custext", epsilon=8.0), "My doctor paid."
-    r = m.rewrite(text, dice=dpt.NoiseStream(3))
+    with pytest.warns(DeprecationWarning, match="stream="):
+        r = m.rewrite(text, dice=dpt.NoiseStream(3))
     assert r.text == m.rewrite(text, stream=dpt.NoiseStream(3)).text and r.family == r.noise_id and r.live
-    with pytest.raises(dpt.ConfigError, match="not both"):
+    with pytest.raises(dpt.ConfigError, match="not both"), pytest.warns(DeprecationWarning):
         m.rewrite(text, seed=1, dice=dpt.NoiseStream(3))
     with pytest.warns(DeprecationWarning, match="name it channel"):
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -59,35 +59,40 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
     return max(best, 0.0), witness
 
 
-def hockey_stick(log_p: np.ndarray, epsilon: float) -> np.ndarray:
-    """Σ_y max(0, p_a(y) − e^ε·p_b(y)) of all ordered pairs of rows of ``log_p`` (n, V), float64 (n, n)."""
-    p = np.exp(log_p)
-    most = p * math.exp(min(epsilon, 700.0))
-    return np.stack([np.maximum(row[None] - most, 0.0).sum(axis=1) for row in p])
-
-
-def loss_beyond(probes: Sequence[Probe], epsilon: float, delta: float, meter: Meter) -> tuple[float, Witness | None]:
-    """The least ε' for which the pair that exceeds ``delta`` most at ``epsilon`` is within it, and its witness."""
+def loss_beyond(probes: Sequence[Probe], delta: float, meter: Meter) -> tuple[float, Witness | None]:
+    """The least ε at which no two of the inputs differ by more than ``delta``, and the two that differ longest."""
     log_p, outputs = _aligned(probes)
-    meter.at(0.5)
-    excess = hockey_stick(log_p, epsilon)
-    np.fill_diagonal(excess, -1.0)
-    a, b = (int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
-    pair = log_p[[a, b]]
+    p = np.exp(log_p)
 
-    def within(x: float) -> bool:
-        return float(hockey_stick(pair, x)[0, 1]) <= delta * (1 + TOLERANCE)
+    def excess(pairs: np.ndarray, epsilon: float) -> np.ndarray:
+        """Hockey-stick divergence of pairs of rows (n, 2), float64 (n,)."""
+        factor = math.exp(min(epsilon, 700.0))
+        return np.concatenate([np.maximum(p[a] - factor * p[b], 0.0).sum(axis=1) for a, b in _blocks(pairs)])
 
-    low, high = 0.0, 800.0
-    if within(low):
-        high = low
-    elif not within(700.0):
-        low = high = math.inf
+    n = len(p)
+    active = np.argwhere(~np.eye(n, dtype=bool))
+    low, high = 0.0, 700.0
+    over = excess(active, low) > delta * (1 + TOLERANCE)
+    if not over.any():
+        return 0.0, None
+    active = active[over]
+    if (beyond := excess(active, high) > delta * (1 + TOLERANCE)).any():
+        active, low, high = active[beyond], math.inf, math.inf
     while high - low > 1e-9 * max(1.0, high):
+        meter.at(0.4 + 0.4 * (1 - (high - low) / 700.0))
         middle = (low + high) / 2
-        low, high = (low, middle) if within(middle) else (middle, high)
-    y = int(np.argmax(np.exp(log_p[a]) - np.exp(np.minimum(log_p[b] + epsilon, 700.0))))
+        over = excess(active, middle) > delta * (1 + TOLERANCE)
+        # Pairs within δ at the middle are within it above, where the answer lies if others are not.
+        low, high, active = (middle, high, active[over]) if over.any() else (low, middle, active)
+    a, b = (int(i) for i in active[0])
+    y = int(np.argmax(p[a] - math.exp(min(low, 700.0)) * p[b]))
     return high, witness_of(probes[a], probes[b], (outputs[y],), log_p[a, y], log_p[b, y], 1.0)
+
+
+def _blocks(pairs: np.ndarray, size: int = 64) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for start in range(0, len(pairs), size):
+        part = pairs[start : start + size]
+        yield part[:, 0], part[:, 1]
 
 
 def _cliques(distances: np.ndarray) -> list[np.ndarray] | None:

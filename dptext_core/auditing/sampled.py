@@ -128,7 +128,7 @@ def estimate(
     for k, (a, b) in enumerate(pairs):
         if k % 200 == 0:
             meter.at(0.7 + 0.1 * k / len(pairs))
-        bound, outcome = event(choose[a], choose[b], half, alpha)
+        bound, outcome = event(choose[a], choose[b], half, alpha, report.delta)
         ranked.append((bound / apart[a, b], a, b, outcome))
     ranked.sort(key=lambda r: -r[0])
     names = list(outputs)
@@ -156,13 +156,13 @@ def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
     return float(np.log(low) - np.log(highest(0, n, alpha))) if low > 0 else 0.0
 
 
-def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float) -> tuple[float, np.ndarray]:
-    """The set of outputs whose bound of ln P_a/P_b is highest on these counts, among sets of highest ratios."""
+def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
+    """The set of outputs whose bound of ln (P_a − δ)/P_b is highest on these counts, among sets of highest ratios."""
     seen = np.flatnonzero(a > 0)
     order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
     ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1
     hits, others = np.cumsum(a[order])[ends], np.cumsum(b[order])[ends]
-    value = np.log(lowest(hits, n, alpha)) - np.log(highest(others, n, alpha))
+    value = np.log(np.maximum(lowest(hits, n, alpha) - delta, 1e-300)) - np.log(highest(others, n, alpha))
     k = int(np.argmax(value))
     return float(value[k]), order[: ends[k] + 1]
 

@@ -110,7 +110,7 @@ def audit(
             detectable=_shown_by(every_input(count), distances, confidence),
         )  # fmt: skip
         if promise.notion == "approx" and claim is None:
-            measured, witness = loss_beyond(probes, promise.epsilon, promise.delta, meter)
+            measured, witness = loss_beyond(probes, promise.delta, meter)
             report = replace(report, measured=measured, witness=witness)
         if (deep := too_deep(probes)) is not None:
             reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."

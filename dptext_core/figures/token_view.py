@@ -15,6 +15,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 import numpy as np
 
 from ..distribution import Channel, ScoreTable
+from ..errors import InputError
 from ..guarantee import bound
 from ..mechanisms.base import check_cancel
 from ..result import RewriteResult, Unit
@@ -153,7 +154,7 @@ def payload(
     """
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
-    live = "sweep" in result.can and isinstance(epsilon, float)
+    live = {"sweep", "distribution"} <= result.can and isinstance(epsilon, float)
     grid = np.geomspace(low, high, N_GRID)
     placed: list[PlacedToken] = []
     places: dict[str, list[int]] = {}  # of equal words, which may share one channel
@@ -229,7 +230,7 @@ def payload(
 def _placed(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:
     return {
         "pre": "" if unit.action == "delete" else before,
-        "o": unit.original if aligned or chances else unit.text,
+        "o": unit.original if chances or (aligned and not unit.drawn) else unit.text,
         "a": cast(Action, unit.action) if chances or not unit.drawn else "whole",
         "why": unit.reason,
     }
@@ -256,6 +257,13 @@ def _of_one_epsilon(placed: PlacedToken, result: RewriteResult, k: int, low: flo
     """A drawn unit at ``shown_at`` alone: there ε·s is log p, and ln Z is 0."""
     word, d = result.units[k].text, result.distribution(k)
     at = d.index(word)
+    if not len(at):  # pieces of words may be written without the blank that they begin with
+        at = np.flatnonzero([c.strip().casefold() == word.strip().casefold() for c in d.candidates])
+    if not len(at):
+        raise InputError(
+            f"Piece {k} of this rewrite is none of the candidates that its distribution states, so its chances cannot "
+            "be shown."
+        )
     exact = [i for i in at if d.candidates[i] == word]
     table = ScoreTable(d.candidates, np.maximum(d.log_probs, -1e5) / shown_at, d.source)
     token = _of_scores(placed, result, k, table, [(low, int((exact or list(at))[0]))], np.zeros(N_GRID))

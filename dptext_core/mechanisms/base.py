@@ -6,6 +6,7 @@ import dataclasses
 import re
 import secrets
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from ..guarantee import Guarantee
 from ..language import Language
 from ..languages import ENGLISH
 from ..private import Private
-from ..result import RewriteResult, Sweep, marked
+from ..result import RewriteResult, Sweep, check_pieces, marked
 from ..sampling import NoiseStream
 from .config import build
 
@@ -149,7 +150,8 @@ class Mechanism(ABC):
     def can(self) -> frozenset[str]:
         """What its results have: of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε
         without a new pass) and "alignment" (pieces answer to the words that were read, so that there are steps)."""
-        return frozenset(("distribution", "alignment"))
+        own = type(self).distribution is not Mechanism.distribution
+        return frozenset(("distribution", "alignment") if own else ("alignment",))
 
     @property
     def by_word(self) -> WordByWord | None:
@@ -236,12 +238,20 @@ class Mechanism(ABC):
         seed makes the run repeatable and its promise void. stream (instead of a seed) locks the noise of a session;
         ``dice`` is its old name.
         """
-        stream = _one_stream(seed, stream if dice is None else dice)
+        stream = _one_stream(seed, stream, dice)
         if isinstance(text, str | Prepared):
-            return marked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
+            return self._checked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
         batch = secrets.token_hex(8)
         results = self._rewrite_list(listed(text), stream, progress, cancel)
-        return [dataclasses.replace(marked(r), batch=batch) for r in results]
+        return [dataclasses.replace(self._checked(r), batch=batch) for r in results]
+
+    def _checked(self, result: RewriteResult) -> RewriteResult:
+        """The result, marked where it is seeded. Raises ConfigError where its pieces are not those of its text."""
+        if result.pieces is not None:
+            check_pieces(result.text, result.pieces, self.title)
+        elif not len(result.steps) and result.text.strip() and "alignment" not in result.can:
+            raise ConfigError(f"{self.title} gives neither steps nor pieces with its text. Give one of them.")
+        return marked(result)
 
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         return [
@@ -261,7 +271,7 @@ class Mechanism(ABC):
         """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
         stream, n = NoiseStream(seed), whole("n, the number of rewrites,", n, least=0)
         prepared = self._prepared(text, progress, cancel)
-        return [marked(r) for r in self._rewrites(prepared, n, stream, progress, cancel)]
+        return [self._checked(r) for r in self._rewrites(prepared, n, stream, progress, cancel)]
 
     def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         out = []
@@ -306,7 +316,7 @@ class Mechanism(ABC):
         variants = [self.with_(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
-        stream = _one_stream(seed, stream if dice is None else dice)
+        stream = _one_stream(seed, stream, dice)
         prepared = self._prepared(text, progress, cancel)
         results = tuple(v.rewrite(prepared, stream=stream, cancel=cancel) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
@@ -366,7 +376,10 @@ class Mechanism(ABC):
             return False
         skeletons = [p.document.skeleton([i in d for i in range(len(p.document.tokens))])
                      for p, d in zip((one, other), drawn, strict=True)]  # fmt: skip
-        return skeletons[0] == skeletons[1]
+        if skeletons[0] != skeletons[1] or type(self).notion != "group":
+            return skeletons[0] == skeletons[1]
+        words = [(one.document.tokens[i].text, other.document.tokens[i].text) for i in sorted(drawn[0])]
+        return all(np.isfinite(self.distances(pair)[0, 1]) for pair in words if pair[0].lower() != pair[1].lower())
 
     @property
     def max_epsilon(self) -> float:
@@ -448,7 +461,12 @@ def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
         )
 
 
-def _one_stream(seed: Any, stream: Any) -> NoiseStream:
+def _one_stream(seed: Any, stream: Any, dice: Any = None) -> NoiseStream:
+    if dice is not None:
+        warnings.warn("dice= is deprecated: it is stream= now.", DeprecationWarning, stacklevel=3)
+        if stream is not None:
+            raise ConfigError("Give stream, or dice, which is its old name, and not both.")
+        stream = dice
     if stream is None:
         return NoiseStream(seed)
     if seed is not None:

@@ -243,7 +243,7 @@ class WordMechanism(Mechanism):
         super().__init_subclass__(**options)
         for old, new in (("law", "channel"), ("laws", "channels")):
             if old in cls.__dict__ and new not in cls.__dict__:
-                warnings.warn(f"{cls.__name__}.{old} is deprecated: name it {new}.", DeprecationWarning, stacklevel=2)
+                warnings.warn(f"{cls.__name__}.{old} is deprecated: name it {new}.", DeprecationWarning, stacklevel=3)
                 setattr(cls, new, cls.__dict__[old])
 
     def channels(self, rows: np.ndarray) -> list[Channel]:

@@ -27,24 +27,24 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     """The attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
     on the whole text."""
     st.subheader("What an attacker gets")
-    try:
-        run.mechanism.check_alignment("leaves no word in whose place another stands")
-    except dpt.NoDistribution as reason:
-        st.info(literal(str(reason)))
+    mechanism = type(run.mechanism)(result.config)
+    every = attacks.attackers("word") + attacks.attackers("text")
+    refusals = [_refuses(a, mechanism) for a in every]
+    if all(refusals) and "alignment" not in mechanism.can:
+        st.info(literal(refusals[0]))
         return
     drawn = [i for i, u in enumerate(result.units) if u.drawn]
     if not drawn:
         st.caption("No word was drawn, so there is nothing to guess: what stands there is your text.")
         return
     token = token if token is not None and token < len(result.units) else drawn[0]
-    mechanism = type(run.mechanism)(result.config)
     st.caption("Each figure is worked out from your own text: for your eyes, not for release.")
-    every = attacks.attackers("word") + attacks.attackers("text")
     # One that cannot attack this mechanism is not shown first.
-    first = next((a.title for a in every if not _refuses(a, mechanism)), every[0].title)
-    for tab, attacker in zip(st.tabs([a.title for a in every], default=first), every, strict=True):
+    first = next((a.title for a, refusal in zip(every, refusals, strict=True) if not refusal), every[0].title)
+    tabs = st.tabs([a.title for a in every], default=first)
+    for tab, attacker, refusal in zip(tabs, every, refusals, strict=True):
         with tab:
-            if refusal := _refuses(attacker, mechanism):
+            if refusal:
                 st.info(literal(refusal))
             else:
                 _PANELS.get(attacker.name, _any)(attacker, run, mechanism, result, token)

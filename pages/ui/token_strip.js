@@ -244,6 +244,7 @@ class Strip {
     ui.reset.textContent = `back to ${plain(data.default_eps ?? data.eps)}`;
     this.total = this.tokens.reduce((n, t) => n + t.counts, 0);
     this.added = this.tokens.reduce((n, t) => n + (t.a === "insert"), 0);
+    this.written = this.tokens.reduce((n, t) => n + (t.drawn || t.a === "whole"), 0);
     this.el.classList.toggle("unaligned", !this.aligned);
     ui.before.hidden = this.aligned;
     ui.beforeText.textContent = this.aligned ? "" : (data.original ?? "");
@@ -471,10 +472,10 @@ class Strip {
       ui.exact.style.width = `${label.length + (label.includes(".") ? 0 : 0.5)}ch`;
     }
     const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
-    const count = stale ? "…" : integer.format(this.aligned ? this.changed : this.tokens.length);
+    const count = stale ? "…" : integer.format(this.aligned ? this.changed : this.written);
     const rest = this.aligned
       ? ` of ${integer.format(this.total)} ${this.total === 1 ? "word" : "words"} changed`
-      : ` ${this.tokens.length === 1 ? "piece" : "pieces"} written anew`;
+      : ` ${this.written === 1 ? "piece" : "pieces"} written anew`;
     if (ui.count.textContent !== count) ui.count.textContent = count;
     const all = rest + (this.added && this.aligned ? `, ${integer.format(this.added)} added` : "");
     if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;
@@ -586,9 +587,11 @@ class Strip {
     for (const row of this.rows) row.k = null;
     if (!t) {
       const some = this.tokens.some((t) => t.drawn);
-      ui.place.textContent = some ? "What could each word have become?" : "Written as a whole";
-      ui.note.textContent = !some && !this.aligned
-        ? "This mechanism writes the text as a whole: no piece of it has chances of its own."
+      ui.place.textContent = some ? "What could each word have become?" : (this.aligned ? "No chances are stated" : "Written as a whole");
+      ui.note.textContent = !some && this.tokens.some((u) => u.a === "whole")
+        ? this.aligned
+          ? "This mechanism states no chances for the words that it draws."
+          : "This mechanism writes the text as a whole: no piece of it has chances of its own."
         : "Point at a word, or move through the text with the arrow keys, to see the words it could have become and how " +
         "likely each was. Click it or press Enter to pin it; then move ε.";
       ui.note.hidden = false;
@@ -597,7 +600,7 @@ class Strip {
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
     ui.place.textContent = `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
     const note = {
-      keep: `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
+      keep: !this.aligned ? `not drawn${t.why ? `: ${t.why}` : ""}.` : `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
       insert: this.aligned
         ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`
