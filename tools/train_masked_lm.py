@@ -28,7 +28,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from transformers import AutoTokenizer, BertConfig, BertModel
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -42,6 +41,8 @@ class MaskedLM(nn.Module):
     """BERT trunk with a tied masked-LM head and a low-rank update of the frozen word embeddings."""
 
     def __init__(self, trunk: Path):
+        from transformers import BertConfig, BertModel  # slow, and not needed for --help
+
         super().__init__()
         config = BertConfig.from_pretrained(trunk, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
         self.bert = BertModel.from_pretrained(
@@ -102,7 +103,7 @@ class SoftCrossEntropy(torch.autograd.Function):
 
 def neighbours(trunk: Path, k: int = 10, temperature: float = 0.08):
     """Whole words of the vocabulary: ids (n,), the k nearest by the encoder's cosine (n, k), their weights (n, k)."""
-    from transformers import AutoModel
+    from transformers import AutoModel, AutoTokenizer
 
     tok = AutoTokenizer.from_pretrained(trunk)
     encoder = AutoModel.from_pretrained(trunk).eval()
@@ -129,6 +130,8 @@ class Data:
     """The corpus as word pieces, in the two shapes that training wants."""
 
     def __init__(self, corpus: Path, trunk: Path, seed: int):
+        from transformers import AutoTokenizer
+
         self.tok = AutoTokenizer.from_pretrained(trunk)
         self.rng = np.random.default_rng(seed)
         with gzip.open(corpus, "rt", encoding="utf-8") as f:

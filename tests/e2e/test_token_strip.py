@@ -558,9 +558,7 @@ def test_what_is_copied_beside_the_words_is_no_release(open_app: Open) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(
-    ("width", "scheme", "query"), [(390, "light", ""), (320, "dark", ""), (320, "light", "?variant=lists")]
-)
+@pytest.mark.parametrize(("width", "scheme", "query"), [(390, "light", ""), (320, "dark", "?variant=lists")])
 def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, query: str) -> None:
     opened = start(open_app, query, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = opened.page
