@@ -37,8 +37,8 @@ class Opened:
 
     def assert_clean(self) -> None:
         """No console error, no failed request, nothing asked of another machine."""
-        assert self.errors == []
         assert self.failed == []
+        assert self.errors == []
         assert self.external == []
 
 

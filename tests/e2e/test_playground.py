@@ -176,7 +176,14 @@ def test_options_bring_their_page_with_them(open_app: Callable) -> None:
     page.locator(".strip .text").get_by_text("everything").first.wait_for(timeout=LONG)
     settled(page)
     page.get_by_text("Repeatable demonstration").click()
-    page.get_by_text("Use a seed").click()
+    seed = page.get_by_role("spinbutton", name="Seed", exact=True)
+    for _ in range(60):
+        # A click that meets a redraw of the controls may be lost on a busy machine: then the toggle is still off.
+        if seed.count():
+            break
+        if not page.get_by_label("Use a seed").is_checked():
+            page.get_by_text("Use a seed").click()
+        page.wait_for_timeout(1000)
     page.get_by_text("This is a demonstration, not private").first.wait_for(timeout=LONG)
     page.locator(".strip .badge.seeded").wait_for(timeout=LONG)
     settled(page)
