@@ -181,7 +181,7 @@ def test_options_bring_their_page_with_them(open_app: Callable) -> None:
         # A click that meets a redraw of the controls may be lost on a busy machine: then the toggle is still off.
         if seed.count():
             break
-        if not page.get_by_label("Use a seed").is_checked():
+        if not page.locator(".st-key-play_seeded input").is_checked():
             page.get_by_text("Use a seed").click()
         page.wait_for_timeout(1000)
     page.get_by_text("This is a demonstration, not private").first.wait_for(timeout=LONG)
