@@ -142,7 +142,7 @@ class Trace(Private):
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
         """What unit ``i`` was drawn from, given what came before it."""
-        raise NoDistribution("This mechanism writes the text as a whole: no piece of it has a distribution of its own.")
+        raise NoDistribution("This mechanism states no distribution for what it draws.")
 
     def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
         """The channel and the noise of unit ``i``: what it would be at every other ε."""
@@ -221,6 +221,15 @@ class RewriteResult(Private):
         return self.trace.can | {"alignment"} if len(self.steps) else self.trace.can
 
     @property
+    def no_chances(self) -> str:
+        """Why no unit has a distribution; empty where they have one."""
+        if "distribution" in self.can:
+            return ""
+        if "alignment" in self.can:
+            return "This mechanism states no chances for the words that it draws."
+        return "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
+
+    @property
     def live(self) -> bool:
         """Deprecated: ``"sweep" in result.can``."""
         return "sweep" in self.can
@@ -254,8 +263,8 @@ class RewriteResult(Private):
             raise NoDistribution(
                 f"{name} {i} was {verb} ({unit.reason or 'by rule'}), so no word was drawn for it. Pick another one."
             )
-        if "distribution" not in self.can and "alignment" in self.can:
-            raise NoDistribution("This mechanism states no chances for the words that it draws.")
+        if self.no_chances:
+            raise NoDistribution(self.no_chances)
         return self.trace.distribution(i, unit)
 
     def _unit(self, i: int) -> Unit:

@@ -281,6 +281,7 @@ def rewritten() -> None:
             run = runs.moved(run, epsilon, axis, session().next_number())
         except dpt.DPTextError as error:
             st.error(literal(str(error)))
+            epsilon = run.payload["eps"]  # what is shown stays that of the last rewrite
         else:
             session().show(run)
     if run.note:
@@ -419,12 +420,8 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     st.subheader("How this word was drawn" if "alignment" in result.can else "How this piece was drawn")
     units = result.units
     drawn = [i for i, u in enumerate(units) if u.drawn]
-    if "distribution" not in result.can:
-        st.caption(
-            "This mechanism states no chances for the words that it draws."
-            if "alignment" in result.can
-            else "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
-        )
+    if result.no_chances:
+        st.caption(result.no_chances)
         return
     if not drawn and "alignment" not in result.can:
         st.caption("Nothing was drawn: the released text is empty.")

@@ -316,6 +316,15 @@ def test_each_pair_is_held_against_its_own_promise():
     assert dpt.audit(Leak.create(epsilon=0.1), ["doctor", "nurse", long], draws=400, seed=1).verdict == "refuted"
 
 
+def test_holds_is_said_of_every_pair_or_not_at_all():
+    """What so few draws show is enough for the two words, and not for the texts of thirty."""
+    texts = ["doctor", "nurse", " ".join(["doctor"] * 30), " ".join(["nurse"] * 30)]
+    short = dpt.audit(Silent.create(epsilon=0.1), texts[:2], draws=100, seed=1)
+    assert short.holds and short.detectable < 3
+    report = dpt.audit(Silent.create(epsilon=0.1), texts, draws=100, seed=1)
+    assert report.verdict == "inconclusive" and "less than the claimed 3" in report.reason
+
+
 def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
     report = dpt.audit(made(Generator, epsilon=2.0), ["sun", "blue warm"], 0.2, draws=100, seed=1)
     assert report.verdict == "refuted" and report.of == "the first piece"
@@ -429,3 +438,28 @@ def test_the_playground(cls):
         assert not at.exception, panel
         if panel == "What an attacker gets" and cls is not Swap:
             assert any("writes a new text" in str(e.value) for e in at.info)
+
+
+def test_an_epsilon_that_a_mechanism_refuses_leaves_the_page_with_the_last_rewrite():
+    class Refusing(Generator):
+        name, title = "foreign-refusing", "Foreign refusing"
+
+        def _rewrite(self, prepared, stream, progress, cancel):
+            if self.config.epsilon > 5:
+                raise dpt.ConfigError("Not above 5.")
+            return super()._rewrite(prepared, stream, progress, cancel)
+
+    dpt.register(Refusing)
+    try:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+        at.selectbox(key="play_mechanism").set_value(Refusing.name).run()
+        while at.session_state["session"].at("rewrite").job is not None:
+            at.run()
+        run = at.session_state["session"].run
+        assert run.inputs.mechanism == Refusing.name
+        at.session_state["play_strip"] = {"view": {"run": run.number, "eps": 10.0, "token": None}}
+        at.run()
+        assert not at.exception and any("Not above 5" in e.value for e in at.error)
+        assert at.session_state["session"].run.result is run.result
+    finally:
+        dpt.unregister(Refusing.name)

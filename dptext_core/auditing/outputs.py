@@ -22,7 +22,7 @@ from ..distribution import TokenDistribution
 from ..errors import InputError
 from ..guarantee import Guarantee, at_least, bound, scientific
 from ..mechanisms.base import Mechanism, Prepared
-from ..result import RewriteResult
+from ..result import RewriteResult, check_pieces
 from ..sampling import NoiseStream
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
@@ -78,7 +78,9 @@ def audit_outputs(
         texts.append(_look(m, p, half, words, seeds, meter, k / len(prepared), 1 / len(prepared)))
     promise = max((t.promise for t in texts), key=lambda g: g.total)
     limits = {pair: _limit([texts[i].promise for i in pair], claim) for pair in pairs}
-    claimed, delta = max(limits.values(), default=_limit([promise], claim))
+    every_limit = list(limits.values()) or [_limit([promise], claim)]
+    # "Holds" is said of all pairs: the largest ε and the smallest δ are what the draws have to show.
+    claimed, delta = max(e for e, _ in every_limit), min((d for _, d in every_limit if d), default=0.0)
     report = replace(
         report, notion=promise.notion, claimed=claimed, delta=delta, exact=False, inputs=len(texts),
         pairs=len(pairs) // 2, draws=2 * half * len(texts), of="the whole output",
@@ -108,10 +110,10 @@ def audit_outputs(
             f"that happen in {chance(math.log(seen))} of them or more)."
         )
         return replace(report, verdict="inconclusive", reason=reason)
-    if report.detectable < report.claimed:
+    if report.detectable < claimed:
         reason = (
             f"with {2 * half:,} rewrites of each text the largest loss that could have been found is "
-            f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
+            f"{at_least(report.detectable)}, less than the claimed {bound(claimed)}."
         )
         return replace(report, verdict="inconclusive", reason=reason)
     return replace(report, verdict="holds")
@@ -166,12 +168,8 @@ def _look(
 
 
 def _check(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
-    """Raise InputError where the pieces of a result are not those of its text, or spend more than is promised."""
-    at = 0
-    for piece in r.releases:
-        if piece.span[0] < at or r.text[slice(*piece.span)] != piece.text:
-            raise InputError(f"{m.title} names pieces that do not stand in its released text in this order.")
-        at = piece.span[1]
+    """Raise ConfigError where pieces are not those of the text, InputError where they spend more than is promised."""
+    check_pieces(r.text, r.releases, m.title)
     spent = math.fsum(p.epsilon for p in r.releases)
     if spent > promise.total * (1 + 1e-9):
         raise InputError(f"{m.title} spends {spent:g} in a rewrite, and promises {promise.total:g} for its text.")
