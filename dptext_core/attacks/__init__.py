@@ -13,7 +13,17 @@ What they say of a text comes from the private text itself: for its owner's eyes
 
 # In the order in which they are shown.
 from . import bayes, query, nearest, mask_inference, classifier  # isort: skip
-from .base import Attacker, DataAttacker, Finding, TextAttacker, attackers, get_attacker, register, unregister
+from .base import (
+    Attacker,
+    DataAttacker,
+    Finding,
+    TextAttacker,
+    attackers,
+    drawn_by_looking,
+    get_attacker,
+    register,
+    unregister,
+)
 from .bayes import Posterior, Success, expected_success, posterior, simulated_success
 from .mask_inference import MaskInference
 from .nearest import NearestAttack
@@ -35,6 +45,7 @@ __all__ = [
     "attackers",
     "bayes",
     "classifier",
+    "drawn_by_looking",
     "expected_success",
     "get_attacker",
     "mask_inference",

@@ -73,14 +73,13 @@ class DataAttacker(Attacker):
         """What it has to train on, of originals and rewrites of the same texts (or of their features)."""
 
 
-def drawn_by_looking(mechanism: Mechanism, unit: Unit) -> None:
+def drawn_by_looking(unit: Unit) -> None:
     """Raise NoDistribution where a step's word was not drawn by looking at the original."""
     if unit.action == "insert":
         raise NoDistribution(f"“{unit.text}” was added by chance: there is no original to guess.")
-    if unit.action == "keep":
-        raise NoDistribution(f"“{unit.original}” stays as it is, for all to read ({unit.reason}).")
-    if unit.action == "delete":
-        raise NoDistribution(f"“{unit.original}” was left out ({unit.reason}).")
+    if unit.action != "replace":
+        verb = "stays as it is, for all to read" if unit.action == "keep" else "was left out"
+        raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")
 
 
 _registry: dict[str, Attacker] = {}

@@ -388,5 +388,5 @@ class BestGuess(TextAttacker):
         if unit is None:
             raise InputError("This attacker guesses one word: say which.")
         self.check(mechanism)
-        drawn_by_looking(mechanism, result.units[unit])
+        drawn_by_looking(result.units[unit])
         return attack(mechanism, result, unit, progress=progress, cancel=cancel)

@@ -302,7 +302,7 @@ class RepeatedAnswers(TextAttacker):
             raise InputError("This attacker asks for one word: say which.")
         self.check(mechanism)
         step = result.units[unit]
-        drawn_by_looking(mechanism, step)
+        drawn_by_looking(step)
         if step.reason:
             raise NoDistribution(
                 f"“{step.original}” is {step.reason}: it is drawn without being looked at. Any number of answers tells "

@@ -93,14 +93,12 @@ def _work(name: str, key: tuple, label: str, work: Callable, *, ask: str | None 
 
 def _replaced(step: dpt.Step) -> bool:
     """Whether a word was replaced here; says so where not."""
-    if step.action == "replace":
-        return True
-    if step.action == "insert":
-        st.caption(f"“{literal(step.replacement)}” was added by chance: there is no original to guess.")
-    else:
-        verb = "stays as it is, for all to read" if step.action == "keep" else "was left out"
-        st.caption(f"“{literal(step.original)}” {verb} ({literal(step.reason)}). Choose a replaced word.")
-    return False
+    try:
+        attacks.drawn_by_looking(step)
+    except dpt.NoDistribution as reason:
+        st.caption(literal(str(reason)))
+        return False
+    return True
 
 
 def _table(columns: dict[str, list], share: str = "") -> None:
