@@ -143,15 +143,28 @@ def point_panel(ours: list[curves.Series]) -> None:
     )  # fmt: skip
     row = known[point][1] if point else None
     can = row is not None and row.mechanism in {s.name for s in dpt.mechanisms()}
-    if st.button("Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open") and row:
-        try:
-            query = links.to_query(curves.setting(row))
-        except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
-            st.error(literal(str(error)))
-        else:
-            st.switch_page("pages/playground.py", query_params=query)
+    st.button(
+        "Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open",
+        on_click=lambda: state.update(bench_opened=point),
+    )  # fmt: skip
     if row is not None:
         st.code(curves.command(row), language="sh")
+
+
+def open_point(found: results.Results) -> None:
+    """Go to the Playground with the setting of the point that the button was pressed for.
+
+    Before anything is drawn: it is quick, and a run that a second event of a chart cuts short loses no press.
+    """
+    row = next((r for r in found.rows if r.point == state.bench_opened), None)
+    try:
+        query = links.to_query(curves.setting(row)) if row is not None else {}
+    except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
+        st.error(literal(str(error)))
+        query = {}
+    del state.bench_opened
+    if query:
+        st.switch_page("pages/playground.py", query_params=query)
 
 
 def downloads(found: results.Results, rows: list[dict]) -> None:
@@ -218,6 +231,8 @@ def main() -> None:
             "quick --merge points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
         )
         return
+    if "bench_opened" in state:
+        open_point(found)
     data, names, every, papers = chosen_data(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):

@@ -135,6 +135,22 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     assert run.mechanism.config.epsilon == 50.0 and run.inputs.text == "My doctor paid."
 
 
+def test_a_press_counts_before_anything_is_drawn(found, monkeypatch):
+    """A run that another event cuts short while it draws has taken the press already."""
+    at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    at.session_state["app_wanted"] = "benchmarks"
+    at.run()
+    point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
+    at.selectbox(key="bench_point").set_value(point).run()
+
+    def drawn(*_):
+        raise AssertionError("drawn before the press was taken")
+
+    monkeypatch.setattr(curves, "data_sets", drawn)
+    at.button(key="bench_open").click().run()
+    assert not at.exception and at.selectbox(key="play_mechanism").value == "diffractor"
+
+
 def test_a_choice_that_is_no_longer_shown_is_let_go(found):
     at = page()
     at.selectbox(key="bench_point").set_value(curves.series(found, "sst2", "s_w", ["mvc"])[0].points[1].row.point)
