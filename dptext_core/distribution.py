@@ -1,8 +1,9 @@
 """Score tables and the distributions they give at each ε.
 
 For most mechanisms the word y is released with probability proportional to exp(ε·s(y)), where the scores s do not
-depend on ε. One table of scores (computed once, by a model) then gives the distribution, the draw, and every figure
-at any ε. All probabilities and all draws are float64.
+depend on ε; from a public proposal b, with one proportional to b(y)·exp(ε·s(y)). One table of scores (computed once,
+by a model) then gives the distribution, the draw, and every figure at any ε. All probabilities and all draws are
+float64.
 """
 
 from __future__ import annotations
@@ -174,25 +175,32 @@ class Channel(Private, ABC):
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable(Channel):
-    """Scores s(y) of every candidate; the word is released with probability ∝ exp(ε·s(y)).
+    """Scores s(y) of every candidate; the word is released with probability ∝ exp(ε·s(y)), or ∝ b(y)·exp(ε·s(y)).
 
     candidates: the V possible outputs. scores: float64 (V,), −inf for a candidate that a filter removed.
-    source: the original word. A spread of at most 1/2 between any two texts' scores of one candidate makes the draw
-    ε-DP (exponential mechanism, McSherry and Talwar 2007); scores of −d/2 with a distance d make it metric ε·d-DP.
+    source: the original word. log_base: ln b, float64 (V,), finite, up to a constant; None for the same b everywhere.
+    A b that does not depend on the private text costs nothing: between two texts it cancels. A spread of at most 1/2
+    between any two texts' scores of one candidate makes the draw ε-DP (exponential mechanism, McSherry and Talwar
+    2007); scores of −d/2 with a distance d make it metric ε·d-DP.
     """
 
     candidates: Sequence[str]
     scores: np.ndarray
     source: str | None = None
     _keep: np.ndarray | None = field(default=None, repr=False)
+    log_base: np.ndarray | None = None
+
+    def log_weights(self, epsilon: float) -> np.ndarray:
+        """ln p up to a constant, float64 (V,)."""
+        return epsilon * self.scores if self.log_base is None else epsilon * self.scores + self.log_base
 
     def at(self, epsilon: float) -> TokenDistribution:
         """The distribution at ``epsilon``."""
-        x = epsilon * self.scores
+        x = self.log_weights(epsilon)
         return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        return int(draw(epsilon * self.scores, stream)[0])
+        return int(draw(self.log_weights(epsilon), stream)[0])
 
     @property
     def source_index(self) -> np.ndarray:
@@ -201,7 +209,9 @@ class ScoreTable(Channel):
         return find_word(self.candidates, self.source) if self.source else np.empty(0, np.int64)
 
     def log_z(self, epsilons: np.ndarray) -> np.ndarray:
-        """ln Σ exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
+        """ln Σ b·exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
+        if self.log_base is not None:
+            return self._based_log_z(epsilons)
         s = np.sort(self.scores[np.isfinite(self.scores)])[::-1]
         # Clipping makes many scores equal at the lower end: they are one term.
         ties = int(np.searchsorted(s[::-1], s[-1], side="right"))
@@ -214,22 +224,39 @@ class ScoreTable(Channel):
             out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]).sum() + ties * np.exp(e * lowest))
         return out
 
+    def _based_log_z(self, epsilons: np.ndarray) -> np.ndarray:
+        assert self.log_base is not None
+        # Clipping makes many scores equal at both ends: each end is one term.
+        s, b = self.scores, self.log_base
+        low, high = s[np.isfinite(s)].min(), s.max()
+        if low == high:
+            return epsilons * low + logsumexp(b[s == low])
+        between = (s > low) & (s < high)
+        b = np.concatenate([b[between], [logsumexp(b[s == end]) for end in (low, high)]])
+        s = np.concatenate([s[between], [low, high]])
+        return np.array([logsumexp(e * s + b) for e in epsilons])
+
     def deniability(self, epsilon: float) -> tuple[float, float]:
-        p = np.exp(epsilon * (self.scores - self.scores.max()))
+        x = self.log_weights(epsilon)
+        p = np.exp(x - x.max())
         p /= p.sum()
         return float(p[self.source_index].sum()), float(seen_at_least_once(p, 100).sum())
 
     def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return np.multiply.outer(self.scores[which], epsilons) - self.log_z(epsilons)
+        out = np.multiply.outer(self.scores[which], epsilons) - self.log_z(epsilons)
+        return out if self.log_base is None else out + self.log_base[which, None]
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        if self.log_base is not None:
+            return super().shown(n, low, high)
         n = min(n, int(np.isfinite(self.scores).sum()))
         part = np.argpartition(-self.scores, n - 1)[:n]
         return part[np.argsort(-self.scores[part], kind="stable")]
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         """As :meth:`Channel.flips`, exact: the released score never falls as ε grows."""
-        return envelope(self.scores, stream.gumbel(len(self.scores)), low, high)
+        offsets = stream.gumbel(len(self.scores))
+        return envelope(self.scores, offsets if self.log_base is None else offsets + self.log_base, low, high)
 
 
 def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:

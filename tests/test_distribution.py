@@ -57,6 +57,61 @@ def test_a_locked_draw_equals_the_sampler_at_every_epsilon():
         assert [w for at, w in flips if at <= e][-1] == t.at(e).sample_indices(1, stream)[0]
 
 
+def based(size=500, seed=0, low=-0.5, high=0.0) -> ScoreTable:
+    """A table with a proposal, and scores that are tied at both ends as clipped ones are."""
+    t = table(size, seed)
+    log_base = np.random.default_rng(seed + 1).normal(0, 4, size)
+    return ScoreTable(t.candidates, np.clip(t.scores, low, high), t.source, None, log_base)
+
+
+@pytest.mark.parametrize("ends", [(-0.5, 0.0), (-0.3, -0.15), (-0.2, -0.2)])
+@pytest.mark.parametrize("epsilon", [0.01, 1, 30, 250, 1300])
+def test_a_proposal_multiplies_the_exponential_mechanism(epsilon, ends):
+    t = based(low=ends[0], high=ends[1])
+    exact = np.exp(np.longdouble(epsilon) * t.scores.astype(np.longdouble)) * np.exp(t.log_base.astype(np.longdouble))
+    log_z = float(np.log(exact.sum()))
+    exact = (exact / exact.sum()).astype(float)
+    d = t.at(epsilon)
+    assert d.probs == pytest.approx(exact, rel=1e-10)
+    assert t.log_z(np.array([epsilon]))[0] == pytest.approx(log_z, abs=1e-10)
+    which = np.array([0, 7, 3])
+    assert t.log_p(np.array([epsilon]), which)[:, 0] == pytest.approx(d.log_probs[which], abs=1e-10)
+    assert t.deniability(epsilon) == pytest.approx((d.p_keep(), d.expected_distinct(100)))
+    at = set(t.shown(500, epsilon, epsilon).tolist())
+    assert at == set(range(500))
+    assert t.shown(5, epsilon, epsilon).tolist() == np.argsort(-d.log_probs, kind="stable")[:5].tolist()
+
+
+def test_a_proposal_leaves_no_candidate_out_that_a_filter_did_not_remove():
+    t = based()
+    scores = np.where(np.arange(500) % 2, t.scores, -np.inf)
+    d = ScoreTable(t.candidates, scores, None, None, t.log_base)
+    assert d.at(9.0).probs[::2].sum() == 0 and d.at(9.0).probs.sum() == pytest.approx(1)
+    kept = ScoreTable(t.candidates[1::2], scores[1::2], None, None, t.log_base[1::2])
+    grid = np.array([0.1, 9.0, 300.0])
+    assert d.log_z(grid) == pytest.approx(kept.log_z(grid), abs=1e-12)
+
+
+def test_a_locked_draw_with_a_proposal_equals_the_sampler_at_every_epsilon():
+    t, stream = based(4000, 9), NoiseStream(4)
+    flips = t.flips(stream, 1.0, 500.0)
+    assert len(flips) > 3
+    for e in np.geomspace(1.0, 500.0, 23):
+        shown = [w for at, w in flips if at <= e][-1]
+        assert shown == t.at(e).sample_indices(1, stream)[0] == t.draw(e, stream)
+
+
+def test_between_two_texts_a_proposal_cancels():
+    """Whatever b is, as long as it is the same: the ratio of two texts' probabilities stays below e^ε."""
+    one, other = based(seed=1), based(seed=2)
+    other = ScoreTable(other.candidates, other.scores, None, None, one.log_base)
+    for epsilon in (0.1, 5.0, 200.0):
+        loss = np.abs(one.at(epsilon).log_probs - other.at(epsilon).log_probs).max()
+        assert loss <= epsilon + 1e-9
+    read = ScoreTable(other.candidates, other.scores, None, None, based(seed=2).log_base)
+    assert np.abs(one.at(0.1).log_probs - read.at(0.1).log_probs).max() > 5, "a b that follows the text does not"
+
+
 def distribution(probs, source="b"):
     with np.errstate(divide="ignore"):
         return TokenDistribution(["a", "b", "c", "B"][: len(probs)], np.log(probs), source)

@@ -22,7 +22,8 @@ from ..result import RewriteResult, Unit
 
 N_GRID = 60
 N_CANDIDATES = 30
-#: Of a channel that is no score table: points of ε; candidates, and those where more than LONG_TEXT words are drawn.
+#: Of a channel that is no score table, or one with a proposal: points of ε; candidates, and those where more than
+#: LONG_TEXT words are drawn.
 N_CHANNEL_GRID = 40
 N_CHANNEL_CANDIDATES = 20
 N_CHANNEL_CANDIDATES_LONG = 12
@@ -68,7 +69,7 @@ class DrawnToken(PlacedToken):
 
 
 class ScoredToken(DrawnToken):
-    """A drawn token whose candidates have scores: the chance of candidate j at ε is exp(ε·s[j] − ln Z(ε)).
+    """A drawn token whose candidates have scores alone: the chance of candidate j at ε is exp(ε·s[j] − ln Z(ε)).
 
     ``s``: the scores. ``rank``: the place of each candidate among all, 1 for the best. ``z``: ln Z at the payload's
     ``n_grid`` points of ε.
@@ -190,7 +191,7 @@ def payload(
                 continue
             channel, stream = result.locked(k)
             flips = channel.flips(stream, low, high)
-            if isinstance(channel, ScoreTable):
+            if isinstance(channel, ScoreTable) and channel.log_base is None:
                 drawn[k] = _of_scores(placed[k], result, k, channel, flips, channel.log_z(grid))
                 count(1)
             else:
@@ -275,7 +276,7 @@ def _of_one_epsilon(placed: PlacedToken, result: RewriteResult, k: int, low: flo
 def _of_scores(
     placed: PlacedToken, result: RewriteResult, k: int, table: ScoreTable, flips: Flips, z: np.ndarray
 ) -> ScoredToken:
-    """A drawn unit whose channel is a score table."""
+    """A drawn unit whose channel is a score table without a proposal."""
     scores = table.scores
     n = min(N_CANDIDATES, int(np.isfinite(scores).sum()))
     best = np.argpartition(-scores, n - 1)[:n]
