@@ -24,7 +24,8 @@ from .errors import ConfigError
 from .mechanisms.base import Mechanism
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.custext import CusText
-from .mechanisms.dp_mlm import DPMLM, DPMLMPrepared
+from .mechanisms.dp_mlm import DPMLM
+from .mechanisms.masked_words import MaskedPrepared
 from .mechanisms.mvc import MVC
 from .mechanisms.santext import SanText
 from .mechanisms.word_level import Draws, SpaceConfig, WordMechanism
@@ -331,7 +332,7 @@ class CapitalsDPMLM(DPMLM):
 
     title = "DP-MLM whose capital letters follow the original marks"
 
-    def _result(self, prepared: DPMLMPrepared, *arguments: Any, **more: Any) -> RewriteResult:
+    def _result(self, prepared: MaskedPrepared, *arguments: Any, **more: Any) -> RewriteResult:
         document = prepared.document
         skeleton = document.skeleton([r is None for r in prepared.reasons])
         skeleton.__dict__["begins"] = document.skeleton([False] * len(document.tokens)).begins

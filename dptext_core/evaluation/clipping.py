@@ -20,7 +20,8 @@ from typing import Any, cast
 import numpy as np
 
 from .. import __version__, _assets
-from ..mechanisms.dp_mlm import DPMLM, DPMLMPrepared
+from ..mechanisms.dp_mlm import DPMLM
+from ..mechanisms.masked_words import MaskedPrepared
 from ..metrics import score
 from ..models.clip import WIDTHS as PRESETS
 from ..sampling import NoiseStream
@@ -53,15 +54,15 @@ class Cost:
     texts: int
 
 
-def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[DPMLMPrepared]:
+def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
     """The texts that have drawn words, with their scores before clipping."""
-    found = [cast(DPMLMPrepared, mechanism.prepare(t)) for t in texts]
+    found = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
     return [p for p in found if p.targets]
 
 
 def measure(
     mechanism: DPMLM,
-    prepared: Sequence[DPMLMPrepared],
+    prepared: Sequence[MaskedPrepared],
     ranges: Mapping[float, tuple[float, float]],
     epsilons: Sequence[float] = EPSILONS,
 ) -> list[Cost]:

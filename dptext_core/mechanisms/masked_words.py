@@ -1,0 +1,508 @@
+"""What mechanisms share that draw each word from a masked language model's scores: the plan, the draws, the text.
+
+A mechanism derives from :class:`MaskedWords` and says what the scores of a place become: :meth:`MaskedWords.tables`
+where all words are drawn in parallel, each in the original text, and :meth:`MaskedWords.table_given` where later words
+see what was released before.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..checks import whole
+from ..distribution import Channel, ScoreTable, TokenDistribution
+from ..document import Document, Token
+from ..errors import InputError, NoDistribution
+from ..guarantee import Guarantee
+from ..language import Language
+from ..result import PARTS, RewriteResult, Step, Trace, Unit
+from ..sampling import NoiseStream, draw
+from ..skeleton import Edit, Skeleton
+from ..words.lexicons import Lexicon, stop_words
+from .base import Mechanism, Prepared, Progress, check_cancel
+
+#: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
+ROWS_KEPT = 800
+_BLOCK = 128
+#: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
+PATIENCE = 60.0
+
+
+#: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
+Acts = dict[int, tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedPrepared(Prepared):
+    """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
+
+    reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
+    where none are. Scores appear when they are first asked for.
+    """
+
+    reasons: tuple[str | None, ...]
+    targets: tuple[int, ...]
+    model: str
+    contextualize: bool
+    stop: Lexicon | None = None
+
+    _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is released besides drawn words: kept tokens and gaps."""
+        return self.document.skeleton([r is None for r in self.reasons])
+
+    @property
+    def pieces(self) -> list[list[int]]:
+        """Word-piece ids of each token."""
+        with self._lock:
+            if not self._pieces:
+                self._pieces.extend(language_model(self.model, self.document.language).encode(self.document))
+        return self._pieces
+
+    def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
+        """Keep scores that were computed already, as many as a prepared text holds."""
+        with self._lock:
+            for k, row in zip(keys, logits, strict=True):
+                if len(self._rows) < ROWS_KEPT:
+                    self._rows[k] = row
+
+    def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int = 0):
+        """What the model is asked for: the mask on token ``index``, or on a new token after it.
+
+        masked, at: the masked half and the place of its mask where it is no longer the original text.
+        """
+        from ..models import MaskRequest
+
+        if masked is None:
+            masked, at = list(self.pieces), index
+            if insert:
+                at = index + 1
+                masked.insert(at, [])
+        context = self.pieces if self.contextualize else None
+        return MaskRequest(context=context, masked=masked, target=at, context_target=index)
+
+    def logits(
+        self,
+        keys: Sequence[tuple[int, bool]],
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> np.ndarray:
+        """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
+        rows = self._rows
+        with self._lock:
+            missing = [k for k in keys if k not in rows]
+        if missing:
+            scores = score(
+                self.model, self.document.language, [self.request(i, insert) for i, insert in missing], cancel, progress
+            )
+            if len(missing) == len(keys):
+                fresh = scores
+            else:
+                at = {k: j for j, k in enumerate(missing)}
+                with self._lock:
+                    fresh = np.stack([scores[at[k]] if k in at else rows[k] for k in keys])
+            self.fill(missing, scores)
+            return fresh
+        with self._lock:
+            return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedTrace(Trace):
+    """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
+    was added), None where there was none. fresh: the noise is not that of ``stream``."""
+
+    mechanism: MaskedWords
+    prepared: MaskedPrepared
+    acts: Acts
+    keys: tuple[tuple[int, bool] | None, ...]
+    stream: NoiseStream
+    fresh: bool
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.mechanism.can - {"sweep"} if self.fresh else self.mechanism.can
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
+        key = self.keys[i]
+        return None if key is None else self.mechanism.scores_at(self.prepared, self.before(key), *key)
+
+    def table(self, i: int, unit: Unit) -> ScoreTable:
+        key = self.keys[i]
+        assert key is not None
+        if self.mechanism.config.order == "parallel":
+            return self.mechanism.tables(self.prepared, [key])[0]
+        return self.mechanism.table_given(self.prepared, self.before(key), *key)
+
+    def before(self, key: tuple[int, bool]) -> Acts:
+        """What was released before this draw, in the order of the draws."""
+        earlier = list(self.acts)[: list(self.acts).index(key[0])]
+        return {j: self.acts[j] for j in earlier} | {key[0]: (self.acts[key[0]][0], None)}
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self.table(i, unit).at(unit.epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        key = self.keys[i]
+        if key is None or "sweep" not in self.can:
+            return super().locked(i, unit)
+        return self.table(i, unit), self.stream.at(*key)
+
+
+class MaskedWords(Mechanism):
+    """Every word is replaced by a draw from a table of scores that a masked language model gives at its place."""
+
+    family = "masked language model"
+    notion = "pure"
+    needs = ("masked language model",)
+    prepared_cls: ClassVar[type[MaskedPrepared]] = MaskedPrepared
+
+    # --- which tokens are replaced
+
+    def _reasons(self, document: Document, stop: Lexicon | None) -> tuple[str | None, ...]:
+        return tuple(self._reason(t, stop) for t in document.tokens)
+
+    def _reason(self, token: Token, stop) -> str | None:
+        if token.kind == "symbol":
+            return "symbol"
+        if token.kind == "punct":
+            return "punctuation" if self.config.keep_punctuation else None
+        if stop is not None and (token.kind == "clitic" or token.text in stop):
+            return "stop word"
+        return None
+
+    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> MaskedPrepared:
+        prepared = self.plan(document)
+        if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
+            prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
+        return prepared
+
+    @property
+    def can(self) -> frozenset[str]:
+        """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
+        return frozenset(PARTS) - (set() if self.config.order == "parallel" else {"sweep"})
+
+    def plan(self, text: str | Prepared | Document) -> MaskedPrepared:
+        """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
+        if isinstance(text, Prepared):
+            return self._planned(text)
+        document = text if isinstance(text, Document) else self._document(text)
+        stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
+        reasons = self._reasons(document, stop)
+        targets = tuple(i for i, r in enumerate(reasons) if r is None)
+        c = self.config
+        return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop)
+
+    def _planned(self, text: str | Prepared) -> MaskedPrepared:
+        prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
+        assert isinstance(prepared, MaskedPrepared)
+        return prepared
+
+    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
+        planned = self._planned(prepared)
+        return planned.logits([(i, False) for i in planned.targets])
+
+    def with_scores(self, document: Document, scores: np.ndarray) -> MaskedPrepared | None:
+        planned = self.plan(document)
+        if len(planned.targets) != len(scores):
+            return None
+        planned.fill([(i, False) for i in planned.targets], scores)
+        return planned
+
+    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        return self._planned(text).targets
+
+    # --- scores to distributions
+
+    @abstractmethod
+    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
+        """Score tables of (token index, insertion?) where every word is drawn in the original text."""
+
+    @abstractmethod
+    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> ScoreTable:
+        """The score table of one draw, given what was released in the draws before it."""
+
+    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
+        """The model's scores at one draw before they are clipped, float32 (V,)."""
+        if self.config.order == "parallel":
+            return prepared.logits([(index, insert)])[0]
+        return self._logits_given(prepared, acts, index, insert)
+
+    def _keep(self, source: str | None) -> np.ndarray:
+        """Where the original word stands among the candidates."""
+        return NOWHERE if source is None else lookup(self.config.model, self.language).get(source.casefold(), NOWHERE)
+
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        prepared = self._planned(text)
+        tokens = prepared.document.tokens
+        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
+            raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
+        reason = prepared.reasons[index]
+        if reason is not None:
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
+        epsilon = self._epsilons(prepared)[index]
+        return self.tables(prepared, [(index, False)])[0].at(epsilon)
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ..models.coverage import knows
+
+        prepared = self._planned(text)
+        known = knows(self.config.model, prepared.document)
+        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
+        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all, and puts other words in their place."
+
+    # --- the promise
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        prepared = self._planned(text)
+        every = self._epsilons(prepared)
+        spent = [every[i] for i in prepared.targets]
+        per_draw = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
+        worst, expected, most = self._composition(spent)
+        reason = self._broken()
+        return Guarantee(
+            notion="none" if reason else "pure",
+            epsilon=per_draw,
+            unit="released word",
+            adjacency=self._same(),
+            draws=most,
+            total=worst,
+            expected=expected,
+            exposed=self._exposed(prepared),
+            reason=reason,
+            spent=tuple(spent) * (most // max(1, len(spent))),
+            bounded_range=True,
+        )
+
+    def _broken(self) -> str:
+        """Why there is no promise with these options; empty where there is one."""
+        return ""
+
+    def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
+        """Worst-case total, expected total where it is random, largest number of draws."""
+        return float(sum(spent)), None, len(spent)
+
+    def _exposed(self, prepared: MaskedPrepared) -> tuple[str, ...]:
+        kept = {r: sum(x == r for x in prepared.reasons) for r in set(prepared.reasons) if r}
+        names = {
+            "stop word": ("stop word", "stop words"),
+            "punctuation": ("punctuation mark", "punctuation marks"),
+            "symbol": ("symbol or emoji", "symbols and emoji"),
+        }
+        items = [f"{kept[r]} {names[r][kept[r] != 1]}, unchanged and in place" for r in names if r in kept]
+        if "stop word" in kept and prepared.stop is not None:
+            items[0] += f" (the list: {prepared.stop.source})"
+        items.append(self._length_exposed())
+        items.append("the spacing and the line breaks")
+        if self.config.recase == "original":
+            items.append("which original words began with a capital letter")
+        if isinstance(self.config.epsilon, tuple):
+            items.append("the list of ε, which tells something if it was chosen by looking at the text")
+        return tuple(items)
+
+    def _length_exposed(self) -> str:
+        return "the number of words, and which places were kept"
+
+    # --- drawing
+
+    def _rewrite(
+        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
+    ) -> RewriteResult:
+        assert isinstance(prepared, MaskedPrepared)
+        epsilons = self._epsilons(prepared)
+        if self.config.order != "parallel":
+            acts = self._draw_one_by_one(prepared, epsilons, stream, progress, cancel)
+        else:
+            acts = self._draw_parallel(prepared, epsilons, stream, progress, cancel)
+        return self._result(prepared, epsilons, acts, stream)
+
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        assert isinstance(prepared, MaskedPrepared)
+        if self.config.order != "parallel" or type(self)._choices is not MaskedWords._choices:
+            return super()._rewrites(prepared, n, stream, progress, cancel)
+        epsilons = self._epsilons(prepared)
+        acts: list[Acts] = [{} for _ in range(n)]
+        for start in range(0, len(prepared.targets), _BLOCK):
+            block = prepared.targets[start : start + _BLOCK]
+            for i, table in zip(block, self.tables(prepared, [(i, False) for i in block], cancel), strict=True):
+                check_cancel(cancel)
+                drawn = draw(table.at(epsilons[i]).log_probs, stream.at(i, False), n)
+                for act, word in zip(acts, drawn, strict=True):
+                    act[i] = (table.candidates[word], None)
+            if progress:
+                progress(start + len(block), len(prepared.targets))
+        promise = self.guarantee(prepared)
+        return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
+
+    def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
+        """Whether token ``index`` is deleted, and whether a word is added after it."""
+        return False, False
+
+    def _draw_parallel(self, prepared, epsilons, stream, progress, cancel) -> Acts:
+        keys: list[tuple[int, bool]] = []
+        for i in prepared.targets:
+            delete, add = self._choices(i, stream)
+            keys += [(i, False)] * (not delete) + [(i, True)] * add
+        acts: Acts = dict.fromkeys(prepared.targets, (None, None))
+        for start in range(0, len(keys), _BLOCK):
+            check_cancel(cancel)
+            block = keys[start : start + _BLOCK]
+            for (i, insert), table in zip(block, self.tables(prepared, block, cancel), strict=True):
+                word = _draw_word(table, epsilons[i], stream.at(i, insert))
+                acts[i] = (acts[i][0], word) if insert else (word, acts[i][1])
+            if progress:
+                progress(min(start + _BLOCK, len(keys)), len(keys))
+        return acts
+
+    def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
+        """The replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
+        return prepared.targets
+
+    def _draw_one_by_one(self, prepared, epsilons, stream, progress, cancel) -> Acts:
+        """As :meth:`_draw_parallel`, but later words see what was released before (Algorithms 2 and 3)."""
+        acts: Acts = {}
+        for done, i in enumerate(self._order(prepared, cancel)):
+            check_cancel(cancel)
+            delete, add = self._choices(i, stream)
+            acts[i] = (None, None)
+            if not delete:
+                table = self.table_given(prepared, acts, i, False, cancel)
+                acts[i] = (_draw_word(table, epsilons[i], stream.at(i, False)), None)
+            if add:
+                table = self.table_given(prepared, acts, i, True, cancel)
+                acts[i] = (acts[i][0], _draw_word(table, epsilons[i], stream.at(i, True)))
+            if progress:
+                progress(done + 1, len(prepared.targets))
+        return acts
+
+    def _logits_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> np.ndarray:
+        """Raw logits of one draw: the masked half has what was released before, and else the original words."""
+        lm = language_model(self.config.model, self.language)
+        masked: list[list[int]] = []
+        at = 0
+        for i, pieces in enumerate(prepared.pieces):
+            released, added = acts.get(i, ("", None))
+            if i == index:
+                if not insert:
+                    at = len(masked)
+                    masked.append([])
+                else:
+                    if released is not None:
+                        masked.append(lm.word_pieces(released))
+                    at = len(masked)
+                    masked.append([])
+                continue
+            if released == "":
+                masked.append(pieces)
+            elif released is not None:
+                masked.append(lm.word_pieces(released))
+            if added is not None:
+                masked.append(lm.word_pieces(added))
+        return score(self.config.model, self.language, [prepared.request(index, insert, masked, at)], cancel)[0]
+
+    def _result(
+        self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None
+    ) -> RewriteResult:
+        """The released text with its steps. promise: given where the noise is fresh and not that of ``stream``."""
+        document = prepared.document
+        deleted = {i for i, (word, _) in acts.items() if word is None}
+        begins = prepared.skeleton.starts(deleted)
+        edits: list[Edit] = []
+        capitals: list[bool] = []
+        for i, token in enumerate(document.tokens):
+            capitals.append(i in acts and self._capital(token, begins[i]))
+            if i in acts:
+                word, added = acts[i]
+                shown = "" if word is None else self._case(word, capitals[i])
+                edits.append(Edit(text=shown, after=None if added is None else self._case(added, False)))
+            else:
+                edits.append(Edit())
+        spliced = prepared.skeleton.render(edits)
+        steps: list[Step] = []
+        drawn: list[tuple[int, bool] | None] = []
+        for i, token in enumerate(document.tokens):
+            span, out = (token.start, token.end), spliced.spans[i]
+            if i not in acts:
+                reason = prepared.reasons[i] or ""
+                steps.append(Step(span, token.text, token.text, "keep", reason, 0.0, out, i))
+                drawn.append(None)
+                continue
+            word, added = acts[i]
+            if word is None:
+                steps.append(Step(span, token.text, "", "delete", "deleted by chance", 0.0, out, i))
+                drawn.append(None)
+            else:
+                steps.append(
+                    Step(span, token.text, edits[i].text or "", "replace", "", epsilons[i], out, i, capitals[i])
+                )
+                drawn.append((i, False))
+            if added is not None:
+                inserted = spliced.inserted[i]
+                assert inserted is not None
+                after = (token.end, token.end)
+                steps.append(
+                    Step(after, "", edits[i].after or "", "insert", "added by chance", epsilons[i], inserted, i)
+                )
+                drawn.append((i, True))
+
+        return RewriteResult(
+            spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
+            stream.seed, stream.noise_id, MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
+            language=self.language,
+        )  # fmt: skip
+
+
+NOWHERE = np.empty(0, np.int64)
+
+
+def _draw_word(table: ScoreTable, epsilon: float, stream: NoiseStream) -> str:
+    return table.candidates[table.draw(epsilon, stream)]
+
+
+def language_model(model: str, language: Language):
+    from ..models import load_masked_lm
+
+    return load_masked_lm(model, language=language)
+
+
+def score(
+    model: str, language: Language, requests: list, cancel: threading.Event | None, progress: Progress | None = None
+) -> np.ndarray:
+    """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
+    from ..models import engine
+
+    scored = engine(model, language=language)
+    return scored.score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
+
+
+@lru_cache(maxsize=8)
+def candidates(model: str, language: Language) -> tuple[str, ...]:
+    """The model's candidates; of the bundled model without loading it."""
+    if model != "bundled":
+        return language_model(model, language).candidates
+    from ..words.vocabulary import read_pieces
+
+    return tuple(p for p in read_pieces() if language.is_word(p))
+
+
+@lru_cache(maxsize=8)
+def lookup(model: str, language: Language) -> dict[str, np.ndarray]:
+    """Lower-case word → indices among the model's candidates."""
+    found: dict[str, list[int]] = {}
+    for i, word in enumerate(candidates(model, language)):
+        found.setdefault(word.casefold(), []).append(i)
+    return {w: np.array(at) for w, at in found.items()}
