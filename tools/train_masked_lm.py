@@ -403,6 +403,10 @@ def main():
     )
     peaks = [g["lr"] for g in optimizer.param_groups]
     history: list[dict] = []
+    if a.init and a.heldout:
+        before = evaluate(model, data.tok, a.heldout, device, limit=512)
+        history.append({"step": 0, **before, "skeletons": evaluate_skeletons(model, data, a.heldout, device)})
+        print(json.dumps(history[0]), flush=True)
     start, step, tokens = time.time(), 0, 0
     running: dict[str, list[float]] = {"mlm": [], "pair": [], "skeleton": []}
     while True:

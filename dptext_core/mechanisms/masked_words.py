@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import whole
-from ..distribution import Channel, ScoreTable, TokenDistribution
+from ..distribution import Channel, TokenDistribution
 from ..document import Document, Token
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
@@ -138,7 +138,7 @@ class MaskedTrace(Trace):
         key = self.keys[i]
         return None if key is None else self.mechanism.scores_at(self.prepared, self.before(key), *key)
 
-    def table(self, i: int, unit: Unit) -> ScoreTable:
+    def table(self, i: int, unit: Unit) -> Channel:
         key = self.keys[i]
         assert key is not None
         if self.mechanism.config.order == "parallel":
@@ -226,12 +226,12 @@ class MaskedWords(Mechanism):
     # --- scores to distributions
 
     @abstractmethod
-    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
-        """Score tables of (token index, insertion?) where every word is drawn in the original text."""
+    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
+        """The channels of (token index, insertion?) where every word is drawn in the original text."""
 
     @abstractmethod
-    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> ScoreTable:
-        """The score table of one draw, given what was released in the draws before it."""
+    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> Channel:
+        """The channel of one draw, given what was released in the draws before it."""
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
         """The model's scores at one draw before they are clipped, float32 (V,)."""
@@ -469,7 +469,7 @@ class MaskedWords(Mechanism):
 NOWHERE = np.empty(0, np.int64)
 
 
-def _draw_word(table: ScoreTable, epsilon: float, stream: NoiseStream) -> str:
+def _draw_word(table: Channel, epsilon: float, stream: NoiseStream) -> str:
     return table.candidates[table.draw(epsilon, stream)]
 
 

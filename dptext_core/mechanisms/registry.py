@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _BUILT_IN = {
     "dp-mlm": ("dp_mlm", "DPMLM"),
     "dp-mlm-plus": ("dp_mlm", "DPMLMPlus"),
+    "dp-mlm-prior": ("dp_mlm_prior", "DPMLMPrior"),
     "diffractor": ("diffractor", "Diffractor"),
     "custext": ("custext", "CusText"),
     "santext": ("santext", "SanText"),

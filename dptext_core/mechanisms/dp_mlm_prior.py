@@ -1,0 +1,330 @@
+"""DP-MLM from a public proposal: our own mechanism; ``docs/public-prior.md`` has the proof and what was measured.
+
+    p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
+
+a: the scores that DP-MLM draws from (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private
+text. b: the same model's scores given the public text alone: kept tokens, gaps, and the words released so far
+(:class:`~dptext_core.public_prior.PublicText`). Between two texts with the same public text b cancels, and the clipped
+difference moves by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text by
+adaptive composition. DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens
+and gaps, and the same words released before. That is the adjacency of both.
+
+Clipping the difference of a private and a public score is the idea of InvisibleInk (NeurIPS 2025), which does it for
+the next token of a generator and averages over several private texts; here it is one text, word by word, at masks.
+
+Deletions and insertions, as in DP-MLM±, are left out: a place that may vanish is not public.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
+from ..errors import ConfigError
+from ..public_prior import PublicText, log_frequencies, proposed_logits
+from ..sampling import DEPTH, NoiseStream
+from .base import ClipCost, Prepared, Progress
+from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .masked_words import ROWS_KEPT, Acts, MaskedPrepared, MaskedWords, candidates
+
+#: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
+SPREAD = 40.0
+
+
+class Shape(NamedTuple):
+    """τ, and the range that the difference of the scores is clipped to."""
+
+    tau: float
+    low: float
+    high: float
+
+
+def public_shape(epsilon: float) -> Shape:
+    """The shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
+
+    A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε.
+    """
+    low, width, growth, most = RANGE
+    return Shape(1.0, low, low + min(most, width + growth * epsilon))
+
+
+#: Of :func:`public_shape`: the lower end; the width at ε → 0, its growth with ε, and the largest width.
+RANGE = (3.0, 2.0, 1.0 / 6.0, 12.0)
+
+
+@dataclass(frozen=True)
+class DPMLMPriorConfig:
+    """Options of DP-MLM from a public proposal. ``tau``, ``shift_min`` and ``shift_max`` are a function of ε
+    (:func:`public_shape`) where they are None."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(25.0, 5.0, 250.0)
+    order: str = option(
+        "parallel",
+        label="Order",
+        kind="choice",
+        choices=("parallel", "sequential", "certain"),
+        help="In parallel order every word is proposed from the kept words alone, and ε can be dragged. In sequential "
+        "order the words are drawn from left to right, and each proposal also sees the words that were released "
+        "before it; “certain” draws first the words that the kept words make most certain. All orders spend the same.",
+        said="{} order",
+    )
+    prior: str = option(
+        "released",
+        label="Proposal from",
+        kind="choice",
+        choices=("released", "skeleton", "frequency"),
+        help="“Released” proposes from the kept words and, where words are drawn one after the other, from the words "
+        "that were released before; “skeleton” proposes from the kept words alone; “frequency” proposes by how "
+        "frequent words are. In parallel order nothing is released yet, so that the first two are the same.",
+        said="proposal from: {}",
+    )
+    contextualize: bool = option(
+        True,
+        label="Show the original text to the model",
+        kind="flag",
+        help="For the private scores, the model reads the original text, and then the text with one word masked. When "
+        "this is off, it reads only the masked text.",
+        said=("only the masked text shown", "original text shown"),
+    )
+    keep_stopwords: bool = keep_stopwords_option()
+    keep_punctuation: bool = option(
+        True,
+        label="Keep punctuation",
+        kind="flag",
+        advanced=True,
+        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
+        said=("punctuation drawn", "punctuation kept"),
+    )
+    tau: float | None = option(
+        None,
+        label="τ, temperature of the proposal",
+        min=0.05,
+        max=20.0,
+        advanced=True,
+        live=True,
+        help="A small τ makes the proposal insist on its best words, a large one makes all words alike. Without a "
+        "value it is 1.",
+        said="τ = {}",
+    )
+    shift_min: float | None = option(
+        None,
+        label="Private shift, lower end",
+        min=-100.0,
+        max=100.0,
+        advanced=True,
+        live=True,
+        help="A word that the private text makes less likely than this is moved as if by this much. Without values "
+        "for both ends, the range is a public function of ε.",
+        said="shift from {}",
+    )
+    shift_max: float | None = option(
+        None,
+        label="Private shift, upper end",
+        min=-100.0,
+        max=100.0,
+        advanced=True,
+        live=True,
+        help="A word that the private text makes more likely than this is moved as if by this much. Words above it "
+        "cannot be told apart by the private text, but still by the proposal.",
+        said="shift to {}",
+    )
+    recase: str = recase_option()
+    model: str = option(
+        "bundled",
+        label="Masked language model",
+        kind="text",
+        advanced=True,
+        models=True,
+        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
+    )
+    stopwords: str | None = stopwords_option()
+
+
+@dataclass(frozen=True, eq=False)
+class PriorPrepared(MaskedPrepared):
+    """With the public scores of each place, where the public text is the skeleton alone."""
+
+    _proposed: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def public(self) -> PublicText:
+        """What is public of the text before anything is drawn."""
+        return PublicText(self.skeleton)
+
+    def proposed(
+        self, places: Sequence[int], cancel: threading.Event | None = None, progress: Progress | None = None
+    ) -> np.ndarray:
+        """Raw public scores float32 (len(places), V), given the skeleton."""
+        with self._lock:
+            rows = {i: self._proposed[i] for i in places if i in self._proposed}
+        missing = [i for i in dict.fromkeys(places) if i not in rows]
+        if missing:
+            asked = [(self.public, i) for i in missing]
+            found = proposed_logits(self.model, self.document.language, asked, cancel, progress)
+            rows |= dict(zip(missing, found, strict=True))
+            with self._lock:
+                for i in missing[: max(0, ROWS_KEPT - len(self._proposed))]:
+                    self._proposed[i] = rows[i]
+        return np.stack([rows[i] for i in places]) if places else np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftChannel(Channel):
+    """A proposal and a private shift whose clipping depends on ε: no line in ε, but a public law of it.
+
+    proposal: b, raised to at most SPREAD nats below its largest; shift: a − b before clipping; both float64 (V,).
+    """
+
+    candidates: Sequence[str]
+    proposal: np.ndarray
+    shift: np.ndarray
+    shape: Callable[[float], Shape]
+    source: str | None = None
+    _keep: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def source_index(self) -> np.ndarray:
+        assert self._keep is not None
+        return self._keep
+
+    def log_weights(self, epsilon: float) -> np.ndarray:
+        """ln p up to a constant, float64 (V,)."""
+        s = self.shape(epsilon)
+        return self.proposal / s.tau + epsilon * clipped(self.shift, s)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = self.log_weights(epsilon)
+        return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        rows = (self.log_weights(e) for e in epsilons)
+        return np.stack([x[which] - logsumexp(x) for x in rows], axis=1)
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        noise = stream.gumbel(len(self.candidates))
+        return search_flips(lambda e: int((self.log_weights(e) + noise).argmax()), low, high)
+
+
+def clipped(shift: np.ndarray, shape: Shape) -> np.ndarray:
+    """The scores of the exponential mechanism: between two texts they differ by at most 1/2."""
+    return (np.clip(shift, shape.low, shape.high) - shape.high) / (2 * (shape.high - shape.low))
+
+
+class DPMLMPrior(MaskedWords):
+    """DP-MLM from a public proposal: the private text moves what the public part of it suggests."""
+
+    name = "dp-mlm-prior"
+    title = "DP-MLM with a public prior"
+    summary = "A language model proposes words from what is public of the text; the private text only moves them."
+    config_cls: ClassVar[type] = DPMLMPriorConfig
+    prepared_cls = PriorPrepared
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        from ..models import masked_lm_spec
+
+        masked_lm_spec(config.model)
+        low, high = config.shift_min, config.shift_max
+        if (low is None) != (high is None):
+            raise ConfigError("Give both ends of the private shift, shift_min and shift_max, or neither.")
+        if low is not None and not low < high:
+            raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
+        return config
+
+    @property
+    def max_epsilon(self) -> float:
+        """ε/2, the spread of the proposal and ln|V| make up the sampler's depth."""
+        v = np.log(len(candidates(self.config.model, self.language)))
+        return min(super().max_epsilon, float(np.floor(2 * (DEPTH - v - SPREAD / min(1.0, self._tau)))))
+
+    @property
+    def _tau(self) -> float:
+        return 1.0 if self.config.tau is None else self.config.tau
+
+    def shape(self, epsilon: float) -> Shape:
+        """τ and the range of the shift at an ε, as the options name them."""
+        c = self.config
+        if c.shift_min is None:
+            return public_shape(epsilon)._replace(tau=self._tau)
+        return Shape(self._tau, c.shift_min, c.shift_max)
+
+    def _prepare(self, document, progress, cancel) -> MaskedPrepared:
+        prepared = super()._prepare(document, progress, cancel)
+        assert isinstance(prepared, PriorPrepared)
+        if self.config.order == "parallel" and self.config.prior != "frequency" and len(prepared.targets) <= ROWS_KEPT:
+            prepared.proposed(prepared.targets, cancel)
+        return prepared
+
+    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
+        return None
+
+    # --- scores to distributions
+
+    def channel(self, private: np.ndarray, public: np.ndarray, source: str | None) -> Channel:
+        """Raw scores (V,) given the private text and given the public one → what the word is drawn from."""
+        c, public = self.config, public.astype(np.float64)
+        names, keep = candidates(c.model, self.language), self._keep(source)
+        shift = private.astype(np.float64) - public
+        proposal = np.maximum(public, public.max() - SPREAD)
+        if c.shift_min is None:
+            return ShiftChannel(names, proposal, shift, self.shape, source, keep)
+        fixed = self.shape(1.0)
+        return ScoreTable(names, clipped(shift, fixed), source, keep, proposal / fixed.tau)
+
+    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
+        tokens = prepared.document.tokens
+        private = prepared.logits(keys, None, cancel)
+        public = self._proposals(prepared, {}, [i for i, _ in keys], cancel)
+        return [self.channel(a, b, tokens[i].text) for (i, _), a, b in zip(keys, private, public, strict=True)]
+
+    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> Channel:
+        private = self._logits_given(prepared, acts, index, insert, cancel)
+        public = self._proposals(prepared, acts, [index], cancel)[0]
+        return self.channel(private, public, prepared.document.tokens[index].text)
+
+    def _proposals(self, prepared: MaskedPrepared, acts: Acts, places: Sequence[int], cancel=None) -> np.ndarray:
+        """Raw public scores (n, V) at places, given the words that were released before."""
+        assert isinstance(prepared, PriorPrepared)
+        c = self.config
+        if c.prior == "frequency":
+            names = candidates(c.model, self.language)
+            return np.broadcast_to(log_frequencies(names), (len(places), len(names)))
+        released = tuple((i, word) for i, (word, _) in acts.items() if word is not None and i not in places)
+        if c.prior == "skeleton" or not released:
+            return prepared.proposed(places, cancel)
+        public = self._public(prepared, released)
+        return proposed_logits(c.model, self.language, [(public, i) for i in places], cancel)
+
+    def _public(self, prepared: PriorPrepared, released: tuple[tuple[int, str], ...]) -> PublicText:
+        return dataclasses.replace(prepared.public, released=released)
+
+    def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
+        """From left to right, or those first whose proposal from the skeleton alone has the least entropy."""
+        if self.config.order != "certain":
+            return prepared.targets
+        x = self._proposals(prepared, {}, prepared.targets, cancel).astype(np.float64)
+        x = x - x.max(axis=1, keepdims=True)
+        p = np.exp(x)
+        z = p.sum(axis=1)
+        entropy = np.log(z) - (p * x).sum(axis=1) / z
+        return [prepared.targets[k] for k in np.argsort(entropy, kind="stable")]
+
+    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
+        """The private shift before it is clipped, float32 (V,)."""
+        private = super().scores_at(prepared, acts, index, insert)
+        parallel = self.config.order == "parallel"
+        return private - self._proposals(prepared, {} if parallel else acts, [index])[0].astype(np.float32)
+
+    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+        return ()
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        fixed = {"shift_min": 2.0, "shift_max": 10.0}
+        return ({}, {"prior": "frequency"}, {"order": "sequential"}, {"order": "certain"}, fixed)
