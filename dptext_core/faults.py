@@ -25,11 +25,13 @@ from .mechanisms.base import Mechanism
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.custext import CusText
 from .mechanisms.dp_mlm import DPMLM
+from .mechanisms.dp_mlm_prior import DPMLMPrior, PriorPrepared
 from .mechanisms.masked_words import MaskedPrepared
 from .mechanisms.mvc import MVC
 from .mechanisms.santext import SanText
 from .mechanisms.word_level import Draws, SpaceConfig, WordMechanism
 from .mechanisms.word_space import SpaceMechanism
+from .public_prior import PublicText, proposed_logits
 from .result import RewriteResult
 from .sampling import DEPTH, NoiseStream, draw
 from .words import WordSpace
@@ -341,6 +343,26 @@ class CapitalsDPMLM(DPMLM):
         return super()._result(prepared, *arguments, **more)
 
 
+# --- a proposal that reads the original words
+
+
+class ReadingPrepared(PriorPrepared):
+    """A text whose public scores are not: for each place, the original words of the others count as released."""
+
+    def proposed(self, places: Sequence[int], cancel: Any = None, progress: Any = None) -> np.ndarray:
+        tokens = self.document.tokens
+        words = [(i, tokens[i].text.lower()) for i in self.targets]
+        asked = [(PublicText(self.skeleton, tuple(w for w in words if w[0] != i)), i) for i in places]
+        return proposed_logits(self.model, self.document.language, asked, cancel, progress)
+
+
+class ReadingDPMLMPrior(DPMLMPrior):
+    """DP-MLM with a public prior whose proposal sees the other original words."""
+
+    title = "DP-MLM with a prior that is not public"
+    prepared_cls = ReadingPrepared
+
+
 def _tables(channels: Sequence[Channel]) -> Iterator[ScoreTable]:
     for channel in channels:
         assert isinstance(channel, ScoreTable)
@@ -442,6 +464,14 @@ _ALL = (
         CapitalsDPMLM,
         DPMLM,
         {"keep_punctuation": False},
+    ),
+    Fault(
+        "reading-prior",
+        "A proposal that reads the original words",
+        "DP-MLM with a public prior whose proposal for a word sees the original words around it.",
+        ReadingDPMLMPrior,
+        DPMLMPrior,
+        {"epsilon": 5.0},
     ),
 )
 FAULTS: Mapping[str, Fault] = {f.name: f for f in _ALL}

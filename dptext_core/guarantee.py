@@ -37,6 +37,7 @@ class Guarantee:
     cover. reason: why there is no guarantee, where there is none. seeded: a demonstration, repeatable by anyone.
     metric: for "metric", what the distance is in which ε is counted; near, largest: that distance from a typical word
     to its nearest other word, and between the two most different words. group: for "group", what the group is.
+    among: what a text must share with the private one for a single draw to be compared; empty: any two are.
     spent: ε of every draw; empty: each spends ``epsilon``. bounded_range: whether the log-ratios of a draw lie in an
     interval of length ε, as those of an exponential mechanism (draws ∝ exp(ε·s), s within 1/2) do.
     """
@@ -56,6 +57,7 @@ class Guarantee:
     near: float | None = None
     largest: float | None = None
     group: str = ""
+    among: str = ""
     spent: tuple[float, ...] = ()
     bounded_range: bool = False
 
@@ -108,14 +110,15 @@ class Guarantee:
             )
             return (
                 "Near words are hard to tell apart, far ones are not: a released word is at most e^(ε·distance) as "
-                f"likely under your word as under another{f' ({examples})' if examples else ''}. {words}, with "
+                f"likely under your word as under another{self._in_texts()}{f' ({examples})' if examples else ''}. "
+                f"{words}, with "
                 f"ε = {each} for each unit of distance ({self.metric})."
             )
         if self.notion == "group":
             return (
                 f"A word hides in its group and nowhere else: a released word is at most e^ε = "
                 f"{odds_text(self.epsilon)} as likely under your word as under another one of {self.group} "
-                f"(ε = {each} a word).{little} {words}, together at most ε = {bound(self.total)}."
+                f"(ε = {each} a word{self._in_texts()}).{little} {words}, together at most ε = {bound(self.total)}."
             )
         noun = "a released word" if word else f"the {self.unit}" if "released" in self.unit else "what is released"
         plus = f", plus a chance of δ = {scientific(self.delta)}" if self.notion == "approx" else ""
@@ -126,8 +129,14 @@ class Guarantee:
         tail = f" {words}, {total}." if word else f" {total[0].upper()}{total[1:]}." if self.draws > 1 else ""
         return (
             f"Whatever you wrote here, {noun} is at most e^ε = {odds_text(self.epsilon)} as likely under your text "
-            f"as under any other{plus} (ε = {each}{unit}).{little}{tail}"
+            f"as under any other{self._among()}{plus} (ε = {each}{unit}).{little}{tail}"
         )
+
+    def _in_texts(self) -> str:
+        return f", in texts {self.among}" if self.among else ""
+
+    def _among(self) -> str:
+        return f" {self.among}" if self.among else ""
 
     def lines(self) -> tuple[str, ...]:
         """The promise as the field writes it, one short statement a line."""
@@ -137,6 +146,8 @@ class Guarantee:
         unit = f"{self.unit} and unit of distance ({self.metric})" if self.notion == "metric" else self.unit
         if self.notion == "group":
             unit += f" within {self.group}"
+        if self.among:
+            unit += f", between texts {self.among}"
         out = [
             f"{NOTIONS[self.notion].capitalize()}, ε = {self.each()}{delta} per {unit}.",
             f"Neighbours: {self.adjacency}.",

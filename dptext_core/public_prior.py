@@ -22,6 +22,10 @@ from .mechanisms.masked_words import candidates, language_model, score
 from .private import Private
 from .skeleton import Skeleton
 
+#: What a text must share with the private one for draws from a proposal to be compared.
+SAME_SKELETON = "with the same kept words and marks in the same places"
+#: Nats that ln of a proposal over words spans at most: lower values are raised.
+SPREAD = 25.0
 #: Of a proposal over the words of a space: the share that goes by frequency. It is the floor of words that the
 #: language model has no score for.
 BY_FREQUENCY = 0.1
@@ -79,18 +83,22 @@ def proposed_logits(
 
 @lru_cache(maxsize=8)
 def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
-    """ln of the shares of words in public text, every count raised by one: float64 (V,), summing to 1."""
+    """ln of the shares of words in public text, every count raised by one: float64 (V,), at most SPREAD apart."""
     from .words import word_space
 
     space = word_space()
     assert space.counts is not None
     rows = space.rows(words)
     counts = np.where(rows >= 0, space.counts[rows], 0) + 1.0
-    return np.log(counts / counts.sum())
+    return _floored(np.log(counts / counts.sum()))
+
+
+def _floored(log_p: np.ndarray) -> np.ndarray:
+    return np.maximum(log_p, log_p.max(axis=-1, keepdims=True) - SPREAD)
 
 
 def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[str, ...]) -> np.ndarray:
-    """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), each summing to 1.
+    """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), at most SPREAD apart.
 
     The share BY_FREQUENCY goes by frequency, which leaves no word without a chance; the rest is the model's softmax
     over the words that it has, as it writes them first.
@@ -100,7 +108,7 @@ def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[
     x -= x.max(axis=1, keepdims=True)
     p = np.exp(x)
     p *= (1 - BY_FREQUENCY) / p.sum(axis=1, keepdims=True)
-    return np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words)))
+    return _floored(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
 
 
 @lru_cache(maxsize=8)

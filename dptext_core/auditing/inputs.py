@@ -56,8 +56,47 @@ class Meter:
 
 
 def default_inputs(m: Mechanism) -> list[str]:
-    """Words spread over the public frequencies, each with a near one; short texts for language models."""
-    return list(TEXTS) if m.by_word is None else default_words(m)
+    """Words spread over the public frequencies, each with a near one; short texts for language models.
+
+    Where the promise compares draws in the same public context only, texts that differ in drawn words alone.
+    """
+    if m.by_word is not None:
+        return default_words(m)
+    planned = [m.plan(text) for text in TEXTS]
+    first = m.drawn_tokens(planned[0])
+    if not first or m.public_context(planned[0], first[0]) is None:
+        return list(TEXTS)
+    return [text for p in planned[:3] for text in exchanged(m, p, planned)]
+
+
+def exchanged(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
+    """A text and n − 1 more with other words in its drawn places: words of other texts and likely outputs, as far as
+    the promise makes them alike to the original ones."""
+    pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in m.drawn_tokens(p)))
+    places, tokens = m.drawn_tokens(prepared), prepared.document.tokens
+    choices: list[list[str]] = []
+    for j, i in enumerate(places):
+        word = tokens[i].text.lower()
+        # Other places begin elsewhere, so that a text does not have one word everywhere.
+        known = [*pool[7 * j % len(pool) :], *pool[: 7 * j % len(pool)]]
+        known += [w.lower() for w, _ in m.distribution(prepared, i).top(12)]
+        known = [w for w in dict.fromkeys(known) if w != word and _is_drawn(m, w)]
+        apart = m.distances([word, *known])[0, 1:]
+        choices.append([w for w, d in zip(known, apart, strict=True) if np.isfinite(d)])
+    out = [prepared.text]
+    for k in range(n - 1):
+        text, end = "", 0
+        for i, words in zip(places, choices, strict=True):
+            text += prepared.text[end : tokens[i].start] + (words[k % len(words)] if words else tokens[i].text)
+            end = tokens[i].end
+        out.append(text + prepared.text[end:])
+    return list(dict.fromkeys(out))
+
+
+def _is_drawn(m: Mechanism, word: str) -> bool:
+    """Whether this is one word, and drawn where it stands."""
+    planned = m.plan(word)
+    return len(planned.document.tokens) == 1 and m.drawn_tokens(planned) == (0,)
 
 
 def default_words(m: Mechanism, n: int | None = None) -> list[str]:

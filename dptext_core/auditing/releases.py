@@ -22,7 +22,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -686,15 +686,17 @@ def _told(fit: _Fit, m: Mechanism) -> Witness:
 
 
 def _alone(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
-    """Raises Breach where the promise counts words one by one, and a word's stated distribution depends on others."""
+    """Raises Breach where the promise counts words one by one, and a word's stated distribution depends on others that
+    are not public."""
     if text.promise.notion not in ("metric", "group") or estimated:
         return
-    known: dict[str, tuple[TokenDistribution, str]] = {}
+    known: dict[tuple[str, Hashable], tuple[TokenDistribution, str]] = {}
     for p in probes:
-        known.setdefault(p.word.casefold(), (p.d, p.text))
+        known.setdefault((p.word.casefold(), text.m.public_context(p.prepared, p.index)), (p.d, p.text))
     for i, d in text.stated.items():
         word = text.document.tokens[i].text
-        other, where = known.setdefault(word.casefold(), (d, text.text))
+        context = text.m.public_context(text.prepared, i)
+        other, where = known.setdefault((word.casefold(), context), (d, text.text))
         if other is d or _same(other, d):
             continue
         told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{_flat(text.text)}”."

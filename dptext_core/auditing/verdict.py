@@ -152,6 +152,11 @@ def _distances(
                 out = np.where(np.isfinite(out), named, np.nan)
     else:
         out = np.ones((n, n))
+    if claim is None:
+        contexts = [m.public_context(p.prepared, p.index) for p in probes]
+        label = {c: k for k, c in enumerate(dict.fromkeys(contexts))}
+        place = np.array([label[c] for c in contexts])
+        out[place[:, None] != place[None]] = np.nan
     np.fill_diagonal(out, np.nan)
     return out, known, exempt
 

@@ -8,7 +8,7 @@ import secrets
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
@@ -183,6 +183,13 @@ class Mechanism(ABC):
         if type(self).notion == "none":
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
+
+    def public_context(self, prepared: Prepared, index: int) -> Hashable:
+        """What two draws must have in common for the promise of one draw to compare them, besides :meth:`distances`.
+
+        The same for all draws where it compares any two; else what is public of the text, and the place in it.
+        """
+        return None
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
         """What each clipping range costs at one draw with these scores before clipping; () where none are clipped."""

@@ -15,7 +15,8 @@ Deviations from the paper and its released code:
 * numbers get no random integer added (that is not DP): they are unknown words;
 * unknown words are drawn at random unless ``oov`` says otherwise (released code prints them unchanged);
 * the order of frequency is that of a public corpus, not of the private data;
-* where all similarities of a set are equal u = 1.
+* where all similarities of a set are equal u = 1;
+* ``prior`` starts from a public proposal within the set (``word_prior``), which the paper does not have.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import ScoreTable, TokenDistribution
+from ..distribution import Channel, ScoreTable, TokenDistribution
 from ..errors import ConfigError
 from ..result import RewriteResult
 from ..sampling import LOG_DEPTH, NoiseStream
@@ -36,7 +37,7 @@ from ..words import WordSpace
 from .base import Prepared, Progress, check_cancel
 from .config import epsilon_option, option
 from .word_level import Draws, SpaceConfig, WordPrepared
-from .word_space import SpaceMechanism
+from .word_prior import PriorMechanism, prior_option
 
 MAPPINGS = ("aggressive", "balanced", "conservative")
 _BLOCK = 256
@@ -86,6 +87,10 @@ class CusTextConfig(SpaceConfig):
         advanced=True,
         help="This measures how near two words are.",
     )
+    prior: str = prior_option(
+        " It only changes how the words of a set share the chance. Under the strategies record and dataset, one draw "
+        "serves many places, so that only frequency can be used."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +103,7 @@ class RankTable(ScoreTable):
 
     def log_tails(self, epsilon: float) -> np.ndarray:
         """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
-        return log_tails(epsilon * self.scores)
+        return log_tails(self.log_weights(epsilon))
 
     def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
         """The released candidate for each uniform, given by its logarithm, int64."""
@@ -285,7 +290,7 @@ def _all_tables(
     return which, outputs, scores
 
 
-class CusText(SpaceMechanism):
+class CusText(PriorMechanism):
     """CusText: the exponential mechanism over a customised set of K words."""
 
     name = "custext"
@@ -301,6 +306,14 @@ class CusText(SpaceMechanism):
         return _groups(self.vocabulary, c.k, c.mapping, c.metric)
 
     def channel(self, row: int) -> RankTable:
+        table = self._table(row)
+        return self._from(table, self._frequencies) if self.config.prior == "frequency" else table
+
+    def _from(self, channel: Channel, log_base: np.ndarray) -> RankTable:
+        assert isinstance(channel, RankTable)
+        return self._based(channel, log_base[self.vocabulary.rows(channel.candidates)])
+
+    def _table(self, row: int) -> RankTable:
         words, groups = self.vocabulary.words, self.groups
         outputs = groups.outputs[groups.group[row]]
         u = utilities(self.vocabulary, np.array([row]), outputs[None], self.config.metric)[0]
@@ -322,7 +335,12 @@ class CusText(SpaceMechanism):
     def resolve(cls, config: Any) -> Any:
         if config.strategy == "dataset" and isinstance(config.epsilon, tuple):
             raise ConfigError("The strategy dataset draws a word once for all texts, so it takes one ε, not a list.")
-        return config
+        if config.strategy != "token" and config.prior == "skeleton":
+            raise ConfigError(
+                f"The strategy {config.strategy} draws a word once for many places, and the kept words propose "
+                "another word at each. Start from frequency, or take the strategy token."
+            )
+        return super().resolve(config)
 
     def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
         """One ε a token; where a word is drawn once, that of its first place."""
@@ -367,7 +385,10 @@ class CusText(SpaceMechanism):
                 check_cancel(cancel)
                 part = alike[start : start + step]
                 outputs, scores = self._tables(rows[part])
-                tails = log_tails(epsilons[levels[part], None] * scores)
+                weights = epsilons[levels[part], None] * scores
+                if self.config.prior == "frequency":
+                    weights += self._frequencies[outputs]
+                tails = log_tails(weights)
                 counts = bounds[part + 1] - bounds[part]
                 these = np.concatenate([order[a:b] for a, b in zip(bounds[part], bounds[part + 1], strict=True)])
                 owner = np.repeat(np.arange(len(part)), counts)
@@ -425,6 +446,7 @@ class CusText(SpaceMechanism):
         repeated = "" if c.strategy == "token" else f", and words {where} are equal at the same places"
         return {
             "notion": "group",
+            "among": self._among(),
             "group": f"the words that share its set ({crowd})",
             "adjacency": self._adjacency() + ", where each word is in the same group" + repeated,
             "unit": "released word" if c.strategy == "token" else "distinct word",
@@ -504,7 +526,8 @@ class CusText(SpaceMechanism):
         from ..words.space import SPACES
 
         mapped = [{"mapping": mapping, "space": name} for name in SPACES for mapping in ("balanced", "conservative")]
-        return (*mapped, {"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})
+        single = ({"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})
+        return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"})
 
 
 @lru_cache(maxsize=4)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,7 +27,7 @@ import numpy as np
 
 from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ..errors import ConfigError
-from ..public_prior import PublicText, log_frequencies, proposed_logits
+from ..public_prior import SAME_SKELETON, PublicText, log_frequencies, proposed_logits
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Prepared, Progress
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
@@ -314,6 +314,22 @@ class DPMLMPrior(MaskedWords):
         z = p.sum(axis=1)
         entropy = np.log(z) - (p * x).sum(axis=1) / z
         return [prepared.targets[k] for k in np.argsort(entropy, kind="stable")]
+
+    # --- the promise
+
+    def _among(self) -> str:
+        if self.config.prior == "frequency":
+            return ""
+        one_by_one = self.config.order != "parallel" and self.config.prior == "released"
+        return f"{SAME_SKELETON} and the same words released before" if one_by_one else SAME_SKELETON
+
+    def public_context(self, prepared: Prepared, index: int) -> Hashable:
+        if self.config.prior == "frequency":
+            return None
+        skeleton = self._planned(prepared).skeleton
+        return skeleton.kept, skeleton.gaps, index
+
+    # --- what panels show
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
         """The private shift before it is clipped, float32 (V,)."""

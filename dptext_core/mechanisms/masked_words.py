@@ -286,7 +286,12 @@ class MaskedWords(Mechanism):
             reason=reason,
             spent=tuple(spent) * (most // max(1, len(spent))),
             bounded_range=True,
+            among=self._among(),
         )
+
+    def _among(self) -> str:
+        """What a text must share with the private one for a single draw to be compared; empty: any two are."""
+        return ""
 
     def _broken(self) -> str:
         """Why there is no promise with these options; empty where there is one."""

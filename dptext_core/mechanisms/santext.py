@@ -9,12 +9,13 @@ Deviations from the released code:
   bound between a sensitive and another word;
 * the sensitive words are the rarest share of a public vocabulary by public counts, not of the private texts;
 * words that the vocabulary lacks are drawn at random unless ``oov`` says otherwise; the code draws them over the
-  sensitive words.
+  sensitive words;
+* ``prior`` starts from a public proposal (``word_prior``), which the paper does not have.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..sampling import DEPTH, NoiseStream, draw
 from . import normalisers
 from .config import epsilon_option, option
 from .word_level import SpaceConfig
-from .word_space import SpaceMechanism
+from .word_prior import PriorMechanism, prior_option
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class SanTextConfig(SpaceConfig):
     """Options of SanText."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
+    prior: str = prior_option()
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def exponential_limit(largest: float, rest: float) -> float:
     return 2.0 * (DEPTH - rest) / largest if largest > 0 else np.inf
 
 
-class SanText(SpaceMechanism):
+class SanText(PriorMechanism):
     """SanText: the exponential mechanism over the whole vocabulary with the distance as score."""
 
     name = "santext"
@@ -73,7 +75,7 @@ class SanText(SpaceMechanism):
 
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
-        return exponential_limit(largest, np.log(size))
+        return exponential_limit(largest, np.log(size) + cls._rest(config))
 
     def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
         if not self._draws_as(SanText):
@@ -84,11 +86,24 @@ class SanText(SpaceMechanism):
         return (self._draws_as(SanText) and normalisers.is_ready(self.vocabulary)) or super().likelihood_ready(epsilon)
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
+        return self._with_frequencies([*self._tables(rows)])
+
+    def _tables(self, rows: np.ndarray) -> list[ScoreTable]:
         distances = self.vocabulary.distance_rows(rows)
         words = self.vocabulary.words
         return [
             ScoreTable(words, d / -2.0, words[r], np.array([r])) for r, d in zip(rows.tolist(), distances, strict=True)
         ]
+
+    def _from(self, channel: Channel, log_base: np.ndarray) -> Channel:
+        if isinstance(channel, PassThrough):
+            return replace(channel, table=self._based(channel.table, log_base))
+        assert isinstance(channel, ScoreTable)
+        return self._based(channel, log_base)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return (*super().variants(), {"prior": "frequency"}, {"prior": "skeleton"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +130,7 @@ class PassThrough(Channel):
         return self.table.source_index
 
     def at(self, epsilon: float) -> TokenDistribution:
-        x = epsilon * self.table.scores
+        x = self.table.log_weights(epsilon)
         log_p = x - logsumexp(x) + np.log(self.p)
         if self.p < 1:
             log_p[self.row] = np.log1p(-self.p)
@@ -127,7 +142,7 @@ class PassThrough(Channel):
     def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
         passes = stream.at("pass").uniforms(n) >= self.p
         out = np.full(n, self.row)
-        out[~passes] = draw(epsilon * self.table.scores, stream, n)[~passes]
+        out[~passes] = draw(self.table.log_weights(epsilon), stream, n)[~passes]
         return out
 
     def _passes(self, stream: NoiseStream) -> bool:
@@ -159,7 +174,7 @@ class SanTextPlus(SanText):
 
     @classmethod
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
-        return exponential_limit(largest, np.log(size) - np.log(config.p))
+        return exponential_limit(largest, np.log(size) - np.log(config.p) + cls._rest(config))
 
     @cached_property
     def first_sensitive(self) -> int:
@@ -189,11 +204,10 @@ class SanTextPlus(SanText):
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
         out: list[Channel] = []
-        for row, table in zip(rows.tolist(), super().channels(rows), strict=True):
-            assert isinstance(table, ScoreTable)
+        for row, table in zip(rows.tolist(), self._tables(rows), strict=True):
             table.scores[: self.first_sensitive] = -np.inf
             out.append(table if row >= self.first_sensitive else PassThrough(table, row, self.config.p))
-        return out
+        return self._with_frequencies(out)
 
     def distances(self, words) -> np.ndarray:
         """Between sensitive words only: a common word that passes through is exposed."""

@@ -103,6 +103,7 @@ class WordPrepared(Prepared):
     reasons: tuple[str | None, ...]
     stop: Lexicon | None = None
     channels: dict[int, Channel] = field(default_factory=dict, init=False, repr=False)
+    proposals: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def skeleton(self) -> Skeleton:
@@ -487,6 +488,13 @@ class WordMechanism(Mechanism):
                     progress(done, len(out))
         return out
 
+    def _draw_texts(
+        self, texts: Sequence[WordPrepared], known: Sequence[np.ndarray], epsilons: Sequence[Sequence[float]],
+        streams: Sequence[NoiseStream], draws: Draws, cancel=None, progress=None,
+    ) -> list[str]:  # fmt: skip
+        """The released words of texts, whose drawn tokens are ``known``: where places do not matter, by their rows."""
+        return self._draw(draws, cancel, progress)
+
     def _rewrite(self, prepared: Prepared, stream: NoiseStream, progress, cancel) -> RewriteResult:
         assert isinstance(prepared, WordPrepared)
         return next(self._rewrite_all([prepared], [stream], cancel, progress))
@@ -526,7 +534,7 @@ class WordMechanism(Mechanism):
             paths=[self._path(p, i) for p, k in zip(texts, known, strict=True) for i in k.tolist()],
             texts=[(d, len(p.rows)) for p, d in zip(texts, stream, strict=True)],
         )
-        words = self._draw(draws, cancel, progress) if len(draws.rows) else []
+        words = self._draw_texts(texts, known, epsilons, stream, draws, cancel, progress) if len(draws.rows) else []
         at = 0
         for number, (prepared, k, each, own) in enumerate(zip(texts, known, epsilons, stream, strict=True), first):
             drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
