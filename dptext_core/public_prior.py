@@ -101,9 +101,11 @@ def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[
     """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), at most SPREAD apart.
 
     The share BY_FREQUENCY goes by frequency, which leaves no word without a chance; the rest is the model's softmax
-    over the words that it has, as it writes them first.
+    over the words that it has, as it writes them first. Of words that it has not at all, all goes by frequency.
     """
     at, there = _places(model, language, words)
+    if not there.any():
+        return np.repeat(log_frequencies(words)[None], len(logits), axis=0)
     x = np.where(there, logits[:, at].astype(np.float64), -np.inf)
     x -= x.max(axis=1, keepdims=True)
     p = np.exp(x)

@@ -21,6 +21,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -45,17 +46,33 @@ class Shape(NamedTuple):
     high: float
 
 
-def public_shape(epsilon: float) -> Shape:
+#: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
+#: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more.
+LOW, WIDTH, GROWTH, WIDEST, FIRM = 1.2, 0.8, 1 / 15, 5.0, 25.0
+
+
+def public_shape(epsilon: float, sigma: float) -> Shape:
     """The shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
 
-    A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε.
+    A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε; and where the
+    private text insists, the proposal has to keep up with it. sigma: σ of the model's scores.
     """
-    low, width, growth, most = RANGE
-    return Shape(1.0, low, low + min(most, width + growth * epsilon))
+    low, width = LOW * sigma, min(WIDEST, WIDTH + GROWTH * epsilon) * sigma
+    return Shape(min(1.0, (FIRM / epsilon) ** 0.5), low, low + width)
 
 
-#: Of :func:`public_shape`: the lower end; the width at ε → 0, its growth with ε, and the largest width.
-RANGE = (3.0, 2.0, 1.0 / 6.0, 12.0)
+def score_deviation(model: str) -> float:
+    """σ of a model's scores, from its public clipping range: the paper's is 4σ wide, the tuned one 6σ."""
+    from ..models import masked_lm_spec
+
+    clips = masked_lm_spec(model).clips
+    for name, widths in (("paper", 4.0), ("tuned", 6.0)):
+        if name in clips:
+            return (clips[name].high - clips[name].low) / widths
+    raise ConfigError(
+        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or keep a clipping range "
+        "of the model, which dptext_core.models.estimate_clip_range finds from public texts of yours."
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +126,7 @@ class DPMLMPriorConfig:
         advanced=True,
         live=True,
         help="A small τ makes the proposal insist on its best words, a large one makes all words alike. Without a "
-        "value it is 1.",
+        "value, and without a range of the shift, it is a public function of ε; with a range it is 1.",
         said="τ = {}",
     )
     shift_min: float | None = option(
@@ -178,7 +195,7 @@ class PriorPrepared(MaskedPrepared):
 class ShiftChannel(Channel):
     """A proposal and a private shift whose clipping depends on ε: no line in ε, but a public law of it.
 
-    proposal: b, raised to at most SPREAD nats below its largest; shift: a − b before clipping; both float64 (V,).
+    proposal: b; shift: a − b before clipping; both float64 (V,).
     """
 
     candidates: Sequence[str]
@@ -196,7 +213,7 @@ class ShiftChannel(Channel):
     def log_weights(self, epsilon: float) -> np.ndarray:
         """ln p up to a constant, float64 (V,)."""
         s = self.shape(epsilon)
-        return self.proposal / s.tau + epsilon * clipped(self.shift, s)
+        return tempered(self.proposal, s) + epsilon * clipped(self.shift, s)
 
     def at(self, epsilon: float) -> TokenDistribution:
         x = self.log_weights(epsilon)
@@ -209,6 +226,12 @@ class ShiftChannel(Channel):
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         noise = stream.gumbel(len(self.candidates))
         return search_flips(lambda e: int((self.log_weights(e) + noise).argmax()), low, high)
+
+
+def tempered(proposal: np.ndarray, shape: Shape) -> np.ndarray:
+    """ln of the proposal b^(1/τ) up to a constant: raised to at most SPREAD nats below its largest."""
+    x = proposal / shape.tau
+    return np.maximum(x, x.max() - SPREAD)
 
 
 def clipped(shift: np.ndarray, shape: Shape) -> np.ndarray:
@@ -227,32 +250,32 @@ class DPMLMPrior(MaskedWords):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        from ..models import masked_lm_spec
-
-        masked_lm_spec(config.model)
         low, high = config.shift_min, config.shift_max
         if (low is None) != (high is None):
             raise ConfigError("Give both ends of the private shift, shift_min and shift_max, or neither.")
         if low is not None and not low < high:
             raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
+        if low is None:
+            score_deviation(config.model)
         return config
 
-    @property
+    @cached_property
     def max_epsilon(self) -> float:
         """ε/2, the spread of the proposal and ln|V| make up the sampler's depth."""
         v = np.log(len(candidates(self.config.model, self.language)))
-        return min(super().max_epsilon, float(np.floor(2 * (DEPTH - v - SPREAD / min(1.0, self._tau)))))
+        return min(super().max_epsilon, float(np.floor(2 * (DEPTH - v - SPREAD))))
 
-    @property
-    def _tau(self) -> float:
-        return 1.0 if self.config.tau is None else self.config.tau
+    @cached_property
+    def _sigma(self) -> float:
+        return score_deviation(self.config.model)
 
     def shape(self, epsilon: float) -> Shape:
-        """τ and the range of the shift at an ε, as the options name them."""
+        """τ and the range of the shift at an ε: as the options name them, else the public ones."""
         c = self.config
-        if c.shift_min is None:
-            return public_shape(epsilon)._replace(tau=self._tau)
-        return Shape(self._tau, c.shift_min, c.shift_max)
+        if c.shift_min is None or c.shift_max is None:
+            public = public_shape(epsilon, self._sigma)
+            return public if c.tau is None else public._replace(tau=c.tau)
+        return Shape(1.0 if c.tau is None else c.tau, c.shift_min, c.shift_max)
 
     def _prepare(self, document, progress, cancel) -> MaskedPrepared:
         prepared = super()._prepare(document, progress, cancel)
@@ -271,11 +294,10 @@ class DPMLMPrior(MaskedWords):
         c, public = self.config, public.astype(np.float64)
         names, keep = candidates(c.model, self.language), self._keep(source)
         shift = private.astype(np.float64) - public
-        proposal = np.maximum(public, public.max() - SPREAD)
         if c.shift_min is None:
-            return ShiftChannel(names, proposal, shift, self.shape, source, keep)
+            return ShiftChannel(names, public, shift, self.shape, source, keep)
         fixed = self.shape(1.0)
-        return ScoreTable(names, clipped(shift, fixed), source, keep, proposal / fixed.tau)
+        return ScoreTable(names, clipped(shift, fixed), source, keep, tempered(public, fixed))
 
     def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
         tokens = prepared.document.tokens
