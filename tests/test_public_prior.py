@@ -17,7 +17,7 @@ import dptext_core as dpt
 from dptext_core import public_prior
 from dptext_core.languages import ENGLISH
 from dptext_core.mechanisms.dp_mlm_prior import clipped, public_shape, score_deviation, tempered
-from dptext_core.mechanisms.masked_words import candidates
+from dptext_core.mechanisms.masked_words import Draw, candidates
 from dptext_core.public_prior import PublicText, log_frequencies, over_words, proposed_logits
 
 TEXT = "The doctor told my friend that the pain was bad."
@@ -160,7 +160,7 @@ def test_each_word_sees_what_was_released_before(prior, tiny_model):
         before = tuple((s.index, s.text.lower()) for _, s in drawn[:k])
         acts = {j: (w, None) for j, w in before} | {i: (None, None)}
         public = proposed_logits(tiny_model, m.language, [(PublicText(p.skeleton, before), i)])[0]
-        private = m._logits_given(p, acts, i, False)
+        private = m._logits_given([Draw(p, acts, i, False)])[0]
         shape = public_shape(2.0, 3.0)
         assert result.distribution(i).probs == pytest.approx(exact(private, public, 2.0, *shape))
     skeleton = prior(order="sequential", epsilon=2.0, prior="skeleton").rewrite(TEXT, seed=5)

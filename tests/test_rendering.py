@@ -75,7 +75,7 @@ def forced(name: str, options: dict, tiny_model: str) -> dpt.Mechanism:
         m = dpt.get_mechanism(name, model=tiny_model, **options)
         table = ScoreTable(RELEASED, np.zeros(len(RELEASED)))
         m.__dict__["tables"] = lambda prepared, keys, cancel=None: [table] * len(keys)
-        m.__dict__["table_given"] = lambda *args: table
+        m.__dict__["tables_given"] = lambda draws, cancel=None: [table] * len(draws)
         m.__dict__["table"] = lambda logits, source: table
         return m
     lists = {"lists": LIST_NAMES[:2]} if "lists" in fields else {}

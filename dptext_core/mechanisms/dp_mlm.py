@@ -38,7 +38,7 @@ from ..sampling import NoiseStream
 from ..words.lexicons import antonyms
 from .base import ClipCost
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
-from .masked_words import NOWHERE, Acts, MaskedPrepared, MaskedWords, candidates, lookup
+from .masked_words import NOWHERE, Draw, MaskedPrepared, MaskedWords, candidates, lookup
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,9 @@ class DPMLM(MaskedWords):
             for (i, insert), row in zip(keys, prepared.logits(keys, None, cancel), strict=True)
         ]
 
-    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> ScoreTable:
-        source = None if insert else prepared.document.tokens[index].text
-        return self.table(self._logits_given(prepared, acts, index, insert, cancel), source)
+    def tables_given(self, draws: Sequence[Draw], cancel=None) -> list[ScoreTable]:
+        sources = [None if d.insert else d.prepared.document.tokens[d.token].text for d in draws]
+        return [self.table(row, s) for row, s in zip(self._logits_given(draws, cancel), sources, strict=True)]
 
     def _broken(self) -> str:
         if not self.config.antonym_filter:

@@ -32,7 +32,7 @@ from ..public_prior import SAME_SKELETON, PublicText, log_frequencies, proposed_
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Prepared, Progress
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
-from .masked_words import ROWS_KEPT, Acts, MaskedPrepared, MaskedWords, candidates
+from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, candidates
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
 SPREAD = 40.0
@@ -300,37 +300,42 @@ class DPMLMPrior(MaskedWords):
         return ScoreTable(names, clipped(shift, fixed), source, keep, tempered(public, fixed))
 
     def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
-        tokens = prepared.document.tokens
-        private = prepared.logits(keys, None, cancel)
-        public = self._proposals(prepared, {}, [i for i, _ in keys], cancel)
-        return [self.channel(a, b, tokens[i].text) for (i, _), a, b in zip(keys, private, public, strict=True)]
+        draws = [Draw(prepared, {}, i, False) for i, _ in keys]
+        return self._channels(draws, prepared.logits(keys, None, cancel), cancel)
 
-    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> Channel:
-        private = self._logits_given(prepared, acts, index, insert, cancel)
-        public = self._proposals(prepared, acts, [index], cancel)[0]
-        return self.channel(private, public, prepared.document.tokens[index].text)
+    def tables_given(self, draws: Sequence[Draw], cancel=None) -> Sequence[Channel]:
+        return self._channels(draws, self._logits_given(draws, cancel), cancel)
 
-    def _proposals(self, prepared: MaskedPrepared, acts: Acts, places: Sequence[int], cancel=None) -> np.ndarray:
-        """Raw public scores (n, V) at places, given the words that were released before."""
-        assert isinstance(prepared, PriorPrepared)
+    def _channels(self, draws: Sequence[Draw], private: np.ndarray, cancel) -> list[Channel]:
+        sources = [d.prepared.document.tokens[d.token].text for d in draws]
+        public = self._proposals(draws, cancel)
+        return [self.channel(a, b, s) for a, b, s in zip(private, public, sources, strict=True)]
+
+    def _proposals(self, draws: Sequence[Draw], cancel=None) -> Sequence[np.ndarray]:
+        """Raw public scores (V,) of each draw, given the words that were released before it."""
         c = self.config
         if c.prior == "frequency":
-            names = candidates(c.model, self.language)
-            return np.broadcast_to(log_frequencies(names), (len(places), len(names)))
-        released = tuple((i, word) for i, (word, _) in acts.items() if word is not None and i not in places)
-        if c.prior == "skeleton" or not released:
-            return prepared.proposed(places, cancel)
-        public = self._public(prepared, released)
-        return proposed_logits(c.model, self.language, [(public, i) for i in places], cancel)
-
-    def _public(self, prepared: PriorPrepared, released: tuple[tuple[int, str], ...]) -> PublicText:
-        return dataclasses.replace(prepared.public, released=released)
+            return [log_frequencies(candidates(c.model, self.language))] * len(draws)
+        found: dict[int, np.ndarray] = {}
+        asked: dict[int, tuple[PublicText, int]] = {}
+        for k, (prepared, acts, index, _) in enumerate(draws):
+            assert isinstance(prepared, PriorPrepared)
+            released = tuple((i, word) for i, (word, _) in acts.items() if word is not None and i != index)
+            if c.prior == "skeleton" or not released:
+                found[k] = prepared.proposed([index], cancel)[0]
+            else:
+                asked[k] = dataclasses.replace(prepared.public, released=released), index
+        rows = proposed_logits(c.model, self.language, list(asked.values()), cancel) if asked else ()
+        found |= dict(zip(asked, rows, strict=True))
+        return [found[k] for k in range(len(draws))]
 
     def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
         """From left to right, or those first whose proposal from the skeleton alone has the least entropy."""
         if self.config.order != "certain":
             return prepared.targets
-        x = self._proposals(prepared, {}, prepared.targets, cancel).astype(np.float64)
+        if not prepared.targets:
+            return ()
+        x = np.stack(self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], cancel)).astype(float)
         x = x - x.max(axis=1, keepdims=True)
         p = np.exp(x)
         z = p.sum(axis=1)
@@ -357,7 +362,8 @@ class DPMLMPrior(MaskedWords):
         """The private shift before it is clipped, float32 (V,)."""
         private = super().scores_at(prepared, acts, index, insert)
         parallel = self.config.order == "parallel"
-        return private - self._proposals(prepared, {} if parallel else acts, [index])[0].astype(np.float32)
+        draw = Draw(prepared, {} if parallel else acts, index, insert)
+        return private - self._proposals([draw])[0].astype(np.float32)
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
         return ()

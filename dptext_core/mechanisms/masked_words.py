@@ -1,7 +1,7 @@
 """What mechanisms share that draw each word from a masked language model's scores: the plan, the draws, the text.
 
 A mechanism derives from :class:`MaskedWords` and says what the scores of a place become: :meth:`MaskedWords.tables`
-where all words are drawn in parallel, each in the original text, and :meth:`MaskedWords.table_given` where later words
+where all words are drawn in parallel, each in the original text, and :meth:`MaskedWords.tables_given` where later words
 see what was released before.
 """
 
@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,12 +31,23 @@ from .base import Mechanism, Prepared, Progress, check_cancel
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
 _BLOCK = 128
+#: Texts whose words are drawn in step.
+_IN_STEP = 32
 #: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
 PATIENCE = 60.0
 
 
 #: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
 Acts = dict[int, tuple[str | None, str | None]]
+
+
+class Draw(NamedTuple):
+    """One draw, of the word of token ``token`` or of one more after it, and what was released in the draws before."""
+
+    prepared: MaskedPrepared
+    acts: Acts
+    token: int
+    insert: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,14 +241,18 @@ class MaskedWords(Mechanism):
         """The channels of (token index, insertion?) where every word is drawn in the original text."""
 
     @abstractmethod
+    def tables_given(self, draws: Sequence[Draw], cancel=None) -> Sequence[Channel]:
+        """The channels of draws, each given what was released in the draws before it; of several texts at once."""
+
     def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> Channel:
-        """The channel of one draw, given what was released in the draws before it."""
+        """As :meth:`tables_given`, of one draw."""
+        return self.tables_given([Draw(prepared, acts, index, insert)], cancel)[0]
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
         """The model's scores at one draw before they are clipped, float32 (V,)."""
         if self.config.order == "parallel":
             return prepared.logits([(index, insert)])[0]
-        return self._logits_given(prepared, acts, index, insert)
+        return self._logits_given([Draw(prepared, acts, index, insert)])[0]
 
     def _keep(self, source: str | None) -> np.ndarray:
         """Where the original word stands among the candidates."""
@@ -330,14 +345,17 @@ class MaskedWords(Mechanism):
         assert isinstance(prepared, MaskedPrepared)
         epsilons = self._epsilons(prepared)
         if self.config.order != "parallel":
-            acts = self._draw_one_by_one(prepared, epsilons, stream, progress, cancel)
+            acts = self._draw_in_step([prepared], [stream], progress, cancel)[0]
         else:
             acts = self._draw_parallel(prepared, epsilons, stream, progress, cancel)
         return self._result(prepared, epsilons, acts, stream)
 
     def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         assert isinstance(prepared, MaskedPrepared)
-        if self.config.order != "parallel" or type(self)._choices is not MaskedWords._choices:
+        if self.config.order != "parallel":
+            streams = [stream.at("fresh", k) for k in range(n)]
+            return self._rewrite_in_step([prepared] * n, streams, progress, cancel)
+        if type(self)._choices is not MaskedWords._choices:
             return super()._rewrites(prepared, n, stream, progress, cancel)
         epsilons = self._epsilons(prepared)
         acts: list[Acts] = [{} for _ in range(n)]
@@ -352,6 +370,25 @@ class MaskedWords(Mechanism):
                 progress(start + len(block), len(prepared.targets))
         promise = self.guarantee(prepared)
         return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
+
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        if self.config.order == "parallel":
+            return super()._rewrite_list(texts, stream, progress, cancel)
+        streams = [stream.at(i) for i in range(len(texts))]
+        return self._rewrite_in_step([self._planned(t) for t in texts], streams, progress, cancel)
+
+    def _rewrite_in_step(
+        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel
+    ) -> list[RewriteResult]:
+        """Texts whose words are drawn one after the other, many texts at once: a pass serves a word of each."""
+        out: list[RewriteResult] = []
+        for start in range(0, len(texts), _IN_STEP):
+            block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
+            acts = self._draw_in_step(block, own, None, cancel)
+            out += [self._result(p, self._epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
+            if progress:
+                progress(len(out), len(texts))
+        return out
 
     def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
         """Whether token ``index`` is deleted, and whether a word is added after it."""
@@ -377,25 +414,37 @@ class MaskedWords(Mechanism):
         """The replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
         return prepared.targets
 
-    def _draw_one_by_one(self, prepared, epsilons, stream, progress, cancel) -> Acts:
+    def _draw_in_step(
+        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel
+    ) -> list[Acts]:
         """As :meth:`_draw_parallel`, but later words see what was released before (Algorithms 2 and 3)."""
-        acts: Acts = {}
-        for done, i in enumerate(self._order(prepared, cancel)):
+        orders = [self._order(p, cancel) for p in texts]
+        epsilons = [self._epsilons(p) for p in texts]
+        acts: list[Acts] = [{} for _ in texts]
+        steps = max(map(len, orders), default=0)
+        for step in range(steps):
             check_cancel(cancel)
-            delete, add = self._choices(i, stream)
-            acts[i] = (None, None)
-            if not delete:
-                table = self.table_given(prepared, acts, i, False, cancel)
-                acts[i] = (_draw_word(table, epsilons[i], stream.at(i, False)), None)
-            if add:
-                table = self.table_given(prepared, acts, i, True, cancel)
-                acts[i] = (acts[i][0], _draw_word(table, epsilons[i], stream.at(i, True)))
+            at = {t: order[step] for t, order in enumerate(orders) if step < len(order)}
+            choices = {t: self._choices(i, streams[t]) for t, i in at.items()}
+            for t, i in at.items():
+                acts[t][i] = (None, None)
+            for insert in (False, True):
+                wanted = [t for t, (delete, add) in choices.items() if (add if insert else not delete)]
+                draws = [Draw(texts[t], dict(acts[t]), at[t], insert) for t in wanted]
+                for t, channel in zip(wanted, self.tables_given(draws, cancel) if draws else (), strict=True):
+                    i = at[t]
+                    word = _draw_word(channel, epsilons[t][i], streams[t].at(i, insert))
+                    acts[t][i] = (acts[t][i][0], word) if insert else (word, None)
             if progress:
-                progress(done + 1, len(prepared.targets))
+                progress(step + 1, steps)
         return acts
 
-    def _logits_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> np.ndarray:
-        """Raw logits of one draw: the masked half has what was released before, and else the original words."""
+    def _logits_given(self, draws: Sequence[Draw], cancel=None) -> np.ndarray:
+        """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
+        requests = [self._request_given(*d) for d in draws]
+        return score(self.config.model, self.language, requests, cancel)
+
+    def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)
         masked: list[list[int]] = []
         at = 0
@@ -417,7 +466,7 @@ class MaskedWords(Mechanism):
                 masked.append(lm.word_pieces(released))
             if added is not None:
                 masked.append(lm.word_pieces(added))
-        return score(self.config.model, self.language, [prepared.request(index, insert, masked, at)], cancel)[0]
+        return prepared.request(index, insert, masked, at)
 
     def _result(
         self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None
