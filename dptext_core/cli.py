@@ -47,6 +47,7 @@ BENCHES = {
     "peers": "peers.command",
     "audit": "evaluation.audit",
     "clipping": "evaluation.clipping",
+    "prior": "evaluation.public_prior",
     "run": "evaluation.run",
 }
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"

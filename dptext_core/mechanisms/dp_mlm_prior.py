@@ -48,7 +48,7 @@ class Shape(NamedTuple):
 
 #: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
 #: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more.
-LOW, WIDTH, GROWTH, WIDEST, FIRM = 1.2, 0.8, 1 / 15, 5.0, 25.0
+LOW, WIDTH, GROWTH, WIDEST, FIRM = 0.8, 0.8, 0.08, 5.0, 25.0
 
 
 def public_shape(epsilon: float, sigma: float) -> Shape:

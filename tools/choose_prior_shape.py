@@ -1,0 +1,98 @@
+"""Choose the public shape of DP-MLM with a public prior, on public text that no benchmark uses.
+
+Run:  python tools/choose_prior_shape.py --texts heldout_wikitext2_test.txt --stopwords stopwords_english.txt
+
+The shape is the range that the private shift is clipped to and the temperature of the proposal, as functions of ε
+(``public_shape``): the range begins at LOW·σ and is (WIDTH + GROWTH·ε)·σ wide, WIDEST·σ at most; the temperature is 1
+up to FIRM and falls as √(FIRM/ε) beyond. Objective: the largest mean cosine between original and rewrite in parallel
+order, averaged over ln ε (trapezoids). The texts are --n evenly spread lines of 8 to 40 words, as those that chose the
+clipping range; the noise of a text is the same for every shape. One range for all ε is measured beside them (--fixed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from itertools import pairwise, product
+from math import inf, log
+from pathlib import Path
+
+import numpy as np
+from choose_clip_range import lines
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from dptext_core.mechanisms import dp_mlm_prior
+from dptext_core.mechanisms.dp_mlm_prior import DPMLMPrior, Shape, score_deviation
+from dptext_core.metrics import score
+from dptext_core.sampling import NoiseStream
+
+EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
+LOWS, WIDTHS, GROWTHS, FIRMS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16), (25.0, inf)
+FIXED = ((0.0, 6.0), (0.0, 8.0), (2.0, 8.0), (2.0, 10.0), (2.0, 12.0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Law:
+    """Constants of ``public_shape``, in σ of the model's scores."""
+
+    low: float
+    width: float
+    growth: float
+    firm: float
+    widest: float = dp_mlm_prior.WIDEST
+
+    def at(self, epsilon: float, sigma: float) -> Shape:
+        width = min(self.widest, self.width + self.growth * epsilon)
+        return Shape(min(1.0, (self.firm / epsilon) ** 0.5), self.low * sigma, (self.low + width) * sigma)
+
+
+def cosines(m: DPMLMPrior, prepared: list, shapes: dict[float, Shape]) -> list[float]:
+    """The mean cosine at every ε with its shape."""
+    out = []
+    for epsilon, shape in shapes.items():
+        at = m.with_(epsilon=epsilon, tau=shape.tau, shift_min=shape.low, shift_max=shape.high)
+        texts = [at.rewrite(p, stream=NoiseStream(1).at(k)).text for k, p in enumerate(prepared)]
+        out.append(float(np.mean(score("cosine", [p.text for p in prepared], texts))))
+    return out
+
+
+def objective(values: list[float]) -> float:
+    """The mean cosine over ln ε."""
+    points = list(zip(EPSILONS, values, strict=True))
+    whole = sum((b[1] + a[1]) / 2 * log(b[0] / a[0]) for a, b in pairwise(points))
+    return whole / log(EPSILONS[-1] / EPSILONS[0])
+
+
+def show(name: str, values: list[float]) -> None:
+    print(f"| {name} | {objective(values):.4f} | {', '.join(f'{v:.3f}' for v in values)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--texts", type=Path, required=True)
+    parser.add_argument("--stopwords", help="one word a line; else the default list")
+    parser.add_argument("--n", type=int, default=60)
+    parser.add_argument("--fixed", action="store_true", help="only the bundled shape, and one range for all ε")
+    args = parser.parse_args()
+    m = DPMLMPrior.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
+    prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if m.drawn_tokens(p)]
+    sigma = score_deviation("bundled")
+    print("| shape | objective | cosine at ε " + ", ".join(f"{e:g}" for e in EPSILONS) + " |\n|---|---|---|")
+    if args.fixed:
+        show("bundled", cosines(m, prepared, {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}))
+        for low, high in FIXED:
+            show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, {e: Shape(1.0, low, high) for e in EPSILONS}))
+        return
+    found = []
+    for constants in product(LOWS, WIDTHS, GROWTHS, FIRMS):
+        law = Law(*constants)
+        values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS})
+        found.append((objective(values), law))
+        show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}", values)
+    print(f"\n{max(found, key=lambda f: f[0])[1]}")
+
+
+if __name__ == "__main__":
+    main()
