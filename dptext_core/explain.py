@@ -162,7 +162,52 @@ class CloudView(Private):
         _require(self.share is None or 0 <= self.share <= 1, "the share needs to be between 0 and 1")
 
 
-View: TypeAlias = DiffractionView | GroupView | CloudView
+@dataclass(frozen=True, eq=False)
+class ProposalView(Private):
+    """A public proposal, and what the private text does to it, for a few words.
+
+    words: the w candidates worth showing, the released one among them, the likeliest first. proposed: float64 (w,),
+    chances under the proposal alone. shift: float64 (w,), nats that the private text adds, 0 for the least moved
+    candidate of all. probs: float64 (w,), chances at the ε of the result. most: the largest shift that the mechanism
+    allows; None where that depends on distances.
+    """
+
+    source: str
+    released: str
+    words: tuple[str, ...]
+    proposed: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    probs: NDArray[np.float64]
+    most: float | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        n = len(self.words)
+        _require(any(same_word(w, self.released) for w in self.words), "the released word is not among the words")
+        object.__setattr__(self, "proposed", _probabilities(self.proposed, n))
+        object.__setattr__(self, "probs", _probabilities(self.probs, n))
+        object.__setattr__(self, "shift", _floats(self.shift, (n,), "shifts"))
+        most = np.inf if self.most is None else self.most * (1 + 1e-9) + 1e-9
+        _require(self.shift.min() >= 0 and self.shift.max() <= most, "a shift is negative or larger than there can be")
+
+    @classmethod
+    def of(
+        cls, candidates: Sequence[str], log_base: NDArray[np.float64], added: NDArray[np.float64], most: float | None,
+        released: str, source: str, at: Sequence[int] = (), n: int = 12,
+    ) -> ProposalView:  # fmt: skip
+        """From ln of a proposal and what is added to it, both float64 (V,) up to constants. at: candidates that are
+        shown in any case. The n likeliest and the three that are proposed first are shown too."""
+        proposed, both = (np.exp(x - x.max()) for x in (log_base, log_base + added))
+        proposed, probs = proposed / proposed.sum(), both / both.sum()
+        here = [i for i, w in enumerate(candidates) if same_word(w, released)]
+        wanted = [*np.argsort(-probs, kind="stable")[:n], *np.argsort(-proposed, kind="stable")[:3], *here[:1], *at]
+        shown = sorted(dict.fromkeys(int(i) for i in wanted), key=lambda i: -probs[i])
+        words = tuple(candidates[i] for i in shown)
+        shift = added - added[np.isfinite(added)].min()
+        return cls(source, released, words, proposed[shown], np.maximum(shift[shown], 0.0), probs[shown], most)
+
+
+View: TypeAlias = DiffractionView | GroupView | CloudView | ProposalView
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dptext_core as dpt
 from dptext_core import InputError
 from dptext_core.explain import (
     CloudView,
     DiffractionView,
     GroupView,
     ListNeighbourhood,
+    ProposalView,
     project,
     same_word,
 )
@@ -142,3 +144,52 @@ def test_a_projection_refuses_what_is_no_finite_matrix(x):
         project(x)
     with pytest.raises(InputError):
         project(np.ones((3, 2)), origin=3)
+
+
+def proposal(**changes):
+    values = dict(
+        source="doctor", released="nurse", words=("nurse", "doctor"), proposed=[0.3, 0.1], shift=[2.0, 0.0],
+        probs=[0.6, 0.1], most=2.5,
+    )  # fmt: skip
+    return ProposalView(**(values | changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shift": [3.0, 0.0]}, {"shift": [-1.0, 0.0]}, {"released": "other"}, {"proposed": [0.9, 0.9]}, {"most": -1.0},
+        {"probs": [0.5]},
+    ],
+)  # fmt: skip
+def test_a_proposal_that_does_not_fit_is_refused(changes):
+    proposal()
+    with pytest.raises(InputError):
+        proposal(**changes)
+    assert proposal(shift=[30.0, 0.0], most=None).most is None
+
+
+def test_a_proposal_shows_the_likeliest_the_proposed_and_the_asked_for():
+    words = tuple(f"w{i}" for i in range(50))
+    log_base, added = np.linspace(0, -9, 50), np.linspace(-4, 0, 50) ** 3
+    view = ProposalView.of(words, log_base, added, None, "W20", "w30", at=[30], n=5)
+    both = np.exp(log_base + added)
+    best = np.argsort(-both)[:5]
+    assert set(view.words) == {words[i] for i in best} | {"w0", "w1", "w2", "w20", "w30"}
+    assert list(view.probs) == sorted(view.probs, reverse=True)
+    k = view.words.index("w20")
+    assert view.probs[k] == pytest.approx(both[20] / both.sum())
+    assert view.proposed[k] == pytest.approx(np.exp(log_base[20]) / np.exp(log_base).sum())
+    assert view.shift[k] == pytest.approx(added[20] - added.min())
+
+
+@pytest.mark.parametrize("options", [{}, {"shift_min": -1.0, "shift_max": 2.0}, {"order": "sequential"}])
+def test_a_proposal_and_its_shift_give_the_chance(tiny_model, options):
+    m = dpt.get_mechanism("dp-mlm-prior", model=tiny_model, epsilon=9.0, **options)
+    result = m.rewrite("The doctor told my friend that the pain was bad.", seed=2)
+    (view,) = result.views(4)
+    d = result.distribution(4)
+    assert view.probs == pytest.approx([d.p(w) for w in view.words]) and view.most == 4.5
+    # Both columns multiply to the chance, up to one factor.
+    factor = np.log(view.proposed) + view.shift - np.log(view.probs)
+    assert np.ptp(factor) == pytest.approx(0, abs=1e-9)
+    assert {view.source, view.released.lower()} <= set(view.words) | {result.steps[4].text.lower()}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dptext_core import InputError, figures
-from dptext_core.explain import CloudView, DiffractionView, GroupView, ListNeighbourhood
+from dptext_core.explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, ProposalView
 from dptext_core.figures import theme
 from dptext_core.guarantee import percent
 
@@ -174,6 +174,7 @@ def hostile_views():
     lists = (ListNeighbourhood("<u>l</u>", words, [-1, 0, 1], [0.1, 0.5, 0.1], bad, -1),)
     yield DiffractionView("doctor", bad, lists, 0)
     yield GroupView("doctor", bad, words, [0.4, 1, 0.2], [0.2, 0.6, 0.2], ("doctor", "<i>"), 0.1, 9)
+    yield ProposalView("doctor", bad, words, [0.4, 0.1, 0.2], [2.0, 1.0, 0.0], [0.6, 0.2, 0.1], 2.5)
     yield CloudView("doctor", bad, ("doctor", bad, "<i>"), [[0, 0], [1, 0], [0, 1]], [[1, 1]], [0.5, 0.5], 5)
 
 
@@ -182,6 +183,23 @@ def test_words_are_shown_literally(view):
     text = figures.draw_view(view).to_json().encode().decode("unicode_escape")
     assert "<b>&</b>" not in text and "<i>" not in text and "<u>" not in text
     assert "&lt;b&gt;&amp;&lt;/b&gt;" in text and "&lt;i&gt;" in text
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_proposal_has_its_chances_and_its_shifts(dark):
+    words = ("nurse", "doctor", "house")
+    view = ProposalView("doctor", "Nurse", words, [0.3, 0.001, 0.2], [2.5, 2.0, 0.0], [0.6, 0.2, 0.1], 2.5)
+    figure = figures.draw_view(view, dark=dark)
+    colours = figures.DARK if dark else figures.LIGHT
+    (proposed,), (shift,) = traces(figure, "proposed"), traces(figure, "shift")
+    assert np.allclose(proposed.x, view.proposed) and np.allclose(shift.x, view.shift)
+    assert list(proposed.text) == ["30%", "0.1%", "20%"] and list(shift.text) == ["× 12.2", "× 7.39", ""]
+    assert list(shift.marker.color) == [colours["new"], colours["keep"], colours["bar"]]
+    assert "chance 60%" in proposed.customdata[0] and figures.title(view) == "Proposal and shift"
+    said = figures.caption(view)
+    assert "“Nurse” with a chance of 30%" in said and "12.2 times" in said and "gives 60%" in said
+    free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))
+    assert "cannot make" not in free and "did not make it likelier" in free
 
 
 def group(k: int = 6, crowd=("doctor", "w3"), released="w2") -> GroupView:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, View, same_word
-from ..guarantee import percent
+from ..explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, ProposalView, View, same_word
+from ..guarantee import odds_text, percent
 from .theme import DARK, LIGHT, PAD, add_labels, escaped, layout, short, width_of, with_hover
 
 if TYPE_CHECKING:
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 NAMED = 5  # words a caption names before it says "…"
 
 
-TITLES: dict[type, str] = {DiffractionView: "Lists", GroupView: "Group", CloudView: "Noise cloud"}
+TITLES: dict[type, str] = {
+    DiffractionView: "Lists",
+    GroupView: "Group",
+    CloudView: "Noise cloud",
+    ProposalView: "Proposal and shift",
+}
 
 
 def title(view: View) -> str:
@@ -75,6 +80,24 @@ def _cloud_caption(view: CloudView) -> str:
         f"A projection of {many} dimensions to 2, so distances are only roughly right{kept}: the noise moved "
         f"“{view.source}” to the ×, and in all dimensions this draw released “{view.released}”."
     )
+
+
+@caption.register(ProposalView)
+def _proposal_caption(view: ProposalView) -> str:
+    at = next(i for i, w in enumerate(view.words) if same_word(w, view.released))
+    moved_by = "did not make it likelier"
+    if view.shift[at] > 0:
+        moved_by = f"made it {_times(view.shift[at])} as likely as the words that it made least likely"
+    limit = "" if view.most is None else f"; at this ε it cannot make a word more than {_times(view.most)} as likely"
+    return (
+        f"What is public proposes “{view.released}” with a chance of {percent(view.proposed[at])}. The private text "
+        f"{moved_by}{limit}. Together that gives {percent(view.probs[at])}."
+    )
+
+
+def _times(nats: float) -> str:
+    """e^nats for reading."""
+    return odds_text(nats).replace(" times", "") + " times"
 
 
 @functools.singledispatch
@@ -311,6 +334,56 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
     )  # fmt: skip
     layout(figure, colours, height)
     figure.update_layout(margin={"l": room, "r": PAD, "t": PAD + head, "b": PAD + foot})
+    figure.update_xaxes(visible=False, fixedrange=True)
+    figure.update_yaxes(
+        automargin=False, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=labels, showgrid=False,
+        showline=False, ticks="", fixedrange=True,
+    )  # fmt: skip
+    figure.update_traces(textfont={"size": 12, "color": colours["soft"]})
+    return with_hover(figure, colours)
+
+
+@draw_view.register(ProposalView)
+def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
+    """Two columns of bars, the likeliest word on top: what is proposed, and how far the private text moves it."""
+    import plotly.graph_objects as go
+
+    colours = DARK if dark else LIGHT
+    labels, paint, hover = [], [], []
+    for word, p in zip(view.words, view.probs, strict=True):
+        source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released)
+        colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
+        text = escaped(short(word, 16))
+        labels.append(f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text)
+        paint.append(colour)
+        hover.append(f"<b>{escaped(word)}</b><br>chance {percent(p)}")
+    rows, head, least = len(view.words), 22, 17
+    height = max(height, 2 * PAD + head + rows * least)
+    common = {"orientation": "h", "y": list(range(rows)), "textposition": "outside", "cliponaxis": False, "width": 0.62,
+              "marker": {"color": paint, "line": {"width": 0}}, "customdata": hover,
+              "constraintext": "none"}  # fmt: skip
+    figure = go.Figure()
+    figure.add_bar(
+        x=view.proposed, text=[percent(p) for p in view.proposed], name="proposed", xaxis="x", **common,
+        hovertemplate="%{customdata}<br>proposed %{text}<extra></extra>",
+    )  # fmt: skip
+    figure.add_bar(
+        x=view.shift, text=[f"× {odds_text(s).removesuffix(' times')}" if s > 0 else "" for s in view.shift],
+        name="shift", xaxis="x2", **common, hovertemplate="%{customdata}<br>%{x:.2f} nats<extra></extra>",
+    )  # fmt: skip
+    room = max(width_of(short(w, 16), 13) for w in view.words) + 8
+    figure.update_layout(
+        xaxis={"domain": [0, 0.45], "range": [0, (float(view.proposed.max()) or 1.0) * 1.45]},
+        xaxis2={"domain": [0.53, 1], "range": [0, (float(view.shift.max()) or 1.0) * 1.6], "anchor": "y"},
+        barmode="overlay", hovermode="closest",
+    )  # fmt: skip
+    for text, axis in (("proposed from what is public", "x"), ("private text: times", "x2")):
+        figure.add_annotation(
+            x=0, xref=axis, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom",
+            font={"size": 12, "color": colours["soft"]},
+        )  # fmt: skip
+    layout(figure, colours, height)
+    figure.update_layout(margin={"l": room, "r": PAD, "t": PAD + head, "b": PAD})
     figure.update_xaxes(visible=False, fixedrange=True)
     figure.update_yaxes(
         automargin=False, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=labels, showgrid=False,

@@ -29,6 +29,7 @@ import numpy as np
 from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ..errors import ConfigError
 from ..public_prior import SAME_SKELETON, PublicText, log_frequencies, proposed_logits
+from ..result import Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Prepared, Progress
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
@@ -364,6 +365,19 @@ class DPMLMPrior(MaskedWords):
         parallel = self.config.order == "parallel"
         draw = Draw(prepared, {} if parallel else acts, index, insert)
         return private - self._proposals([draw])[0].astype(np.float32)
+
+    def _views(self, channel: Channel, unit: Unit) -> tuple:
+        from ..explain import ProposalView
+
+        if isinstance(channel, ScoreTable):
+            assert channel.log_base is not None
+            log_base, added = channel.log_base, unit.epsilon * channel.scores
+        else:
+            assert isinstance(channel, ShiftChannel)
+            shape = channel.shape(unit.epsilon)
+            log_base, added = tempered(channel.proposal, shape), unit.epsilon * clipped(channel.shift, shape)
+        at = [int(i) for i in channel.source_index[:1]]
+        return (ProposalView.of(channel.candidates, log_base, added, unit.epsilon / 2, unit.text, unit.original, at),)
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
         return ()

@@ -156,6 +156,9 @@ class MaskedTrace(Trace):
             return self.mechanism.tables(self.prepared, [key])[0]
         return self.mechanism.table_given(self.prepared, self.before(key), *key)
 
+    def views(self, i: int, unit: Unit) -> tuple:
+        return () if self.keys[i] is None else self.mechanism._views(self.table(i, unit), unit)
+
     def before(self, key: tuple[int, bool]) -> Acts:
         """What was released before this draw, in the order of the draws."""
         earlier = list(self.acts)[: list(self.acts).index(key[0])]
@@ -307,6 +310,10 @@ class MaskedWords(Mechanism):
     def _among(self) -> str:
         """What a text must share with the private one for a single draw to be compared; empty: any two are."""
         return ""
+
+    def _views(self, channel: Channel, unit: Unit) -> tuple:
+        """Pictures of how a word came about."""
+        return ()
 
     def _broken(self) -> str:
         """Why there is no promise with these options; empty where there is one."""

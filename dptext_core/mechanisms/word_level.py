@@ -191,7 +191,10 @@ class WordTrace(Trace):
 
     def views(self, i: int, unit: Unit) -> tuple:
         row = int(self.prepared.rows[i])
-        return self.mechanism._views(unit.text, row, self.epsilons[i], self._stream(i)) if row >= 0 else ()
+        if row < 0:
+            return ()
+        views = self.mechanism._views(unit.text, row, self.epsilons[i], self._stream(i))
+        return (*views, *self.mechanism._views_in_place(self.prepared, i, unit.text, self.epsilons[i]))
 
     def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
         row = int(self.prepared.rows[i])
@@ -261,6 +264,10 @@ class WordMechanism(Mechanism):
 
     def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
         """Pictures of how a word came about."""
+        return ()
+
+    def _views_in_place(self, prepared: WordPrepared, i: int, released: str, epsilon: float) -> tuple:
+        """Pictures of what depends on the place of a word."""
         return ()
 
     def _similarities(self, row: int) -> Mapping[str, float] | None:

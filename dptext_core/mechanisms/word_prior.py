@@ -106,6 +106,17 @@ class PriorMechanism(SpaceMechanism):
                 out.append(channel.candidates[channel.draw(epsilons[i], self._stream(prepared, i, stream))])
         return out
 
+    def _views_in_place(self, prepared: WordPrepared, i: int, released: str, epsilon: float) -> tuple:
+        from ..explain import ProposalView
+
+        channel = self._channel_at(prepared, i)
+        # A word that passes through is not drawn from a table.
+        if not isinstance(channel, ScoreTable) or channel.log_base is None:
+            return ()
+        at = [int(k) for k in channel.source_index[:1]]
+        source, added = prepared.document.tokens[i].text, epsilon * channel.scores
+        return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
+
     # --- the promise
 
     @classmethod
