@@ -110,6 +110,7 @@ def controls_column() -> runs.Inputs | None:
     st.caption(spec.summary)
     chosen = controls.options(spec, "play", skip=frozenset({"clip", "clip_min", "clip_max"}))
     chosen |= clip_control(spec, chosen)
+    spec, chosen = public_start(spec, specs, chosen)
     with st.expander("Budget"):
         if state.play_text.strip():
             plain = dpt.get_mechanism(spec.name, **chosen)
@@ -128,6 +129,26 @@ def controls_column() -> runs.Inputs | None:
     if not text.strip() or number_of_words(text) > MAX_WORDS:
         return None
     return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
+
+
+def public_start(
+    spec: dpt.MechanismSpec, specs: dict[str, dpt.MechanismSpec], chosen: dict[str, Any]
+) -> tuple[dpt.MechanismSpec, dict[str, Any]]:
+    """The switch to start from what is public, where another mechanism does so, and what is asked for with it."""
+    if "prior" in {f.name for f in dataclasses.fields(spec.config_cls)}:  # it has a control of its own
+        return spec, chosen
+    try:
+        public = dpt.get_mechanism(spec.name, **chosen).from_public()
+    except dpt.DPTextError:  # said where the rewrite would stand
+        return spec, chosen
+    if public is None or not st.toggle(
+        "Start from what is public", key="play_public",
+        help="The kept words are public anyway. A language model that sees only them proposes words that fit, and the "
+        "private text moves the proposal. The promise for ε stays the same, between texts with the same kept words.",
+    ):  # fmt: skip
+        return spec, chosen
+    fields = {f.name for f in dataclasses.fields(public.config)}
+    return specs[public.name], {k: v for k, v in chosen.items() if k in fields}
 
 
 def number_of_words(text: str) -> int:
@@ -291,6 +312,7 @@ def rewritten() -> None:
         copied(view["copies"])
     token = view["token"] if view and view["run"] == run.number else None
     result = run.at(epsilon)
+    beside_the_plain(run, result, epsilon)
     void = spoilt(result)
     actions(run, result, epsilon)
     left, right = st.columns([1, 1], gap="large")
@@ -299,6 +321,30 @@ def rewritten() -> None:
     with right:
         selected(run, result, token, axis)
     further(run, result, token, epsilon)
+
+
+def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
+    """Of a mechanism with a public prior: what it writes without it, at the same ε."""
+    plain = run.without_prior(epsilon)
+    if plain is None:
+        return
+    with st.container(border=True):
+        at = "the same shares of ε" if run.spread else f"the same ε = {number(epsilon)}"
+        st.caption(f"Without the public prior, at {at}, with noise of its own:")
+        st.markdown(literal(plain.text))
+        with st.popover("Why it costs nothing", icon=":material/school:"):
+            st.markdown(
+                "**What is public?** The kept words and marks, and their places: the promise holds them fixed, and "
+                "everyone can read them in the released text. So is every word that was released before.\n\n"
+                "**What is proposed from it?** A language model that sees only that says which words fit. This is the "
+                "same for every private text that the promise compares, so it tells nothing of yours.\n\n"
+                "**What does your text do?** It moves the proposal, by a factor of at most e^(ε/2) for each word up or "
+                "down. When ε is small, hardly anything moves, and the text is still one that fits. Without a "
+                "proposal, all words are alike then, and the text is word salad.\n\n"
+                "**What does it not do?** A fitting word is not a similar one: at the same chance of keeping the "
+                "original, no more of the meaning is kept. And words that are easy to propose are easy to guess, for "
+                "everyone."
+            )
 
 
 def book() -> Ledger:

@@ -184,6 +184,14 @@ class Mechanism(ABC):
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
 
+    def from_public(self) -> Mechanism | None:
+        """The same mechanism starting from what is public of a text; None where there is none, or it does already."""
+        return None
+
+    def from_nothing(self) -> Mechanism | None:
+        """The same mechanism without a public prior; None where it has none."""
+        return None
+
     def public_context(self, prepared: Prepared, index: int) -> Hashable:
         """What two draws must have in common for the promise of one draw to compare them, besides :meth:`distances`.
 

@@ -36,7 +36,7 @@ from ..errors import ConfigError
 from ..language import Language
 from ..sampling import NoiseStream
 from ..words.lexicons import antonyms
-from .base import ClipCost
+from .base import ClipCost, Mechanism
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 from .masked_words import NOWHERE, Draw, MaskedPrepared, MaskedWords, candidates, lookup
 
@@ -260,6 +260,15 @@ class DPMLM(MaskedWords):
             "the antonym filter makes the set of possible words depend on the private word, so some outputs are "
             "possible under one text and impossible under another."
         )
+
+    def from_public(self) -> Mechanism | None:
+        from .dp_mlm_prior import DPMLMPrior
+
+        c = self.config
+        if type(self) is not DPMLM or c.antonym_filter or c.score != "logit":
+            return None
+        shared = {f.name for f in dataclasses.fields(DPMLMPrior.config_cls)} & {f.name for f in dataclasses.fields(c)}
+        return DPMLMPrior.create(**{name: getattr(c, name) for name in shared})
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:

@@ -31,7 +31,7 @@ from ..errors import ConfigError
 from ..public_prior import SAME_SKELETON, PublicText, log_frequencies, proposed_logits
 from ..result import Unit
 from ..sampling import DEPTH, NoiseStream
-from .base import ClipCost, Prepared, Progress
+from .base import ClipCost, Mechanism, Prepared, Progress
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, candidates
 
@@ -285,9 +285,6 @@ class DPMLMPrior(MaskedWords):
             prepared.proposed(prepared.targets, cancel)
         return prepared
 
-    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
-        return None
-
     # --- scores to distributions
 
     def channel(self, private: np.ndarray, public: np.ndarray, source: str | None) -> Channel:
@@ -342,6 +339,13 @@ class DPMLMPrior(MaskedWords):
         z = p.sum(axis=1)
         entropy = np.log(z) - (p * x).sum(axis=1) / z
         return [prepared.targets[k] for k in np.argsort(entropy, kind="stable")]
+
+    def from_nothing(self) -> Mechanism | None:
+        from .dp_mlm import DPMLM, DPMLMConfig
+
+        shared = {f.name for f in dataclasses.fields(DPMLMConfig)} & {f.name for f in dataclasses.fields(self.config)}
+        same = {name: getattr(self.config, name) for name in shared}
+        return DPMLM.create(**same | {"order": "parallel" if self.config.order == "parallel" else "sequential"})
 
     # --- the promise
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..distribution import Channel, ScoreTable
 from ..public_prior import SAME_SKELETON, SPREAD, PublicText, log_frequencies, over_words, proposed_logits
 from ..sampling import NoiseStream
-from .base import Prepared, WordByWord, check_cancel
+from .base import Mechanism, Prepared, WordByWord, check_cancel
 from .config import option
 from .word_level import CHANNELS_KEPT, WordPrepared
 from .word_space import SpaceMechanism
@@ -116,6 +116,13 @@ class PriorMechanism(SpaceMechanism):
         at = [int(k) for k in channel.source_index[:1]]
         source, added = prepared.document.tokens[i].text, epsilon * channel.scores
         return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
+
+    def from_public(self) -> Mechanism | None:
+        one_place = getattr(self.config, "strategy", "token") == "token"
+        return self.with_(prior="skeleton") if self.config.prior == "none" and one_place else None
+
+    def from_nothing(self) -> Mechanism | None:
+        return self.with_(prior="none") if self.config.prior != "none" else None
 
     # --- the promise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import dptext_core as dpt
@@ -27,7 +27,10 @@ class Inputs(Private):
 
 @dataclass(frozen=True)
 class Run(Private):
-    """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text."""
+    """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text.
+
+    plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior.
+    """
 
     number: int
     inputs: Inputs
@@ -37,6 +40,8 @@ class Run(Private):
     result: dpt.RewriteResult
     payload: Payload
     note: str = ""
+    plain: tuple[dpt.Mechanism, dpt.Prepared] | None = None
+    _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
 
     _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
 
@@ -50,6 +55,18 @@ class Run(Private):
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
         return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
+
+    def without_prior(self, epsilon: float) -> dpt.RewriteResult | None:
+        """What the mechanism writes at this ε without its public prior, with noise of its own."""
+        if self.plain is None:
+            return None
+        mechanism, prepared = self.plain
+        if epsilon not in self._plain_at:
+            at = mechanism if self.spread else mechanism.with_(epsilon=epsilon)
+            made = at.rewrite(prepared, stream=self.stream.at("without a prior"))
+            self._plain_at.clear()
+            self._plain_at[epsilon] = made
+        return self._plain_at[epsilon]
 
 
 def make(
@@ -84,7 +101,18 @@ def make(
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
-    return Run(number, inputs, mechanism, prepared, stream, result, shown, note)
+    return Run(number, inputs, mechanism, prepared, stream, result, shown, note, _plain(mechanism, prepared, cancel))
+
+
+def _plain(
+    mechanism: dpt.Mechanism, prepared: dpt.Prepared, cancel: threading.Event | None
+) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
+    """The mechanism without its public prior, and the same text for it, with the scores that are there already."""
+    if (plain := mechanism.from_nothing()) is None:
+        return None
+    scores = mechanism.scores_of(prepared) if "sweep" in mechanism.can else None
+    again = plain.with_scores(prepared.document, scores) if scores is not None else None
+    return plain, again or plain.prepare(prepared.text, cancel=cancel)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
