@@ -13,6 +13,7 @@ import dptext_core as dpt
 from dptext_core import WordSpace
 from dptext_core.auditing import audit
 from dptext_core.distribution import ScoreTable
+from dptext_core.faults import _leaking
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.custext import CusText
 from dptext_core.mechanisms.dp_mlm import DPMLM, DPMLMPlus
@@ -29,7 +30,7 @@ def of(cls, epsilon=2.0, space=SPACE, **options):
 
 
 def checked(m, inputs=NAMES, **options):
-    return audit(m, inputs, **({"draws": 150, "seed": 1} | options))
+    return audit(m, inputs, **({"draws": 100, "seed": 1} | options))
 
 
 def unchanged(result):
@@ -142,7 +143,7 @@ def test_repeated_words_drawn_together_where_each_counts_are_found():
             first = {}
             return [first.setdefault((o, r), w) for o, r, w in zip(draws.owners, draws.rows, drawn, strict=True)]
 
-    report = checked(of(Together, k=10, mapping="conservative"))
+    report = checked(of(Together, k=10, mapping="conservative"), draws=150)
     assert report.verdict == "refuted" and "the same word twice" in report.witness.sentence()
 
 
@@ -326,10 +327,7 @@ def test_the_leak_that_would_be_seen_is_seen():
         share = 0.0
 
         def _draw(self, draws, cancel=None, progress=None):
-            drawn = super()._draw(draws, cancel, progress)
-            stays = [draws.stream(j).at("leak").uniform() < self.share for j in range(len(drawn))]
-            names = self.vocabulary.words
-            return [names[r] if s else w for r, w, s in zip(draws.rows, drawn, stays, strict=True)]
+            return _leaking(self, draws, super()._draw(draws, cancel, progress), self.share)
 
     size = checked(of(SanText)).leak_fresh
     seen = []
