@@ -161,6 +161,7 @@ class SharedLater(SanText):
         return 1 if i in (1, 4) and len(prepared.rows) > 15 else i
 
 
+@pytest.mark.slow
 def test_noise_that_two_places_share_is_found():
     assert checked(of(Shared), NAMES[:10]).verdict == "refuted"
     later = checked(of(SharedLater), NAMES[:20], draws=200)
@@ -311,6 +312,7 @@ def test_vectors_of_a_large_norm_have_distances():
 # --- what is said of it
 
 
+@pytest.mark.slow
 def test_both_parts_are_said_and_the_draws_show_less_than_everything():
     for m in (of(SanText), diffractor(shuffled_lists(30, 2), epsilon=0.7)):
         report = checked(m)
@@ -320,6 +322,7 @@ def test_both_parts_are_said_and_the_draws_show_less_than_everything():
         assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
 
 
+@pytest.mark.slow
 def test_the_leak_that_would_be_seen_is_seen():
     """Power, stated and measured: a leak of the size that the report names refutes; a tenth of it does not."""
 

@@ -79,6 +79,7 @@ def until(met: Callable[[], bool]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_work_stops_when_the_page_is_closed(browser, server):
     url, asked = server
     page = opened(browser, url)
@@ -91,6 +92,7 @@ def test_work_stops_when_the_page_is_closed(browser, server):
     assert asked("jobs")["left"] == 1, "it was stopped, and had not come to its end"
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     """Typed text, an upload, every panel; the control is a text that the server was told to keep."""
     url, asked = server

@@ -90,6 +90,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Callable) -> None:
     seen = opened(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = seen.page
@@ -172,6 +173,7 @@ def test_empty_emoji_and_endless_text(open_once: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_options_bring_their_page_with_them(open_app: Callable) -> None:
     seen = opened(open_app)
     page = seen.page
@@ -196,6 +198,7 @@ def test_options_bring_their_page_with_them(open_app: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_overflows_on_a_phone(open_app: Callable, scheme: str) -> None:
     seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme=scheme)

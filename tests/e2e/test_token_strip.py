@@ -166,6 +166,7 @@ def test_drag_changes_words_and_sends_one_message_after_release(open_app: Open) 
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_slider_and_exact_input_by_keyboard(open_app: Open) -> None:
     opened = start(open_app)
@@ -301,6 +302,7 @@ def set_eps(page: Page, eps: float) -> None:
     painted(page)
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_channels_that_are_no_score_table(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
@@ -344,6 +346,7 @@ def test_channels_that_are_no_score_table(open_once: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_flips_of_a_channel_stand_where_the_payload_has_them(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
@@ -399,6 +402,7 @@ def test_estimated_chances_say_so(open_once: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_what_becomes_impossible_leaves_no_waves(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
@@ -465,6 +469,7 @@ def test_dragging_over_channels_sends_nothing_and_keeps_up(open_once: Open) -> N
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
     opened = start(open_app, "?variant=seeded", permissions=["clipboard-read", "clipboard-write"])
@@ -488,6 +493,7 @@ def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
     opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
@@ -523,6 +529,7 @@ def await_copies(page: Page, *copies: tuple[str, int, float]) -> None:
     page.get_by_text(re.compile(f"^copies {told}$")).wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) -> None:
     opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
@@ -563,6 +570,7 @@ def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) 
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 @pytest.mark.parametrize(("width", "scheme", "query"), [(390, "light", ""), (320, "dark", "?variant=lists")])
 def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, query: str) -> None:
@@ -622,6 +630,7 @@ def contrast(a: list[int], b: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     opened = start(open_app, "?variant=sequential")
@@ -655,6 +664,7 @@ def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_new_data_clear_a_failure(open_app: Open) -> None:
     opened = open_app(HARNESS, "?variant=broken")
@@ -667,6 +677,7 @@ def test_new_data_clear_a_failure(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_long_text_stays_usable(open_app: Open) -> None:
     opened = start(open_app, "?variant=long")
