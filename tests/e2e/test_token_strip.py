@@ -92,9 +92,8 @@ def start(open_app: Open, query: str = "", **options: Any) -> Opened:
         if pinned.count():
             pinned.first.press("Escape")
             pinned.wait_for(state="detached")
-        eps = 1.0 if "lists" in query else 50.0
-        set_eps(page, eps)
-        await_view(page, eps)
+        set_eps(page, 1.0 if "lists" in query else 50.0)
+        page.wait_for_timeout(QUIET_MS)  # a message leaves only where this is news
     page.wait_for_timeout(300)
     return opened
 
