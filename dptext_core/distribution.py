@@ -12,14 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .checks import whole
 from .errors import ConfigError
 from .private import Private
-from .sampling import DEPTH, NoiseStream, draw
+from .sampling import DEPTH, NoiseStream, Sampler, draw
 
 #: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
 #: the sampler does not reach an output any more, and what can come out under one text but not under another has no
@@ -131,6 +131,11 @@ class Channel(Private, ABC):
     draws: int | None = None
     _shown: ClassVar[tuple[str, ...]] = ("candidates", "draws")
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "draw" in cls.__dict__ and "drawer" not in cls.__dict__:  # a base's shorter way draws otherwise
+            cls.drawer = Channel.drawer  # type: ignore[method-assign]
+
     if TYPE_CHECKING:  # at run time these are fields of a dataclass or properties
 
         @property
@@ -151,6 +156,10 @@ class Channel(Private, ABC):
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         """Index of the word released at ``epsilon`` under this stream."""
         return int(draw(self.at(epsilon).log_probs, stream)[0])
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        """:meth:`draw` at this ε, for many streams: what does not depend on the noise may be worked out once."""
+        return lambda stream: self.draw(epsilon, stream)
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         """Under this stream: from which ε on which candidate is released, ascending, the first at ``low``."""
@@ -200,7 +209,10 @@ class ScoreTable(Channel):
         return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        return int(draw(self.log_weights(epsilon), stream)[0])
+        return Sampler(self.log_weights(epsilon)).one(stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        return Sampler(self.log_weights(epsilon)).one
 
     @property
     def source_index(self) -> np.ndarray:

@@ -268,7 +268,9 @@ class AloneSanText(SanText):
 
 def _leaking(m: WordMechanism, draws: Draws, drawn: list[str], share: float) -> list[str]:
     """The original word in this share of the draws."""
-    stays = [draws.stream(j).at("leak").uniform() < share for j in range(len(drawn))]
+    numbers = np.bincount(draws.owners, minlength=len(draws.texts)).tolist()  # the draws stand text after text
+    each = [text.at("leak").uniforms(n) < share for (text, _), n in zip(draws.texts, numbers, strict=True)]
+    stays = np.concatenate(each).tolist()
     return [m.vocabulary.words[r] if yes else w for r, w, yes in zip(draws.rows, drawn, stays, strict=True)]
 
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cache
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from .checks import whole
 # A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
 # all are looked at): 16 of them at most, on average.
 _CLOSE = 16.0
+_NEAR = 1e-3 - math.log(_CLOSE)
 _MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
 _MAX_LOG_BITS = 1 << 26
 #: Nats. An output whose ln p is −DEPTH or more is drawn by :func:`draw` with its probability: what is behind it, a
@@ -139,12 +142,19 @@ class NoiseStream:
         return _gumbel(_full_uniform(self, self.prefixes(n)[0], np.arange(n), 0))
 
     def _cipher(self, purpose: str, block: int = 0):
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
+        aes, cipher, blocks, first, counter = _ciphers()
         key = blake2b(purpose.encode(), digest_size=32, key=self._key).digest()
         # ECB of distinct blocks is a random function.
-        mode = modes.ECB() if purpose == "extension" else modes.CTR(block.to_bytes(16, "big"))
-        return Cipher(algorithms.AES(key), mode).encryptor()
+        mode = blocks if purpose == "extension" else counter(block.to_bytes(16, "big")) if block else first
+        return cipher(aes(key), mode).encryptor()
+
+
+@cache
+def _ciphers() -> tuple[Any, ...]:
+    """AES, what enciphers with it, ECB, CTR from 0, and CTR from anywhere: imported once, when a stream is read."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    return algorithms.AES, Cipher, modes.ECB(), modes.CTR(bytes(16)), modes.CTR
 
 
 def _gumbel(u: np.ndarray) -> np.ndarray:
@@ -156,7 +166,7 @@ def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, dr
     """Full-range uniforms (m,): leading 32 bits ``prefix``, further bits of variable ``index`` in draw ``draw``."""
     more = stream.extensions(index, draw)
     u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
-    for j in np.flatnonzero((prefix == 0) & (more[:, 0] < 1 << 44)):
+    for j in ((prefix == 0) & (more[:, 0] < 1 << 44)).nonzero()[0]:
         which = int(np.broadcast_to(draw, index.shape)[j])
         u[j] = _resolve(stream, index[j : j + 1], int(more[j, 0]) << 64 | int(more[j, 1]), which)
     # 1 − U below half of 2^-53 rounds U to 1, whose Gumbel variable would be −inf.
@@ -179,6 +189,70 @@ def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> fl
     return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
 
 
+class Sampler:
+    """Draws of ``argmax log p + g``, prepared for one ``log_probs`` (V,), which see :func:`draw`."""
+
+    __slots__ = ("_certain", "_limit", "_log_probs", "_norm")
+
+    def __init__(self, log_probs: np.ndarray):
+        top = log_probs.max()
+        # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
+        weights = np.exp((log_probs - top).astype(np.float32))
+        total = weights.sum(dtype=np.float64)
+        self._log_probs = log_probs
+        self._norm = top + np.log(total)
+        self._limit = np.minimum(
+            weights * np.float32(1.01 * _CLOSE * 2.0**32 / total), np.float32(2.0**32 - 256)
+        ).astype(np.uint32)
+        self._certain = bool(log_probs.min() > -np.inf)
+
+    def one(self, stream: NoiseStream) -> int:
+        """What ``draws(stream, 1)`` draws."""
+        log_probs = self._log_probs
+        prefixes = np.frombuffer(stream._cipher("prefix").update(bytes(4 * len(log_probs))), np.uint32)
+        col = (prefixes <= self._limit).nonzero()[0]
+        if not self._certain:
+            col = col[log_probs[col] > -np.inf]
+        if len(col):
+            value = log_probs[col] - self._norm + _gumbel(_full_uniform(stream, prefixes[col], col, 0))
+            best = int(value.argmax())
+            if value[best] >= _NEAR:
+                return int(col[best])
+        return self._all(stream, prefixes, 0)
+
+    def draws(self, stream: NoiseStream, n: int) -> np.ndarray:
+        """n independent draws, int64 (n,)."""
+        log_probs, size = self._log_probs, len(self._log_probs)
+        out = np.empty(n, np.int64)
+        block = max(1, (1 << 19) // size)
+        cipher = stream._cipher("prefix")
+        for start in range(0, n, block):
+            rows = min(block, n - start)
+            prefixes = np.frombuffer(cipher.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
+            # Flat, which NumPy searches four times faster than rows and columns.
+            row, col = np.divmod(np.flatnonzero(prefixes <= self._limit), size)
+            if not self._certain:
+                allowed = log_probs[col] > -np.inf
+                row, col = row[allowed], col[allowed]
+            value = log_probs[col] - self._norm + _gumbel(_full_uniform(stream, prefixes[row, col], col, start + row))
+            order = np.lexsort((value, row))
+            last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
+            found = np.zeros(rows, bool)
+            if len(last):
+                found = (row[last] == np.arange(rows)) & (value[last] >= _NEAR)
+                out[start : start + rows][found] = col[last][found]
+            for r in map(int, np.flatnonzero(~found)):
+                out[start + r] = self._all(stream, prefixes[r], start + r)
+        return out
+
+    def _all(self, stream: NoiseStream, prefixes: np.ndarray, number: int) -> int:
+        """Draw ``number`` by a look at all variables."""
+        log_probs = self._log_probs
+        possible = np.arange(len(log_probs)) if self._certain else np.flatnonzero(np.isfinite(log_probs))
+        g = _gumbel(_full_uniform(stream, prefixes[possible], possible, number))
+        return int(possible[np.argmax(log_probs[possible] + g)])
+
+
 def draw(log_probs: np.ndarray, stream: NoiseStream, n: int = 1) -> np.ndarray:
     """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
 
@@ -186,36 +260,5 @@ def draw(log_probs: np.ndarray, stream: NoiseStream, n: int = 1) -> np.ndarray:
     variables, at the cost of looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its
     leading 32 bits nearly always rule out. Where no candidate reaches it, all are compared.
     """
-    size = len(log_probs)
-    top = log_probs.max()
-    # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
-    weights = np.exp((log_probs - top).astype(np.float32))
-    total = weights.sum(dtype=np.float64)
-    norm = top + np.log(total)
-    limit = np.minimum(weights * np.float32(1.01 * _CLOSE * 2.0**32 / total), np.float32(2.0**32 - 256)).astype(
-        np.uint32
-    )
-    certain = log_probs.min() > -np.inf
-    possible = np.arange(size) if certain else np.flatnonzero(np.isfinite(log_probs))
-    out = np.empty(n, np.int64)
-    block = max(1, (1 << 19) // size) if n > 1 else 1
-    cipher = stream._cipher("prefix")
-    for start in range(0, n, block):
-        rows = min(block, n - start)
-        prefixes = np.frombuffer(cipher.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
-        # Flat, which NumPy searches four times faster than rows and columns.
-        row, col = np.divmod(np.flatnonzero(prefixes <= limit), size)
-        if not certain:
-            allowed = log_probs[col] > -np.inf
-            row, col = row[allowed], col[allowed]
-        value = log_probs[col] - norm + _gumbel(_full_uniform(stream, prefixes[row, col], col, start + row))
-        order = np.lexsort((value, row))
-        last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
-        found = np.zeros(rows, bool)
-        if len(last):
-            found = (row[last] == np.arange(rows)) & (value[last] >= 1e-3 - np.log(_CLOSE))
-            out[start : start + rows][found] = col[last][found]
-        for r in map(int, np.flatnonzero(~found)):
-            g = _gumbel(_full_uniform(stream, prefixes[r, possible], possible, start + r))
-            out[start + r] = possible[np.argmax(log_probs[possible] + g)]
-    return out
+    sampler = Sampler(log_probs)
+    return np.array([sampler.one(stream)], np.int64) if n == 1 else sampler.draws(stream, n)

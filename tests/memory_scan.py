@@ -37,43 +37,72 @@ class Marker:
         stem = self.word(0)[:-3]
         text = re.compile(re.escape(stem) + "([a-j]{3})", re.I)
         data = re.compile(re.escape(stem).encode() + b"([a-j]{3})", re.I)
+        shortest = len(stem) + 3
         own = {id(stem), id(text), id(data), id(text.pattern), id(data.pattern)}
         found: dict[int, Counter[str]] = {}
-        todo: list[tuple[Any, str]] = [(thing, "") for thing in gc.get_objects()]
+        kinds: dict[type, int] = {}
+        todo: list[tuple[Any, type | None]] = [(thing, None) for thing in gc.get_objects()]
         roots = id(todo)
         seen = {id(thing) for thing, _ in todo} | own | {roots}
-        own |= {roots, id(seen), id(found)}
+        own |= {roots, id(seen), id(found), id(kinds)}
         while todo:
             thing, holder = todo.pop()
             if id(thing) in own:
                 continue
-            hits: list[str] = []
             kind = type(thing)  # isinstance would ask proxies, some of which warn
-            if issubclass(kind, str):
-                hits = text.findall(thing)
-            elif issubclass(kind, bytes | bytearray):
-                hits = [h.decode() for h in data.findall(thing)]
-            elif kind is memoryview:
+            what = kinds.get(kind)
+            if what is None:
+                what = kinds[kind] = _what(kind)
+            hits: list[str] = []
+            if what == _STR:
+                if len(thing) >= shortest:
+                    hits = text.findall(thing)
+            elif what == _BYTES:
+                if len(thing) >= shortest:
+                    hits = [h.decode() for h in data.findall(thing)]
+            elif what == _VIEW:
                 hits = [h.decode() for h in data.findall(thing.tobytes())]
-            elif issubclass(kind, np.ndarray) and thing.dtype.kind in "SUO":
+            elif what == _ARRAY and thing.dtype.kind in "SUO":
                 hits = text.findall(" ".join(map(str, thing.ravel().tolist())))
-            elif not issubclass(kind, int | float | complex | None):
-                name = _name(thing)
+            elif what != _NUMBER:
                 # The collector does not visit the keys of a dictionary where all are strings.
-                keys = list(dict.keys(thing)) if issubclass(kind, dict) else []
+                keys = list(dict.keys(thing)) if what == _DICT else []
                 for other in (*gc.get_referents(thing), *keys):
-                    if id(other) not in seen:
+                    if id(other) not in seen and not _short(other, shortest):
                         seen.add(id(other))
-                        todo.append((other, name))
+                        todo.append((other, kind))
             for hit in hits:
                 number = int("".join(str(ord(c) - ord("a")) for c in hit.lower()))
-                found.setdefault(number, Counter())[f"{type(thing).__name__} in {holder}"] += 1
+                found.setdefault(number, Counter())[f"{kind.__name__} in {_name(holder)}"] += 1
         return found
 
 
-def _name(thing: Any) -> str:
+_STR, _BYTES, _VIEW, _ARRAY, _NUMBER, _DICT, _OTHER = range(7)
+
+
+def _short(thing: Any, shortest: int) -> bool:
+    """Whether it is a plain number or string that cannot hold the word: most objects are."""
     kind = type(thing)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return kind is int or kind is float or (kind is str and len(thing) < shortest)
+
+
+def _what(kind: type) -> int:
+    """How an object of this kind is read."""
+    if issubclass(kind, str):
+        return _STR
+    if issubclass(kind, bytes | bytearray):
+        return _BYTES
+    if kind is memoryview:
+        return _VIEW
+    if issubclass(kind, np.ndarray):
+        return _ARRAY
+    if issubclass(kind, int | float | complex | None):
+        return _NUMBER
+    return _DICT if issubclass(kind, dict) else _OTHER
+
+
+def _name(kind: type | None) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}" if kind else ""
 
 
 def _collect() -> None:

@@ -211,7 +211,11 @@ def test_success_runs_from_chance_to_certainty():
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("custext", {"epsilon": 4.0}), ("diffractor", {"epsilon": 0.2, "lists": ("L0",)}), ("santext", {"epsilon": 16.0})],
+    [
+        ("custext", {"epsilon": 4.0}),
+        pytest.param("diffractor", {"epsilon": 0.2, "lists": ("L0",)}, marks=pytest.mark.slow),
+        pytest.param("santext", {"epsilon": 16.0}, marks=pytest.mark.slow),
+    ],
 )
 def test_predicted_success_is_simulated_success(name, options):
     """Words drawn from the prior, rewritten as one text, guessed from the posterior of each replacement."""

@@ -282,6 +282,7 @@ def noisy(epsilon):
     return m
 
 
+@pytest.mark.slow
 def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
     """The estimate alone, from all the words in one text: what is tested of the releases is looked at elsewhere."""
     monkeypatch.setattr(verdict, "check_releases", lambda *arguments: Tested())

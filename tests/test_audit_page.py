@@ -27,10 +27,8 @@ def app() -> AppTest:
 def settle(at: AppTest) -> AppTest:
     """Press the button and run until no job is under way."""
     at.button(key="audit_run").click().run()
-    end = time.monotonic() + 100
-    while at.session_state["session"].at("audit").job is not None:
-        assert time.monotonic() < end, "the audit did not end"
-        time.sleep(0.1)
+    while (job := at.session_state["session"].at("audit").job) is not None:
+        assert job.wait(100), "the audit did not end"
         at.run()
     assert not at.exception
     return at
@@ -74,8 +72,8 @@ def test_typed_words_are_audited():
     ("fault", "lines"),
     [
         ("l2-clipping", ""),
-        ("unchanged-text", "The red car was sold in Lisbon.\nThe old house was bought in Paris."),
-        ("telling-spaces", "mom\nmother\ndoctor\nnurse\nsister\nletter"),
+        pytest.param("unchanged-text", "The car was sold.\nThe house was bought.", marks=pytest.mark.slow),
+        pytest.param("telling-spaces", "mom\nmother\ndoctor\nnurse\nsister\nletter", marks=pytest.mark.slow),
     ],
 )
 def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines):

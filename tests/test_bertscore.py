@@ -34,6 +34,7 @@ def found() -> list[float]:
     return score("bertscore", ORIGINALS, REWRITES)
 
 
+@pytest.mark.slow
 def test_equal_to_the_authors_package(found):
     import bert_score
 

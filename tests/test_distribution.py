@@ -26,6 +26,23 @@ def test_probabilities_are_the_exponential_mechanism(epsilon):
     assert d.probs.dtype == np.float64 and (d.probs > 0).all()
 
 
+def test_a_drawer_draws_what_draw_does():
+    """That of a channel with a sampler of its own, too."""
+
+    class Doubled(ScoreTable):
+        def draw(self, epsilon, stream):
+            return super().draw(2 * epsilon, stream)
+
+    plain, removed = table(), table(seed=1)
+    removed.scores[::3] = -np.inf
+    doubled = Doubled(plain.candidates, plain.scores, plain.source)
+    streams = [NoiseStream(5).at(k) for k in range(300)]
+    for channel in (plain, removed, doubled):
+        drawn = channel.drawer(9.0)
+        assert [drawn(s) for s in streams] == [channel.draw(9.0, s) for s in streams]
+    assert [doubled.drawer(9.0)(s) for s in streams] == [plain.drawer(18.0)(s) for s in streams]
+
+
 @pytest.mark.parametrize("low", [-1.0, -0.3, 0.0])
 def test_log_z_on_a_grid(low):
     t = ScoreTable([f"w{i}" for i in range(3000)], np.maximum(table(3000).scores, low), "w3")

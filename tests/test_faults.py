@@ -49,7 +49,14 @@ def small(make, name, tiny_model):
     return m
 
 
-@pytest.mark.parametrize("name", [n for n in FAULTS if n not in ("seldom-leak", "private-support")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.slow] if n in ("too-often", "other-sampler", "telling-capitals") else [])
+        for n in FAULTS
+        if n not in ("seldom-leak", "private-support")
+    ],
+)
 def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_model):
     """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
     options = {"seed": 1, "draws": {"too-often": 400, "unchanged-noise": 400, "alone-only": 100}.get(name, 200)}

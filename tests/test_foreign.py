@@ -453,7 +453,8 @@ def test_an_epsilon_that_a_mechanism_refuses_leaves_the_page_with_the_last_rewri
     try:
         at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
         at.selectbox(key="play_mechanism").set_value(Refusing.name).run()
-        while at.session_state["session"].at("rewrite").job is not None:
+        while (job := at.session_state["session"].at("rewrite").job) is not None:
+            assert job.wait(100)
             at.run()
         run = at.session_state["session"].run
         assert run.inputs.mechanism == Refusing.name

@@ -118,9 +118,9 @@ def from_ledger(word: str) -> None:
     ledger.record(result, released=True), ledger.what_if([result]), ledger.to_json(), ledger.accounts()
 
 
-def from_audit(word: str) -> None:
-    dpt.audit(dpt.get_mechanism("dp-mlm", epsilon=20.0, keep_stopwords=False), [f"a {word} dog", f"a {word} cat"],
-              draws=100)  # fmt: skip
+def from_audit(model: str) -> Callable[[str], None]:
+    m = make("dp-mlm", model, epsilon=20.0, keep_stopwords=False)
+    return lambda word: dpt.audit(m, [f"a {word} dog", f"a {word} cat"], draws=100) and None
 
 
 def measure(name: str) -> Callable[[str], object]:
@@ -150,7 +150,7 @@ def operations(model: str) -> dict[str, Callable[[str], object]]:
         ).sentence(),
         "calibrate, equal privacy, budget": from_privacy,
         "ledger, dropped": from_ledger,
-        "audit": from_audit,
+        "audit": from_audit(model),
         **{f"metric {name}": measure(name) for name in metrics.METRICS},
         "corpus BLEU": lambda w: corpus_bleu([text(w)] * 3, [f"No {w} here."] * 3),
         "sentence embeddings": lambda w: embed([text(w)]),

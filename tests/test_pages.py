@@ -79,10 +79,8 @@ def app() -> AppTest:
 def settle(at: AppTest) -> AppTest:
     """Run until no job is under way."""
     at.run()
-    end = time.monotonic() + 100
-    while "session" in at.session_state and at.session_state["session"].at("rewrite").job is not None:
-        assert time.monotonic() < end, "the rewrite did not end"
-        time.sleep(0.2)
+    while "session" in at.session_state and (job := at.session_state["session"].at("rewrite").job) is not None:
+        assert job.wait(100), "the rewrite did not end"
         at.run()
     assert not at.exception
     return at
@@ -419,10 +417,8 @@ def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_o
     at = panel_at("Same privacy elsewhere")
     at.button(key="equal_start").click()
     at.run()
-    end = time.monotonic() + 100
-    while at.session_state["session"].at("equal privacy").job is not None:
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    while (job := at.session_state["session"].at("equal privacy").job) is not None:
+        assert job.wait(100)
         at.run()
     assert not at.button(key="equal_start").disabled and not any("asked before" in w.value for w in at.warning)
     view = {"run": payload(at)["run"], "eps": 12.0, "token": None, "copies": []}

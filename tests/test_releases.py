@@ -13,6 +13,7 @@ import dptext_core as dpt
 from dptext_core import WordSpace
 from dptext_core.auditing import audit
 from dptext_core.distribution import ScoreTable
+from dptext_core.faults import _leaking
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.custext import CusText
 from dptext_core.mechanisms.dp_mlm import DPMLM, DPMLMPlus
@@ -29,7 +30,7 @@ def of(cls, epsilon=2.0, space=SPACE, **options):
 
 
 def checked(m, inputs=NAMES, **options):
-    return audit(m, inputs, **({"draws": 150, "seed": 1} | options))
+    return audit(m, inputs, **({"draws": 100, "seed": 1} | options))
 
 
 def unchanged(result):
@@ -142,7 +143,7 @@ def test_repeated_words_drawn_together_where_each_counts_are_found():
             first = {}
             return [first.setdefault((o, r), w) for o, r, w in zip(draws.owners, draws.rows, drawn, strict=True)]
 
-    report = checked(of(Together, k=10, mapping="conservative"))
+    report = checked(of(Together, k=10, mapping="conservative"), draws=150)
     assert report.verdict == "refuted" and "the same word twice" in report.witness.sentence()
 
 
@@ -160,6 +161,7 @@ class SharedLater(SanText):
         return 1 if i in (1, 4) and len(prepared.rows) > 15 else i
 
 
+@pytest.mark.slow
 def test_noise_that_two_places_share_is_found():
     assert checked(of(Shared), NAMES[:10]).verdict == "refuted"
     later = checked(of(SharedLater), NAMES[:20], draws=200)
@@ -310,6 +312,7 @@ def test_vectors_of_a_large_norm_have_distances():
 # --- what is said of it
 
 
+@pytest.mark.slow
 def test_both_parts_are_said_and_the_draws_show_less_than_everything():
     for m in (of(SanText), diffractor(shuffled_lists(30, 2), epsilon=0.7)):
         report = checked(m)
@@ -319,6 +322,7 @@ def test_both_parts_are_said_and_the_draws_show_less_than_everything():
         assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
 
 
+@pytest.mark.slow
 def test_the_leak_that_would_be_seen_is_seen():
     """Power, stated and measured: a leak of the size that the report names refutes; a tenth of it does not."""
 
@@ -326,10 +330,7 @@ def test_the_leak_that_would_be_seen_is_seen():
         share = 0.0
 
         def _draw(self, draws, cancel=None, progress=None):
-            drawn = super()._draw(draws, cancel, progress)
-            stays = [draws.stream(j).at("leak").uniform() < self.share for j in range(len(drawn))]
-            names = self.vocabulary.words
-            return [names[r] if s else w for r, w, s in zip(draws.rows, drawn, stays, strict=True)]
+            return _leaking(self, draws, super()._draw(draws, cancel, progress), self.share)
 
     size = checked(of(SanText)).leak_fresh
     seen = []

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dptext_core import ConfigError, NoiseStream, sampling
-from dptext_core.sampling import DEPTH
+from dptext_core.sampling import DEPTH, Sampler
 
 
 def test_a_path_gives_the_same_noise_and_other_paths_give_other_noise():
@@ -280,3 +280,24 @@ def test_normal_numbers_reach_both_tails():
 def test_one_uniform_is_full_range_too():
     assert StubbedStream([0], [(0, 0), (1 << 63, 0)]).uniform() == pytest.approx(2.0**-161)
     assert 0 < NoiseStream(3).uniform() < 1 and NoiseStream(3).uniform() == NoiseStream(3).uniform()
+
+
+@pytest.mark.parametrize("size", [1, 3, 5000])
+def test_one_draw_is_the_first_of_many(size):
+    """Where a few candidates are looked at closely, where some are impossible, and where all have to be compared."""
+    log_probs = np.random.default_rng(size).normal(size=size) * 3
+    log_probs[2::5] = -np.inf
+    sampler = Sampler(log_probs)
+    for seed in range(200):
+        stream = NoiseStream(seed)
+        whole = np.argmax(log_probs + stream.gumbel(size))
+        assert sampler.one(stream) == sampler.draws(stream, 3)[0] == sampler.draws(stream, 1)[0] == whole
+
+
+def test_where_nothing_stands_out_all_are_compared(monkeypatch):
+    monkeypatch.setattr(sampling, "_NEAR", np.inf)
+    log_probs = np.append(np.random.default_rng(0).normal(size=50), -np.inf)
+    sampler = Sampler(log_probs)
+    for seed in range(50):
+        whole = np.argmax(log_probs + NoiseStream(seed).gumbel(51))
+        assert sampler.one(NoiseStream(seed)) == sampler.draws(NoiseStream(seed), 2)[0] == whole

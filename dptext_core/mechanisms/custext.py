@@ -22,7 +22,7 @@ Deviations from the paper and its released code:
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -116,6 +116,10 @@ class RankTable(ScoreTable):
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self.ranks(epsilon, stream.log_uniforms(1))[0])
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        tails = -self.log_tails(epsilon)
+        return lambda stream: int(tails.searchsorted(-stream.log_uniforms(1), side="right")[0]) - 1
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         uniform = stream.log_uniforms(1)

@@ -15,6 +15,7 @@ Deviations from the released code:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -150,6 +151,10 @@ class PassThrough(Channel):
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return self.row if self._passes(stream) else self.table.draw(epsilon, stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        drawn = self.table.drawer(epsilon)
+        return lambda stream: self.row if self._passes(stream) else drawn(stream)
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         return [(float(low), self.row)] if self._passes(stream) else self.table.flips(stream, low, high)

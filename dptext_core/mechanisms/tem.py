@@ -11,14 +11,14 @@ otherwise. Where γ exceeds every distance TEM is SanText.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..distribution import Channel, TokenDistribution, envelope, logsumexp, seen_at_least_once
-from ..sampling import NoiseStream, draw
+from ..sampling import NoiseStream, Sampler
 from . import normalisers
 from .config import epsilon_option, option
 from .santext import exponential_limit
@@ -79,7 +79,10 @@ class TEMChannel(Channel):
         )
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        return int(draw(self._weights(epsilon, self.distances), stream)[0])
+        return Sampler(self._weights(epsilon, self.distances)).one(stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        return Sampler(self._weights(epsilon, self.distances)).one
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         g = stream.gumbel(len(self.distances))

@@ -481,8 +481,12 @@ class WordMechanism(Mechanism):
         def work(start: int) -> int:
             check_cancel(cancel)
             for u, channel in enumerate(self.channels(rows[start : start + PART]), start):
+                at = None
                 for j in order[bounds[u] : bounds[u + 1]].tolist():
-                    out[j] = channel.candidates[channel.draw(float(draws.epsilons[j]), draws.stream(j))]
+                    epsilon = float(draws.epsilons[j])
+                    if epsilon != at:
+                        at, drawn = epsilon, channel.drawer(epsilon)
+                    out[j] = channel.candidates[drawn(draws.stream(j))]
             return int(bounds[min(start + PART, len(rows))] - bounds[start])
 
         starts = range(0, len(rows), PART)

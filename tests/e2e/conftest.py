@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 TOP = Path(__file__).resolve().parents[2]
 BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -34,12 +34,15 @@ class Opened:
     failed: list[str] = field(default_factory=list)  # requests that failed or were answered with an error
     external: list[str] = field(default_factory=list)  # requests to anywhere but this machine
     frames: list[int] = field(default_factory=list)  # sizes of the websocket messages the browser sent
+    clean: bool = False  # whether the test came to its end
+    reused: bool = False  # whether another test had the page before
 
     def assert_clean(self) -> None:
         """No console error, no failed request, nothing asked of another machine."""
         assert self.failed == []
         assert self.errors == []
         assert self.external == []
+        self.clean = True
 
 
 def _free_port() -> int:
@@ -106,39 +109,94 @@ def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
             server.kill()
 
 
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser) -> Iterator[BrowserContext]:
+    """One context for all pages: what it has loaded of Streamlit's own files it keeps."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+def _open(
+    context: BrowserContext,
+    url: str,
+    query: str = "",
+    *,
+    viewport: Any = None,
+    color_scheme: Any = "light",
+    permissions: Sequence[str] = (),
+) -> Opened:
+    """A page at that address, watched from the start, in which nothing is stored of the pages before it."""
+    host = urlsplit(url).netloc
+    page = context.new_page()
+    context.new_cdp_session(page).send(
+        "Storage.clearDataForOrigin",
+        {"origin": url, "storageTypes": "cookies,local_storage,indexeddb,service_workers,cache_storage"},
+    )
+    if permissions:
+        context.grant_permissions(list(permissions))
+    page.set_viewport_size(viewport or {"width": 1280, "height": 900})
+    page.emulate_media(color_scheme=color_scheme)
+    page.set_default_timeout(30_000)
+    seen = Opened(page)
+    page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda e: seen.errors.append(str(e)))
+    page.on("requestfailed", lambda r: seen.failed.append(f"{r.url} {r.failure}"))
+    page.on("response", lambda r: seen.failed.append(f"{r.url} {r.status}") if r.status >= 400 else None)
+
+    def asked(address: str) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("data", "blob") and parts.netloc != host:
+            seen.external.append(address)
+
+    page.on("request", lambda r: asked(r.url))
+
+    def socket_opened(ws: Any) -> None:
+        asked(ws.url)
+        ws.on("framesent", lambda data: seen.frames.append(len(data)))
+
+    page.on("websocket", socket_opened)
+    page.goto(url + query)
+    return seen
+
+
 @pytest.fixture
-def open_app(browser: Browser, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
-    """``open_app(script, query="", **context options)``: a fresh page on that script, watched from the start."""
-    contexts = []
+def open_app(shared_context: BrowserContext, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
+    """``open_app(script, query="", viewport=..., color_scheme=..., permissions=...)``: a fresh page on that script."""
+    pages: list[Page] = []
 
     def open_page(script: Path, query: str = "", **options: Any) -> Opened:
-        url = app_url(script)
-        host = urlsplit(url).netloc
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        seen = Opened(page)
-        page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda e: seen.errors.append(str(e)))
-        page.on("requestfailed", lambda r: seen.failed.append(f"{r.url} {r.failure}"))
-        page.on("response", lambda r: seen.failed.append(f"{r.url} {r.status}") if r.status >= 400 else None)
-
-        def asked(address: str) -> None:
-            parts = urlsplit(address)
-            if parts.scheme not in ("data", "blob") and parts.netloc != host:
-                seen.external.append(address)
-
-        page.on("request", lambda r: asked(r.url))
-
-        def socket_opened(ws: Any) -> None:
-            asked(ws.url)
-            ws.on("framesent", lambda data: seen.frames.append(len(data)))
-
-        page.on("websocket", socket_opened)
-        page.goto(url + query)
+        seen = _open(shared_context, app_url(script), query, **options)
+        pages.append(seen.page)
         return seen
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
+    if pages:
+        shared_context.clear_permissions()
+
+
+@pytest.fixture(scope="module")
+def open_once(shared_context: BrowserContext, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
+    """``open_once(script, query="")``: one page for those tests of a file that change nothing but what they reset.
+
+    A test that did not come to ``assert_clean`` leaves its page to nobody.
+    """
+    pages: dict[tuple[Path, str], Opened] = {}
+
+    def open_page(script: Path, query: str = "") -> Opened:
+        seen = pages.get((script, query))
+        if seen is None or not seen.clean:
+            if seen is not None:
+                seen.page.close()
+            seen = pages[script, query] = _open(shared_context, app_url(script), query)
+            seen.reused = False
+        else:
+            seen.reused = True
+        seen.clean = False
+        return seen
+
+    yield open_page
+    for seen in pages.values():
+        seen.page.close()

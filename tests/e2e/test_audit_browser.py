@@ -13,6 +13,7 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 LONG = 60_000
 
 
+@pytest.mark.slow
 def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(open_app: Callable):
     seen = open_app(APP, query="/audit")
     page = seen.page

@@ -29,6 +29,7 @@ def clean(seen) -> None:
     assert not [e for e in seen.errors if "404" not in e]
 
 
+@pytest.mark.slow
 def test_a_click_on_a_mark_opens_its_setting_in_the_playground(open_app: Callable):
     seen = open_app(APP, query="/benchmarks")
     page = seen.page

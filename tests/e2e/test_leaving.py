@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 LONG = 60_000
 HARNESS = Path(__file__).with_name("memory_harness.py")
 #: In the place of the app's own seconds, which tests/test_sessions.py has.
-STOP, CLOSE = 2.0, 5.0
+STOP, CLOSE = 1.0, 3.0
 PATIENCE = 90
 
 
@@ -79,6 +79,7 @@ def until(met: Callable[[], bool]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_work_stops_when_the_page_is_closed(browser, server):
     url, asked = server
     page = opened(browser, url)
@@ -91,6 +92,7 @@ def test_work_stops_when_the_page_is_closed(browser, server):
     assert asked("jobs")["left"] == 1, "it was stopped, and had not come to its end"
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     """Typed text, an upload, every panel; the control is a text that the server was told to keep."""
     url, asked = server
@@ -107,8 +109,8 @@ def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     page.locator(".strip .text", has_text="letter").or_(page.locator(".strip .text", has_text="The")).first.wait_for()
     for name in ("Same privacy elsewhere", "Ledger", "Benchmarks", "What an attacker gets"):
         page.get_by_role("button", name=name, exact=True).or_(page.get_by_role("radio", name=name, exact=True)).click()
-        page.wait_for_timeout(1500)
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+        page.wait_for_timeout(400)  # until the run that the click starts shows itself
+        page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
     held = asked(f"scan/{key}")
     assert set(held) == {"2", "3"}, "while the page is open, its session holds them"
     page.context.close()

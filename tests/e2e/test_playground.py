@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def strip_text(page) -> str:
 
 
 def opened(open_app: Callable, **options):
+    """The Playground, with a rewrite: a fresh page, or with ``open_once`` perhaps that of another test's."""
     seen = open_app(APP, **options)
     seen.page.locator(".strip .text button").first.wait_for(timeout=LONG)
     return seen
@@ -88,6 +90,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Callable) -> None:
     seen = opened(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = seen.page
@@ -116,16 +119,17 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     seen.assert_clean()
 
 
-def test_what_cannot_be_seen_takes_no_focus(open_app: Callable) -> None:
-    seen = opened(open_app)
+def test_what_cannot_be_seen_takes_no_focus(open_once: Callable) -> None:
+    seen = opened(open_once)
     page = seen.page
     settled(page)
     links = page.get_by_label("Link to heading")
     assert links.count() and not any(links.nth(i).is_visible() for i in range(links.count()))
+    seen.assert_clean()
 
 
-def test_one_statement_where_each_word_has_its_own_epsilon(open_app: Callable) -> None:
-    seen = opened(open_app)
+def test_one_statement_where_each_word_has_its_own_epsilon(open_once: Callable) -> None:
+    seen = opened(open_once)
     page = seen.page
     settled(page)
     page.get_by_text("Budget", exact=True).first.click()
@@ -140,8 +144,8 @@ def test_one_statement_where_each_word_has_its_own_epsilon(open_app: Callable) -
     seen.assert_clean()
 
 
-def test_hostile_text_is_shown_literally(open_app: Callable) -> None:
-    seen = opened(open_app)
+def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
+    seen = opened(open_once)
     page = seen.page
     hostile = "<img src=x onerror=alert(1)> **bold** [link](http://example.org/a.png) doctor $x$ :smile:"
     page.on("dialog", lambda d: pytest.fail("a script ran"))
@@ -155,8 +159,8 @@ def test_hostile_text_is_shown_literally(open_app: Callable) -> None:
     seen.assert_clean()
 
 
-def test_empty_emoji_and_endless_text(open_app: Callable) -> None:
-    seen = opened(open_app)
+def test_empty_emoji_and_endless_text(open_once: Callable) -> None:
+    seen = opened(open_once)
     page = seen.page
     type_text(page, "   ")
     page.get_by_text("Type a text on the left").wait_for(timeout=LONG)
@@ -169,12 +173,15 @@ def test_empty_emoji_and_endless_text(open_app: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_options_bring_their_page_with_them(open_app: Callable) -> None:
     seen = opened(open_app)
     page = seen.page
     type_text(page, "The doctor told my friend everything.")
     page.locator(".strip .text").get_by_text("everything").first.wait_for(timeout=LONG)
     settled(page)
+    from playwright.sync_api import TimeoutError
+
     page.get_by_text("Repeatable demonstration").click()
     seed = page.get_by_role("spinbutton", name="Seed", exact=True)
     for _ in range(60):
@@ -183,13 +190,15 @@ def test_options_bring_their_page_with_them(open_app: Callable) -> None:
             break
         if not page.locator(".st-key-play_seeded input").is_checked():
             page.get_by_text("Use a seed").click()
-        page.wait_for_timeout(1000)
+        with suppress(TimeoutError):
+            seed.wait_for(timeout=1000)
     page.get_by_text("This is a demonstration, not private").first.wait_for(timeout=LONG)
     page.locator(".strip .badge.seeded").wait_for(timeout=LONG)
     settled(page)
     seen.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_overflows_on_a_phone(open_app: Callable, scheme: str) -> None:
     seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme=scheme)

@@ -78,17 +78,34 @@ def await_text(page: Page, selector: str, text: str, whole: bool = True) -> None
 
 
 def start(open_app: Open, query: str = "", **options: Any) -> Opened:
-    """Open the harness and wait until the words stand there and the page is quiet."""
+    """Open the harness and wait until the words stand there and the page is quiet.
+
+    A page that another test had (see ``open_once``) gets its first ε back, and no word is pinned.
+    """
     opened = open_app(HARNESS, query, **options)
-    opened.page.locator(".text .word").first.wait_for()
-    opened.page.get_by_text(re.compile("^view ")).wait_for()
-    opened.page.wait_for_timeout(300)
+    page = opened.page
+    page.locator(".text .word").first.wait_for()
+    page.get_by_text(re.compile("^view ")).wait_for()
+    if opened.reused:
+        page.mouse.move(1, 1)
+        pinned = page.locator(".text .word[aria-pressed='true']")
+        if pinned.count():
+            pinned.first.press("Escape")
+            pinned.wait_for(state="detached")
+        set_eps(page, 1.0 if "lists" in query else 50.0)
+        page.wait_for_timeout(QUIET_MS)  # a message leaves only where this is news
+    page.wait_for_timeout(300)
     return opened
+
+
+def painted(page: Page) -> None:
+    """The next frame has come: what changed before is on the screen."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def shown_words(page: Page) -> list[str]:
     """The words of the strip after the next frame."""
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    painted(page)
     return page.locator(".text .now").all_inner_texts()
 
 
@@ -148,6 +165,7 @@ def test_drag_changes_words_and_sends_one_message_after_release(open_app: Open) 
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_slider_and_exact_input_by_keyboard(open_app: Open) -> None:
     opened = start(open_app)
@@ -205,8 +223,8 @@ def is_written(text: str, p: float, off: float = 2e-5) -> bool:
 
 
 @pytest.mark.e2e
-def test_chosen_word_shows_its_distribution(open_app: Open) -> None:
-    opened = start(open_app)
+def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
+    opened = start(open_once)
     page = opened.page
     payload, scores = make_payload()
     tokens = payload["tokens"]
@@ -215,9 +233,7 @@ def test_chosen_word_shows_its_distribution(open_app: Open) -> None:
     full = scores[i]
     assert full is not None
     for eps in (5.0, 33.3, 120.0):
-        page.get_by_role("spinbutton").fill(str(eps))
-        page.get_by_role("spinbutton").press("Enter")
-        page.wait_for_timeout(100)
+        set_eps(page, eps)
         p = np.exp(eps * (full - full.max()))
         p /= p.sum()
         by_name = {name: float(p[rank - 1]) for name, rank in zip(tokens[i]["c"], tokens[i]["rank"], strict=True)}
@@ -237,7 +253,7 @@ def test_chosen_word_shows_its_distribution(open_app: Open) -> None:
     # A click on the lane goes to an ε at which that word wins.
     segment = page.locator(".lane .segment").first
     segment.click()
-    page.wait_for_timeout(100)
+    painted(page)
     assert released(tokens[i], float(page.get_by_role("spinbutton").input_value())) == segment.inner_text()
 
     # Keyboard: Escape frees, arrows walk, Enter pins.
@@ -282,23 +298,24 @@ def mixture(channel: ListChannel, eps: float) -> dict[str, float]:
 def set_eps(page: Page, eps: float) -> None:
     page.get_by_role("spinbutton").fill(str(eps))
     page.get_by_role("spinbutton").press("Enter")
-    page.wait_for_timeout(120)
+    painted(page)
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
-def test_channels_that_are_no_score_table(open_app: Open) -> None:
-    opened = start(open_app, "?variant=lists")
+def test_channels_that_are_no_score_table(open_once: Open) -> None:
+    opened = start(open_once, "?variant=lists")
     page, payload = opened.page, list_payload()
     assert page.locator(".unit").inner_text() == LIST_UNIT
     assert sum("lp" in t for t in payload["tokens"]) > 30
     tokens = payload["tokens"]
-    for word in ("river", "feather", "second"):
+    for word, between in (("river", (0.137, 2.345)), ("feather", (0.52, 7.77)), ("second", (0.304, 1.1))):
         i = next(k for k, t in enumerate(tokens) if t["o"] == word)
         channel = ListChannel(word)
         page.locator(f".word[data-i='{i}']").click()
         await_text(page, ".from", word)
         # Between the points of the grid, at both ends, and where the released word has just changed.
-        moments = [0.1, 0.137, 0.52, 1.1, 2.345, 7.77, 10.0, *(1.001 * e for e, _ in tokens[i]["flips"][1:4])]
+        moments = [0.1, *between, 10.0, *(1.001 * e for e, _ in tokens[i]["flips"][1:4])]
         for eps in [float(f"{m:.4g}") for m in moments]:
             set_eps(page, eps)
             p = mixture(channel, eps)
@@ -328,9 +345,10 @@ def test_channels_that_are_no_score_table(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
-def test_flips_of_a_channel_stand_where_the_payload_has_them(open_app: Open) -> None:
-    opened = start(open_app, "?variant=lists")
+def test_flips_of_a_channel_stand_where_the_payload_has_them(open_once: Open) -> None:
+    opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
     i = max(range(len(tokens)), key=lambda k: len(tokens[k].get("flips", [])))
     page.locator(f".word[data-i='{i}']").click()
@@ -344,8 +362,8 @@ def test_flips_of_a_channel_stand_where_the_payload_has_them(open_app: Open) -> 
 
 
 @pytest.mark.e2e
-def test_estimated_chances_say_so(open_app: Open) -> None:
-    opened = start(open_app, "?variant=lists")
+def test_estimated_chances_say_so(open_once: Open) -> None:
+    opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
     i = next(k for k, t in enumerate(tokens) if t["o"] == "nurse")
     page.locator(f".word[data-i='{i}']").click()
@@ -383,9 +401,10 @@ def test_estimated_chances_say_so(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
-def test_what_becomes_impossible_leaves_no_waves(open_app: Open) -> None:
-    opened = start(open_app, "?variant=lists")
+def test_what_becomes_impossible_leaves_no_waves(open_once: Open) -> None:
+    opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
     i = next(k for k, t in enumerate(tokens) if t["o"] == "gate")
     page.locator(f".word[data-i='{i}']").click()
@@ -400,8 +419,8 @@ def test_what_becomes_impossible_leaves_no_waves(open_app: Open) -> None:
 
 
 @pytest.mark.e2e
-def test_words_outside_the_vocabulary_say_why(open_app: Open) -> None:
-    opened = start(open_app, "?variant=lists")
+def test_words_outside_the_vocabulary_say_why(open_once: Open) -> None:
+    opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
     place = {t["o"]: k for k, t in enumerate(tokens)}
     page.locator(f".word[data-i='{place['zorblax']}']").click()
@@ -421,8 +440,8 @@ def test_words_outside_the_vocabulary_say_why(open_app: Open) -> None:
 
 
 @pytest.mark.e2e
-def test_dragging_over_channels_sends_nothing_and_keeps_up(open_app: Open) -> None:
-    opened = start(open_app, "?variant=lists")
+def test_dragging_over_channels_sends_nothing_and_keeps_up(open_once: Open) -> None:
+    opened = start(open_once, "?variant=lists")
     page, payload = opened.page, list_payload()
     tokens = payload["tokens"]
     i = next(k for k, t in enumerate(tokens) if t["o"] == "feather")
@@ -449,13 +468,12 @@ def test_dragging_over_channels_sends_nothing_and_keeps_up(open_app: Open) -> No
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
     opened = start(open_app, "?variant=seeded", permissions=["clipboard-read", "clipboard-write"])
     page, payload = opened.page, make_payload()[0]
-    page.get_by_role("spinbutton").fill(str(HI))
-    page.get_by_role("spinbutton").press("Enter")
-    page.wait_for_timeout(200)
+    set_eps(page, HI)
     words = shown_words(page)
     assert HOSTILE in words and "**bold**" in words and "שלום" in words
     assert page.locator(".text img, .text b, .text strong").count() == 0
@@ -474,18 +492,24 @@ def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
-def test_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
+def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
     opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = opened.page
     copy = page.locator(".copy")
-    copy.click()
+    # A copy is told once however often it is made.
+    for _ in range(3):
+        copy.click()
+        page.wait_for_timeout(200)
     page.locator(".copied", has_text="Copied at ε 50.").wait_for()
     assert "no guarantee" not in page.locator(".copied").inner_text()
+    await_copies(page, ("run 1", 1, 50))
     page.get_by_role("slider").fill("60")
     copy.click()
     page.locator(".copied", has_text="no guarantee").wait_for()
     await_view(page)
+    await_copies(page, ("run 1", 1, 50), ("run 1", 1, float(page.get_by_role("spinbutton").input_value())))
     page.get_by_role("button", name="New run").click()
     await_view(page, run=2)
     # What was said about two copies of one draw is not said of the next, from its first moment on.
@@ -504,59 +528,48 @@ def await_copies(page: Page, *copies: tuple[str, int, float]) -> None:
     page.get_by_text(re.compile(f"^copies {told}$")).wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
-def test_a_copy_is_told_once_however_often_it_is_made(open_app: Open) -> None:
+def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) -> None:
     opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = opened.page
-    for _ in range(3):
-        page.locator(".copy").click()
-        page.wait_for_timeout(200)
-    await_copies(page, ("run 1", 1, 50))
-    page.get_by_role("slider").fill("60")
-    page.locator(".copy").click()
-    await_copies(page, ("run 1", 1, 50), ("run 1", 1, float(page.get_by_role("spinbutton").input_value())))
-    opened.assert_clean()
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize("way", ["within the strip", "from outside", "everything"])
-def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open, way: str) -> None:
-    opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
-    page = opened.page
-    word = page.locator(".text .word.changed").first.inner_text().split("\n")[0]
-    if way == "everything":
-        page.keyboard.press("Control+a")
-    else:
-        first = page.get_by_text("view null") if way == "from outside" else page.locator(".legend li").last
-        a, b = first.bounding_box(), page.locator(".bar h3").bounding_box()
-        assert a and b
-        page.mouse.move(a["x"] + a["width"] - 3, a["y"] + a["height"] / 2)
-        page.mouse.down()
-        page.mouse.move(b["x"] + 3, b["y"] + 3, steps=8)
-        page.mouse.up()
-    page.keyboard.press("Control+c")
-    await_copies(page, ("run 1", 1, 50))
-    page.locator(".copied", has_text="Copied at ε 50").wait_for(state="attached")
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert word in copied and "doctor" not in copied.split(), "the original words stay behind"
-    page.locator(".copy").click()
-    page.locator(".copy", has_text="Copied").wait_for()
-    assert copied == page.evaluate("navigator.clipboard.readText()"), "as the button copies it"
-    opened.assert_clean()
-
-
-@pytest.mark.e2e
-def test_what_is_copied_beside_the_words_is_no_release(open_app: Open) -> None:
-    opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
-    page = opened.page
+    # What is copied beside the words is no release.
     page.locator(".rule").click(click_count=3)
     page.keyboard.press("Control+c")
     page.wait_for_timeout(QUIET_MS)
     assert "counts as released" in page.evaluate("navigator.clipboard.readText()")
     await_copies(page)
+    told: list[tuple[str, int, float]] = []
+    for run, way in enumerate(("within the strip", "from outside", "everything"), start=1):
+        if run > 1:
+            page.get_by_role("button", name="New run").click()
+            page.locator(".copied", has_text=re.compile("^$")).wait_for(state="attached")
+            page.locator(".copy", has_text="Copy text").wait_for()
+        page.evaluate("navigator.clipboard.writeText('nothing')")
+        word = page.locator(".text .word.changed").first.inner_text().split("\n")[0]
+        if way == "everything":
+            page.locator("body").press("Control+a")
+        else:
+            first = page.get_by_text(re.compile("^view ")) if way == "from outside" else page.locator(".legend li").last
+            a, b = first.bounding_box(), page.locator(".bar h3").bounding_box()
+            assert a and b
+            page.mouse.move(a["x"] + a["width"] - 3, a["y"] + a["height"] / 2)
+            page.mouse.down()
+            page.mouse.move(b["x"] + 3, b["y"] + 3, steps=8)
+            page.mouse.up()
+        page.keyboard.press("Control+c")
+        told.append((f"run {run}", run, 50))
+        await_copies(page, *told)
+        page.locator(".copied", has_text="Copied at ε 50").wait_for(state="attached")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert word in copied and "doctor" not in copied.split(), (way, "the original words stay behind")
+        page.locator(".copy").click()
+        page.locator(".copy", has_text="Copied").wait_for()
+        assert copied == page.evaluate("navigator.clipboard.readText()"), (way, "as the button copies it")
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 @pytest.mark.parametrize(("width", "scheme", "query"), [(390, "light", ""), (320, "dark", "?variant=lists")])
 def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, query: str) -> None:
@@ -616,6 +629,7 @@ def contrast(a: list[int], b: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     opened = start(open_app, "?variant=sequential")
@@ -649,6 +663,7 @@ def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_new_data_clear_a_failure(open_app: Open) -> None:
     opened = open_app(HARNESS, "?variant=broken")
@@ -661,6 +676,7 @@ def test_new_data_clear_a_failure(open_app: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_long_text_stays_usable(open_app: Open) -> None:
     opened = start(open_app, "?variant=long")
