@@ -1,4 +1,4 @@
-"""One total ε over the words of a text: evenly, by how common a word is in public, or by hand.
+"""One total ε over the words of a text: evenly, by how common a word is in public, by what is public, or by hand.
 
     plan = distribute(mechanism, text, total=100, by="frequency")
     mechanism.with_(epsilon=plan.epsilons).rewrite(text)
@@ -18,10 +18,12 @@ from .errors import ConfigError, InputError
 from .guarantee import bound, number
 from .mechanisms.base import Mechanism, Prepared
 
-RULES = ("uniform", "frequency", "hand")
+RULES = ("uniform", "frequency", "public", "hand")
 #: Weight of a word by its rank in the public vocabulary: up to this rank, this weight. Words that it lacks weigh least.
 BANDS = ((1_000, 4.0), (5_000, 3.0), (math.inf, 2.0))
 UNKNOWN_WEIGHT = 1.0
+#: Of "public": the least that a word gets, as a part of what the most open word gets.
+LEAST_OPEN = 0.2
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,13 @@ def distribute(
 
     by: "uniform"; "frequency" (more for words that are common in public, by rank in the bundled vocabulary, see BANDS:
     nothing but the word itself decides its weight, but the weights of all words decide what one unit of weight is);
-    "hand". shares, for "hand": token index → part of the total in (0, 1); the others share the rest evenly. A word that
-    is drawn once for several places (CusText's record) counts at its first one. Raises InputError for shares that
-    cannot be, and for a total that would give a token more than max_epsilon; ConfigError where the mechanism takes no
-    list; NoDistribution where it writes a new text.
+    "public" (of a mechanism with a public prior: in proportion to the entropy of the proposal that the kept words make
+    at each place, since a word that they predict needs less; it exposes nothing, and runs the model); "hand".
+
+    shares, for "hand": token index → part of the total in (0, 1); the others share the rest evenly. A word that is
+    drawn once for several places (CusText's record) counts at its first one. Raises InputError for shares that cannot
+    be, and for a total that would give a token more than max_epsilon; ConfigError where the mechanism takes no list, or
+    proposes nothing from what is public; NoDistribution where it writes a new text.
     """
     if not isinstance(by, str) or by not in RULES:
         raise ConfigError(f"by is one of {', '.join(RULES)}, not {shown(by)}.")
@@ -88,7 +93,11 @@ def distribute(
     if not drawn:
         raise InputError("No word of this text is drawn, so there is nothing to distribute. Write more words.")
     draws_each = one.guarantee(prepared).total / len(drawn)
-    every = [1.0] * len(tokens) if by != "frequency" else [frequency_weight(t.text) for t in tokens]
+    every = [1.0] * len(tokens)
+    if by == "frequency":
+        every = [frequency_weight(t.text) for t in tokens]
+    elif by == "public":
+        every = _by_openness(one, prepared, drawn)
     if by == "hand":
         parts = _by_hand(shares or {}, drawn)
     else:
@@ -111,6 +120,21 @@ def distribute(
         epsilons[i] = value
     mechanism.with_(epsilon=tuple(epsilons))  # refuses where the mechanism takes one ε only
     return Budget(tuple(epsilons), drawn, tuple(parts), float(total), by, _exposes(by, one))
+
+
+def _by_openness(mechanism: Mechanism, prepared: Prepared, drawn: tuple[int, ...]) -> list[float]:
+    """A weight for each token: its public entropy, the largest being 1, and 1 where nothing is drawn."""
+    found = mechanism.public_entropy(prepared)
+    if found is None:
+        raise ConfigError(
+            f"{mechanism.title} proposes nothing from what is public, so that nothing says which words need less ε. "
+            "Start from what is public (dp-mlm-prior, or the option prior), or spread the total evenly."
+        )
+    largest = max((found[i] for i in drawn), default=0.0) or 1.0
+    every = [1.0] * len(prepared.document.tokens)
+    for i in drawn:
+        every[i] = max(LEAST_OPEN, found[i] / largest)
+    return every
 
 
 def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]:

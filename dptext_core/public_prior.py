@@ -113,6 +113,15 @@ def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[
     return _floored(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
 
 
+def entropies(log_weights: np.ndarray) -> np.ndarray:
+    """Shannon entropy in nats of each row of ln-weights (n, V), float64 (n,)."""
+    x = log_weights.astype(np.float64)
+    x -= x.max(axis=1, keepdims=True)
+    p = np.exp(x)
+    z = p.sum(axis=1)
+    return np.log(z) - (p * x).sum(axis=1) / z
+
+
 @lru_cache(maxsize=8)
 def _places(model: str, language: Language, words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Where each word stands among the model's candidates, case ignored, and whether it does."""

@@ -20,6 +20,37 @@ MECHANISMS = {
 }
 
 
+PUBLIC = {
+    "dp-mlm-prior": lambda: dpt.get_mechanism("dp-mlm-prior"),
+    "santext": lambda: dpt.get_mechanism("santext", prior="skeleton"),
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_the_kept_words_predict_gets_less_and_nothing_is_exposed(name):
+    m = PUBLIC[name]()
+    other = "My lawyer in Paris opened the door of silver, and the window broke Xqzzy."
+    plan = distribute(m, TEXT, 120.0, "public")
+    assert plan.total == 120.0 and plan.sum == pytest.approx(120.0, abs=1e-9)
+    assert m.with_(epsilon=plan.epsilons).guarantee(TEXT).total == pytest.approx(120.0, abs=1e-9)
+    assert plan.epsilons == distribute(m, other, 120.0, "public").epsilons, "the list is that of every adjacent text"
+    assert not any("class" in e or "private" in e for e in plan.exposes)
+    open_ = m.public_entropy(TEXT)
+    assert set(open_) == set(m.drawn_tokens(TEXT)) and all(h > 0 for h in open_.values())
+    order = sorted(plan.drawn, key=lambda i: open_[i])
+    given = [plan.epsilons[i] for i in order]
+    assert given == sorted(given) and given[0] < given[-1]
+    most, least = max(open_.values()), min(open_.values())
+    assert given[0] / given[-1] == pytest.approx(max(0.2, least / most))
+
+
+@pytest.mark.parametrize("options", [{"name": "dp-mlm"}, {"name": "dp-mlm-prior", "prior": "frequency"}])
+def test_without_a_proposal_by_place_nothing_says_who_needs_less(options):
+    m = dpt.get_mechanism(options["name"], **{k: v for k, v in options.items() if k != "name"})
+    with pytest.raises(dpt.ConfigError, match="Start from what is public"):
+        distribute(m, TEXT, 120.0, "public")
+
+
 def words_of(text: str) -> list[str]:
     return [t.text for t in dpt.Document.parse(text).tokens]
 

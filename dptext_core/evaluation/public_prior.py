@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import __version__, _assets
 from ..attacks import mask_inference
-from ..budget import check_mechanism
+from ..budget import check_mechanism, distribute
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import get_mechanism
 from ..metrics import score
@@ -40,6 +40,7 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "DP-MLM, paper's range": ("dp-mlm", {"clip": "paper"}),
     "with prior, parallel": ("dp-mlm-prior", {}),
     "with prior, sequential": ("dp-mlm-prior", {"order": "sequential"}),
+    "with prior, budget by what is public": ("dp-mlm-prior", {}),
     "DP-MLM, all words drawn": ("dp-mlm", {"keep_stopwords": False}),
     "with prior, all words drawn": ("dp-mlm-prior", {"keep_stopwords": False}),
     "SanText": ("santext", {}),
@@ -49,9 +50,12 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "with prior, parallel": ("DP-MLM, tuned range", "DP-MLM, paper's range"),
     "with prior, sequential": ("DP-MLM, tuned range", "DP-MLM, paper's range"),
+    "with prior, budget by what is public": ("with prior, parallel",),
     "with prior, all words drawn": ("DP-MLM, all words drawn",),
     "SanText with prior": ("SanText",),
 }
+#: Systems whose words share the total that one ε for each would spend, by what is public of them.
+SPREAD = ("with prior, budget by what is public",)
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0, 250.0)
 #: Texts of each data set, cut to so many words.
 TEXTS: Mapping[str, int] = {"sst2": 200, "snips": 100}
@@ -84,13 +88,23 @@ class Mean:
 
 
 def rewritten(
-    mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int
+    mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
 ) -> list[RewriteResult]:
-    """Every text once, with noise of its own."""
+    """Every text once, with noise of its own. spread: the total goes to the words by what is public of them."""
     stream = NoiseStream(seed)
+    if spread:
+        each = [_spread(mechanism, p) for p in prepared]
+        return [m.rewrite(p, stream=stream.at(k)) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
     if getattr(mechanism.config, "order", "parallel") != "parallel":
         return mechanism.rewrite(list(texts), stream=stream)
     return [mechanism.rewrite(p, stream=stream.at(k)) for k, p in enumerate(prepared)]
+
+
+def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
+    if not (drawn := mechanism.drawn_tokens(prepared)):
+        return mechanism
+    total = mechanism.config.epsilon * len(drawn)
+    return mechanism.with_(epsilon=distribute(mechanism, prepared, total, "public").epsilons)
 
 
 def measured(mechanism: Mechanism, originals: Sequence[str], results: Sequence[RewriteResult]) -> dict[str, list]:
@@ -153,7 +167,7 @@ def run(
                         continue
                     prepared = prepared or list(base.prepare_many(texts))
                     m, start = base.with_(epsilon=float(epsilon)), time.perf_counter()
-                    results = rewritten(m, prepared, texts, seed)
+                    results = rewritten(m, prepared, texts, seed, system in SPREAD)
                     row = {
                         "data": name, "system": system, "epsilon": float(epsilon), "seed": seed,
                         "seconds": round(time.perf_counter() - start, 2), "sha256": found.sha256,

@@ -184,6 +184,11 @@ class Mechanism(ABC):
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
 
+    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        """How open each drawn token is before the private text is looked at: the entropy of its public proposal, in
+        nats, given what is kept alone. None where nothing is proposed by place."""
+        return None
+
     def from_public(self) -> Mechanism | None:
         """The same mechanism starting from what is public of a text; None where there is none, or it does already."""
         return None

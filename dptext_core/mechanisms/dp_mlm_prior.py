@@ -28,7 +28,7 @@ import numpy as np
 
 from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ..errors import ConfigError
-from ..public_prior import SAME_SKELETON, PublicText, log_frequencies, proposed_logits
+from ..public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits
 from ..result import Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Mechanism, Prepared, Progress
@@ -333,12 +333,17 @@ class DPMLMPrior(MaskedWords):
             return prepared.targets
         if not prepared.targets:
             return ()
-        x = np.stack(self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], cancel)).astype(float)
-        x = x - x.max(axis=1, keepdims=True)
-        p = np.exp(x)
-        z = p.sum(axis=1)
-        entropy = np.log(z) - (p * x).sum(axis=1) / z
-        return [prepared.targets[k] for k in np.argsort(entropy, kind="stable")]
+        first = self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], cancel)
+        return [prepared.targets[k] for k in np.argsort(entropies(np.stack(first)), kind="stable")]
+
+    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        if self.config.prior == "frequency":
+            return None
+        prepared = self._planned(text)
+        assert isinstance(prepared, PriorPrepared)
+        if not prepared.targets:
+            return {}
+        return dict(zip(prepared.targets, entropies(prepared.proposed(prepared.targets)).tolist(), strict=True))
 
     def from_nothing(self) -> Mechanism | None:
         from .dp_mlm import DPMLM, DPMLMConfig

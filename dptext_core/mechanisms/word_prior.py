@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..distribution import Channel, ScoreTable
-from ..public_prior import SAME_SKELETON, SPREAD, PublicText, log_frequencies, over_words, proposed_logits
+from ..public_prior import SAME_SKELETON, SPREAD, PublicText, entropies, log_frequencies, over_words, proposed_logits
 from ..sampling import NoiseStream
 from .base import Mechanism, Prepared, WordByWord, check_cancel
 from .config import option
@@ -116,6 +116,13 @@ class PriorMechanism(SpaceMechanism):
         at = [int(k) for k in channel.source_index[:1]]
         source, added = prepared.document.tokens[i].text, epsilon * channel.scores
         return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
+
+    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        if self.config.prior != "skeleton":
+            return None
+        prepared = self._planned(text)
+        places = self.drawn_tokens(prepared)
+        return {i: float(entropies(self._proposals(prepared, [i]))[0]) for i in places}
 
     def from_public(self) -> Mechanism | None:
         one_place = getattr(self.config, "strategy", "token") == "token"

@@ -1,4 +1,4 @@
-"""One total ε over the words of the text: evenly, by public frequency, or by hand."""
+"""One total ε over the words of the text: evenly, by public frequency, by what is public, or by hand."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pages.ui.text import literal
 
 state = st.session_state
 
-_RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand"}
+_RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand", "By what is public": "public"}
 _HELP = (
     "Even: every word the same. By frequency: words that are rare in public text get less. By hand: give single words "
-    "a share; the others share the rest evenly."
+    "a share; the others share the rest evenly. By what is public (with a public prior): words that the kept words "
+    "predict get less."
 )
 
 
@@ -32,25 +33,40 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
     try:
         # The number of draws is all that is needed here: no ε of the mechanism is looked at.
         one = mechanism.with_(epsilon=1.0)
-        per_unit = one.guarantee(one.plan(text)).total
+        planned = one.plan(text)
+        per_unit = one.guarantee(planned).total
+        drawn = one.spending_tokens(planned)
+        public = bool(drawn) and one.public_context(planned, drawn[0]) is not None
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return None
     start = float(max(0.1, round(_default(mechanism) * per_unit, 1)))
     total = st.number_input("Total ε", min_value=0.01, value=start, key=f"{key}_total", format="%g")
-    rule = st.segmented_control("Spread", list(_RULES), default="Even", key=f"{key}_rule", help=_HELP) or "Even"
+    rules = [r for r in _RULES if _RULES[r] != "public" or public]
+    rule = st.segmented_control("Spread", rules, default="Even", key=f"{key}_rule", help=_HELP) or "Even"
     try:
         plan = budget.distribute(mechanism, text, total)
         if _RULES[rule] == "hand":
             plan = budget.distribute(mechanism, text, total, "hand", _editor(mechanism, text, plan, key))
         elif _RULES[rule] == "frequency":
             plan = budget.distribute(mechanism, text, total, "frequency")
+        elif _RULES[rule] == "public":
+            plan = _by_what_is_public(mechanism, text, total)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return None
     st.dataframe(table(text, plan), hide_index=True, height=min(260, 36 * (1 + len(plan.drawn)) + 2))
     st.caption(literal(plan.sentence()))
     return plan.epsilons
+
+
+def _by_what_is_public(mechanism: dpt.Mechanism, text: str, total: float) -> budget.Budget:
+    """The plan, which takes passes of the model: held as long as what it is made from stays."""
+    mine, key = session(), (text, mechanism.key, total)
+    if mine.public_plan is None or mine.public_plan[0] != key:
+        with st.spinner("Reading what is public …"):
+            mine.public_plan = key, budget.distribute(mechanism, text, total, "public")
+    return mine.public_plan[1]
 
 
 def _default(mechanism: dpt.Mechanism) -> float:
