@@ -292,6 +292,29 @@ def summary(path: Path, tmp_path: Path) -> list[Row]:
 
 
 @pytest.mark.slow
+def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
+    tem, mvc = TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
+    old, _ = results.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
+    new, _ = results.merge([line(BASE), *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
+    both = results.joined(old, new, 9, "new cut")
+    assert [r.mechanism for r in both.rows].count(BASE.mechanism) == [r.mechanism for r in old.rows].count(
+        BASE.mechanism
+    )
+    assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
+    assert both.about["points"] == 1 + len(tem) + len(mvc) and both.about["missing"] == 9 - both.about["points"]
+    assert both.about["cut"].startswith("new cut Declared and not measured yet: mvc")
+    paths = [tmp_path / name for name in ("old.json", "lines.jsonl", "both.json")]
+    results.write(old, paths[0])
+    with pytest.raises(InputError, match="stand in both"):
+        results.joined(both, new, 9, "")
+    other = dataclasses.replace(new, about=new.about | {"stopwords": "another list"})
+    with pytest.raises(InputError, match="differ in stopwords"):
+        results.joined(old, other, 9, "")
+    files = dataclasses.replace(new, about=new.about | {"data": {k: {"sha256": "x"} for k in new.about["data"]}})
+    with pytest.raises(InputError, match="different files"):
+        results.joined(old, files, 9, "")
+
+
 def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     assert run.main([*PART, "--out", str(whole)]) == 0

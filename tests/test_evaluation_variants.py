@@ -96,14 +96,18 @@ def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
 
 def test_every_built_in_mechanism_is_audited_in_all_its_ways():
     found = {name: [o for n, o in audit.configurations() if n == name] for name in NAMES}
-    assert found["santext"] == found["tem"] == [{"space": s} for s in SPACES]
+    priors = [{"prior": "frequency"}, {"prior": "skeleton"}]
+    spaces = [{"space": s} for s in SPACES]
+    assert found["tem"] == spaces and found["santext"] == found["santext-plus"] == [*spaces, *priors]
+    assert found["custext"][-2:] == priors and {"prior": "frequency"} in found["dp-mlm-prior"]
+    assert {o.get("order") for o in found["dp-mlm-prior"]} == {None, "sequential", "certain"}
     assert found["mvc"] == found["mahalanobis"] == found["gumbel"] == found["dp-mlm-plus"] == [{}]
     assert found["vickrey"] == [{"noise": "mvc"}, {"noise": "mahalanobis"}]
-    assert len(found["diffractor"]) == 9 and len(found["custext"]) == 2 * len(SPACES) + 3 and len(found["dp-mlm"]) == 5
+    assert len(found["diffractor"]) == 9 and len(found["custext"]) == 2 * len(SPACES) + 5 and len(found["dp-mlm"]) == 5
     for name, options in itertools.chain(audit.configurations(), deniability.configurations(["minilm"])):
         config = dpt.mechanism_class(name).create(epsilon=1.0, **options).config
         assert all(getattr(config, k) == v for k, v in options.items() if k != "lists")
-    assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - {"dp-mlm", "dp-mlm-plus"}
+    assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - {"dp-mlm", "dp-mlm-plus", "dp-mlm-prior"}
 
 
 def test_a_mechanism_without_a_vocabulary_is_refused_by_what_measures_words():

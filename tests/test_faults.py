@@ -17,10 +17,11 @@ SPACE = random_space(40, 4)
 LANGUAGE_MODELS = ("float32-softmax", "unchanged-text", "telling-capitals")
 
 
-def test_there_are_thirteen_and_none_is_registered():
+def test_there_are_fourteen_and_none_is_registered():
     assert list(FAULTS) == [
         "float32-softmax", "private-support", "l2-clipping", "other-sampler", "halved-sensitivity", "unchanged-text",
         "unchanged-noise", "alone-only", "seldom-leak", "too-often", "other-unit", "telling-spaces", "telling-capitals",
+        "reading-prior",
     ]  # fmt: skip
     registered = {dpt.mechanism_class(s.name) for s in dpt.mechanisms()}
     for fault in FAULTS.values():
@@ -38,6 +39,8 @@ def test_one_function_is_replaced(name):
 
 def small(make, name, tiny_model):
     """The fault on a vocabulary of 40 words, or on a tiny model."""
+    if name == "reading-prior":  # small scores, as those of the tiny model are, in a narrow range
+        return make(name, model=tiny_model, shift_min=-0.5, shift_max=0.5, epsilon=0.1)
     if name in LANGUAGE_MODELS:
         return make(name, model=tiny_model, clip_min=-1.0, clip_max=1.0)
     m = make(name, recase="none", keep_stopwords=False)
@@ -61,7 +64,9 @@ def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_mode
     """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
     options = {"seed": 1, "draws": {"too-often": 400, "unchanged-noise": 400, "alone-only": 100}.get(name, 200)}
     texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
-    inputs = texts if name in LANGUAGE_MODELS else list(words(40))[: 8 if name == "unchanged-noise" else 40]
+    alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
+    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(40))
+    inputs = inputs[: 8 if name == "unchanged-noise" else 40]
     report = audit(small(broken, name, tiny_model), inputs, **options)
     assert report.verdict == "refuted" and report.witness is not None and report.witness.sentence()
     twin = audit(small(sound, name, tiny_model), inputs, **options)

@@ -117,6 +117,7 @@ COST: dict[str, tuple[float, float]] = {
     BASELINE: (0.0, 0.0),
     "dp-mlm": (16.0, 0.3),
     "dp-mlm-plus": (22.0, 0.4),
+    "dp-mlm-prior": (26.0, 0.6),
     "diffractor": (0.0, 0.05),
     "custext": (0.1, 0.3),
     "mvc": (0.3, 0.35),
@@ -209,7 +210,8 @@ CUT = (
     "word of DP-MLM's texts. Data: everything runs on SST-2; Snips, ATIS, reviews and speeches have DP-MLM (not ATIS), "
     "1-Diffractor (geometric, L2) and CusText's main line only. CoLA, MRPC, RTE and WNLI have unprotected text only: "
     "the classifier does not beat guessing there. QNLI, QQP, MNLI, STS-B, Yelp and Trustpilot are not there. "
-    "DP-MLM: the paper's clipping range only, not the tuned one; `bench clipping` compares them. "
+    "DP-MLM: the paper's clipping range only, not the tuned one; `bench clipping` compares them. With a public prior: "
+    "SST-2 and parallel order only; `bench prior` compares the orders. "
     "1-Diffractor at ε 25 and 50: one list only, where every word stays. CusText: one factor at a time around K = 50, "
     "balanced, record; not K = 10 and 1000. MVC and the like: fewer small ε, where every word is replaced; larger ones "
     "up to where nine words in ten stay, which Vickrey and Gumbel do not reach here. Classifier: logistic regression "
@@ -226,6 +228,7 @@ def _entries() -> tuple[Entry, ...]:
     return (
         Entry("dp-mlm", PAPER_CLIP, DPMLM, ("sst2", "snips", "reviews", "authors")),
         Entry("dp-mlm-plus", {**PAPER_CLIP, "add_prob": 0.1, "del_prob": 0.05}, (25.0, 100.0), ("sst2", "authors")),
+        Entry("dp-mlm-prior", {}, DPMLM, sst2),
         # At ε 25 and 50 every word stays, whatever the list: one list shows it.
         *(
             Entry("diffractor", o, DIFFRACTOR if o["lists"] == ("L2",) else DIFFRACTOR[:6], sst2, MORE_SEEDS)

@@ -103,6 +103,8 @@ class Writer:
         self._file.close()
 
 
+_MISSING = " Declared and not measured yet: "
+
 # --- the summary ----------------------------------------------------------------------------------------------------
 
 
@@ -142,7 +144,7 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     missing = [p for p in points if p.id not in newest]
     if missing:
         notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
-        cut += f" Declared and not measured yet: {_named(missing)}."
+        cut += f"{_MISSING}{_named(missing)}."
     if extra:
         notes.append(f"{len(extra)} points are not in the grid and are left out.")
     if twice:
@@ -155,6 +157,37 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
     gates = tuple(g for base in bases.values() for g in base.gates or ())
     return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
+
+
+def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
+    """A summary with the settings of another one in the place of its own, for what was added to a grid later.
+
+    declared: how many points the grid has; cut: what it leaves out. Raises InputError where the two were made by
+    different versions, with other stop words or from other files, and where both have a setting that is not unprotected
+    text: its seeds cannot be added up.
+    """
+    for what in ("version", "stopwords"):
+        if old.about[what] != new.about[what]:
+            raise InputError(f"The two summaries differ in {what}: {old.about[what]} and {new.about[what]}.")
+    if changed := [name for name, one in new.about["data"].items() if old.about["data"].get(name, one) != one]:
+        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+
+    def setting(row: Row) -> str:
+        return json.dumps([row.mechanism, row.options, row.epsilon, row.data], sort_keys=True)
+
+    added = [r for r in new.rows if r.mechanism != BASELINE]
+    if twice := {setting(r) for r in old.rows} & {setting(r) for r in added}:
+        raise InputError(f"{len(twice)} settings stand in both summaries. Leave them out of the new one.")
+    bases = {r.point for r in new.rows if r.mechanism == BASELINE}
+    points = old.about["points"] + new.about["points"] - len(bases)
+    left = old.about["cut"].partition(_MISSING)
+    about = old.about | {
+        "finished": max(old.about["finished"], new.about["finished"]), "points": points,
+        "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
+        "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
+        "missing": declared - points, "cut": cut + left[1] + left[2],
+    }  # fmt: skip
+    return Results(about, old.gates, (*old.rows, *added))
 
 
 def _named(points: Sequence[Point]) -> str:

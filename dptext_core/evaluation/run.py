@@ -513,6 +513,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
     parser.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
     parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
     parser.add_argument("--summary", type=Path, metavar="FILE", help="where the summary goes")
     return parser
 
@@ -599,6 +600,8 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int
         lines += store.read_lines(path)
     commands = sorted({line.provenance.command for line in lines})
     found, notes = store.merge(lines, points, "; ".join(commands), grid.cut)
+    if args.into is not None:
+        found, notes = store.joined(store.read(args.into), found, len(points), grid.cut), []
     store.write(found, args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
