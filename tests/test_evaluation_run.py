@@ -297,9 +297,8 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     old, _ = results.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
     new, _ = results.merge([line(BASE), *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
     both = results.joined(old, new, 9, "new cut")
-    assert [r.mechanism for r in both.rows].count(BASE.mechanism) == [r.mechanism for r in old.rows].count(
-        BASE.mechanism
-    )
+    plain, before = ([r for r in found.rows if r.mechanism == BASE.mechanism] for found in (both, old))
+    assert plain == before, "unprotected text is not counted twice"
     assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
     assert both.about["points"] == 1 + len(tem) + len(mvc) and both.about["missing"] == 9 - both.about["points"]
     assert both.about["cut"].startswith("new cut Declared and not measured yet: mvc")
@@ -307,10 +306,10 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     results.write(old, paths[0])
     with pytest.raises(InputError, match="stand in both"):
         results.joined(both, new, 9, "")
-    other = dataclasses.replace(new, about=new.about | {"stopwords": "another list"})
+    other = replace(new, about=new.about | {"stopwords": "another list"})
     with pytest.raises(InputError, match="differ in stopwords"):
         results.joined(old, other, 9, "")
-    files = dataclasses.replace(new, about=new.about | {"data": {k: {"sha256": "x"} for k in new.about["data"]}})
+    files = replace(new, about=new.about | {"data": {k: {"sha256": "x"} for k in new.about["data"]}})
     with pytest.raises(InputError, match="different files"):
         results.joined(old, files, 9, "")
 
