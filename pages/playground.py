@@ -109,8 +109,8 @@ def controls_column() -> runs.Inputs | None:
     spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism")]
     st.caption(spec.summary)
     chosen = controls.options(spec, "play", skip=frozenset({"clip", "clip_min", "clip_max"}))
-    chosen |= clip_control(spec, chosen)
     spec, chosen = public_start(spec, specs, chosen)
+    chosen |= clip_control(spec, chosen)
     with st.expander("Budget"):
         if state.play_text.strip():
             plain = dpt.get_mechanism(spec.name, **chosen)

@@ -4,9 +4,10 @@ Run:  python tools/choose_prior_shape.py --texts heldout_wikitext2_test.txt --st
 
 The shape is the range that the private shift is clipped to and the temperature of the proposal, as functions of ε
 (``public_shape``): the range begins at LOW·σ and is (WIDTH + GROWTH·ε)·σ wide, WIDEST·σ at most; the temperature is 1
-up to FIRM and falls as √(FIRM/ε) beyond. Objective: the largest mean cosine between original and rewrite in parallel
-order, averaged over ln ε (trapezoids). The texts are --n evenly spread lines of 8 to 40 words, as those that chose the
-clipping range; the noise of a text is the same for every shape. One range for all ε is measured beside them (--fixed).
+up to FIRM and falls as (FIRM/ε)^POWER beyond. Objective: the largest mean cosine between original and rewrite in
+parallel order, averaged over ln ε (trapezoids). The texts are --n evenly spread lines of 8 to 40 words, as those that
+chose the clipping range; the noise of a text is the same for every shape. One range for all ε is measured beside them
+(--fixed).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from dptext_core.metrics import score
 from dptext_core.sampling import NoiseStream
 
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
-LOWS, WIDTHS, GROWTHS, FIRMS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16), (25.0, inf)
+LOWS, WIDTHS, GROWTHS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16)
+FIRM = ((25.0, 0.5), (25.0, 0.75), (25.0, 1.0), (inf, 1.0))
 FIXED = ((0.0, 6.0), (0.0, 8.0), (2.0, 8.0), (2.0, 10.0), (2.0, 12.0))
 
 
@@ -41,11 +43,12 @@ class Law:
     width: float
     growth: float
     firm: float
+    power: float
     widest: float = dp_mlm_prior.WIDEST
 
     def at(self, epsilon: float, sigma: float) -> Shape:
         width = min(self.widest, self.width + self.growth * epsilon)
-        return Shape(min(1.0, (self.firm / epsilon) ** 0.5), self.low * sigma, (self.low + width) * sigma)
+        return Shape(min(1.0, (self.firm / epsilon) ** self.power), self.low * sigma, (self.low + width) * sigma)
 
 
 def cosines(m: DPMLMPrior, prepared: list, shapes: dict[float, Shape]) -> list[float]:
@@ -86,11 +89,11 @@ def main() -> None:
             show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, {e: Shape(1.0, low, high) for e in EPSILONS}))
         return
     found = []
-    for constants in product(LOWS, WIDTHS, GROWTHS, FIRMS):
-        law = Law(*constants)
+    for low, width, growth, firm in product(LOWS, WIDTHS, GROWTHS, FIRM):
+        law = Law(low, width, growth, *firm)
         values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS})
         found.append((objective(values), law))
-        show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}", values)
+        show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}, power {law.power:g}", values)
     print(f"\n{max(found, key=lambda f: f[0])[1]}")
 
 

@@ -3,8 +3,8 @@
 For each system, ε and seed, every text is rewritten once. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU,
 perplexity (pseudo-perplexity of the bundled masked model; with --judge also a causal model's, per word), N_w (the mean
 chance that a drawn word stays), and how often the mask-filling attacker guesses an original at once. The attacker and
-the pseudo-perplexity look at the first seed only, since they take a pass for each word. Differences to DP-MLM are paired
-over texts, at the same ε, against the clipping range that is better there by that measure.
+the pseudo-perplexity look at the first seed only, since they take a pass for each word. Differences to DP-MLM are
+paired over texts, at the same ε, against the clipping range that is better there by that measure.
 
     python -m dptext_core bench prior --data DIR --rows FILE --out assets/benchmarks/public_prior.json
 

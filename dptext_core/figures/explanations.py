@@ -354,7 +354,8 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
         source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         text = escaped(short(word, 16))
-        labels.append(f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text)
+        # A narrow blank keeps the words off the bars.
+        labels.append((f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text) + "\u2009")
         paint.append(colour)
         hover.append(f"<b>{escaped(word)}</b><br>chance {percent(p)}")
     rows, head, least = len(view.words), 22, 17

@@ -31,12 +31,12 @@ from ..errors import ConfigError
 from ..public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits
 from ..result import Unit
 from ..sampling import DEPTH, NoiseStream
-from .base import ClipCost, Mechanism, Prepared, Progress
+from .base import Mechanism, Prepared, Progress
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, candidates
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
-SPREAD = 40.0
+SPREAD = 200.0
 
 
 class Shape(NamedTuple):
@@ -48,8 +48,9 @@ class Shape(NamedTuple):
 
 
 #: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
-#: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more.
-LOW, WIDTH, GROWTH, WIDEST, FIRM = 0.8, 0.8, 0.08, 5.0, 25.0
+#: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more, and by what power
+#: of ε.
+LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.8, 0.8, 0.08, 5.0, 25.0, 0.75
 
 
 def public_shape(epsilon: float, sigma: float) -> Shape:
@@ -59,7 +60,7 @@ def public_shape(epsilon: float, sigma: float) -> Shape:
     private text insists, the proposal has to keep up with it. sigma: σ of the model's scores.
     """
     low, width = LOW * sigma, min(WIDEST, WIDTH + GROWTH * epsilon) * sigma
-    return Shape(min(1.0, (FIRM / epsilon) ** 0.5), low, low + width)
+    return Shape(min(1.0, (FIRM / epsilon) ** POWER), low, low + width)
 
 
 def score_deviation(model: str) -> float:
@@ -81,7 +82,7 @@ class DPMLMPriorConfig:
     """Options of DP-MLM from a public proposal. ``tau``, ``shift_min`` and ``shift_max`` are a function of ε
     (:func:`public_shape`) where they are None."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(25.0, 5.0, 250.0)
+    epsilon: float | tuple[float, ...] = epsilon_option(15.0, 5.0, 100.0)
     order: str = option(
         "parallel",
         label="Order",
@@ -368,12 +369,8 @@ class DPMLMPrior(MaskedWords):
 
     # --- what panels show
 
-    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
-        """The private shift before it is clipped, float32 (V,)."""
-        private = super().scores_at(prepared, acts, index, insert)
-        parallel = self.config.order == "parallel"
-        draw = Draw(prepared, {} if parallel else acts, index, insert)
-        return private - self._proposals([draw])[0].astype(np.float32)
+    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> None:
+        """Not one score is clipped but a difference of two: :meth:`_views` shows it."""
 
     def _views(self, channel: Channel, unit: Unit) -> tuple:
         from ..explain import ProposalView
@@ -387,9 +384,6 @@ class DPMLMPrior(MaskedWords):
             log_base, added = tempered(channel.proposal, shape), unit.epsilon * clipped(channel.shift, shape)
         at = [int(i) for i in channel.source_index[:1]]
         return (ProposalView.of(channel.candidates, log_base, added, unit.epsilon / 2, unit.text, unit.original, at),)
-
-    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        return ()
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:

@@ -251,8 +251,8 @@ class MaskedWords(Mechanism):
         """As :meth:`tables_given`, of one draw."""
         return self.tables_given([Draw(prepared, acts, index, insert)], cancel)[0]
 
-    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray:
-        """The model's scores at one draw before they are clipped, float32 (V,)."""
+    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray | None:
+        """The model's scores at one draw before they are clipped, float32 (V,); None where none are clipped."""
         if self.config.order == "parallel":
             return prepared.logits([(index, insert)])[0]
         return self._logits_given([Draw(prepared, acts, index, insert)])[0]
