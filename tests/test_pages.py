@@ -400,6 +400,51 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
     assert f"ε = {low} to {high} a word" in run.result.guarantee.sentence()
 
 
+def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor in Lisbon paid the lawyer.")
+    at.toggle(key="play_public").set_value(True)
+    settle(at)
+    run = at.session_state["session"].run
+    assert run.mechanism.name == "dp-mlm-prior" and payload(at)["live"]
+    assert not [s for s in at.select_slider if "clip" in str(s.key)] and not [
+        s for s in at.slider if "clip" in str(s.key)
+    ]
+    epsilon = payload(at)["eps"]
+    plain = run.without_prior(epsilon)
+    assert plain.mechanism == "dp-mlm" and plain.config.epsilon == epsilon and plain.guarantee.draws == 4
+    assert any(m.value == literal(plain.text) for m in at.markdown)
+    assert plain.noise_id != run.result.noise_id and run.without_prior(epsilon) is plain, (
+        "made once, with its own noise"
+    )
+    at.session_state["play_strip"] = {"view": {"run": payload(at)["run"], "eps": 40.0, "token": 1}}
+    at.run()
+    assert not at.exception and any("Without the public prior, at the same ε = 40" in c.value for c in at.caption)
+    assert {"Proposal and shift"} <= {t.label for t in at.tabs} and "Model scores and clipping" not in {
+        t.label for t in at.tabs
+    }
+    at.toggle(key="play_budget_on").set_value(True)
+    settle(at)
+    at.button_group(key="play_budget_rule").set_value("By what is public")
+    settle(at)
+    run = at.session_state["session"].run
+    spent = run.result.guarantee.spent
+    assert run.mechanism.name == "dp-mlm-prior" and min(spent) < max(spent)
+    assert run.without_prior(epsilon).config.epsilon == run.result.config.epsilon
+    at.toggle(key="play_public").set_value(False)
+    settle(at)
+    assert at.session_state["session"].run.mechanism.name == "dp-mlm"
+    assert not any("Without the public prior" in c.value for c in at.caption)
+
+
+@pytest.mark.parametrize("mechanism", ["dp-mlm-plus", "santext", "mvc"])
+def test_the_switch_is_there_where_another_mechanism_starts_from_what_is_public(mechanism):
+    at = app()
+    at.session_state["play_mechanism"] = mechanism
+    at.run()
+    assert not at.exception and "play_public" not in [t.key for t in at.toggle]
+
+
 # --- panels
 
 
