@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import pytest
 
+from dptext_core import figures
 from dptext_core.evaluation import findings as f
+from dptext_core.evaluation.public_prior import Mean
 from dptext_core.evaluation.rows import Row
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0)
@@ -293,3 +296,61 @@ def test_few_comparisons_for_a_claim_are_no_agreement():
     tally.add(exact[1], exact[0])
     tally.add(exact[2], exact[0])
     assert (tally.yes, tally.same) == (1, 1), "a ten thousandth of N_w matters to nobody"
+
+
+def public_means(gain: float, ratio: float) -> tuple[Mean, ...]:
+    shared = {
+        "data": "sst2",
+        "system": "with prior, parallel",
+        "half": 0.01,
+        "texts": 9,
+        "seeds": 1,
+        "beside": "DP-MLM",
+    }
+    return tuple(
+        Mean(epsilon=e, measure=m, mean=0.5, difference=d, difference_half=0.02, **shared)
+        for e in (5.0, 10.0, 100.0)
+        for m, d in (("cosine", gain), ("pseudo_perplexity", math.log(ratio)), ("attacker", 0.03))
+    )
+
+
+@pytest.mark.parametrize(
+    ("gain", "ratio", "verdict"),
+    [(0.1, 0.5, f.AGREES), (0.01, 0.5, f.DISAGREES), (0.1, 1.5, f.DISAGREES), (-0.1, 2.0, f.DISAGREES)],
+)
+def test_a_public_prior_is_better_where_both_differences_lie_beyond_their_intervals(monkeypatch, gain, ratio, verdict):
+    monkeypatch.setattr(f.public_prior, "bundled", lambda: public_means(gain, ratio))
+    found = f.starts_from_what_is_public(f.Runs([]))
+    assert found.verdict == verdict and found.figure == "public_prior"
+    assert (
+        f"ε 10: 0.50 ({gain:+.2f})" in found.numbers[0]
+        and "SST-2" in found.numbers[0]
+        and "ε 100" not in found.numbers[0]
+    )
+    assert f"2 (× {ratio:.2f})" in found.numbers[1] and "the bundled model" in found.numbers[1]
+    assert "50.0% (+3.0 points)" in found.numbers[2]
+
+
+def test_one_cell_that_is_not_better_makes_it_a_part(monkeypatch):
+    rows = list(public_means(0.1, 0.5))
+    rows[0] = dataclasses.replace(rows[0], difference=0.0)
+    monkeypatch.setattr(f.public_prior, "bundled", lambda: tuple(rows))
+    found = f.starts_from_what_is_public(f.Runs([]))
+    assert found.verdict == f.PARTLY and "in 1 of 2 cells, and more fluent in 2" in found.numbers[3]
+    monkeypatch.setattr(f.public_prior, "bundled", lambda: ())
+    assert f.starts_from_what_is_public(f.Runs([])).verdict == f.MISSING
+
+
+def test_the_figure_of_the_public_prior_has_its_lines():
+    rows = [
+        dataclasses.replace(m, system=s)
+        for m in public_means(0.1, 0.5)
+        for s in ("DP-MLM, tuned range", "with prior, parallel")
+    ]
+    figure = figures.public_prior(rows)
+    drawn = {(t.name, t.yaxis): t for t in figure.data if len(t.x)}
+    assert {n for n, _ in drawn} == {"DP-MLM, tuned range", "with prior, parallel"} and len(drawn) == 6
+    cosine, perplexity = (next(t for t in figure.data if len(t.x) and t.yaxis == a) for a in ("y", "y2"))
+    assert list(cosine.x) == [5.0, 10.0, 100.0] and list(cosine.y) == [0.5] * 3
+    assert perplexity.y[0] == pytest.approx(math.exp(0.5)) and figure.layout.yaxis2.type == "log"
+    assert perplexity.error_y.array[0] == pytest.approx(math.exp(0.51) - math.exp(0.5))

@@ -53,6 +53,12 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the app itself, with a text of assets/examples",
         "MIT",
     ),
+    "benchmarks/public_prior.json": (
+        "python -m dptext_core bench prior --data DIR --stopwords FILE --rows FILE --judge FOLDER --out "
+        "assets/benchmarks/public_prior.json",
+        "scores of rewritten texts of SST-2 and Snips; no text is in it",
+        "MIT",
+    ),
     "benchmarks/deniability.json": (
         "python -m dptext_core bench deniability --out assets/benchmarks/deniability.json",
         "chances that the mechanisms give to the words of the bundled word spaces",

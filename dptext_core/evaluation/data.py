@@ -65,6 +65,11 @@ _SOURCES = {
 NAMES: tuple[str, ...] = (*_SOURCES, "builtin")
 
 
+def title(name: str) -> str:
+    """What a data set is called; its name where it is unknown."""
+    return _SOURCES[name].title if name in _SOURCES else name
+
+
 def load(
     name: str,
     folder: Path | None,
@@ -83,7 +88,7 @@ def load(
         if value is not None and value < 1:
             raise ConfigError(f"{option} must be at least 1, or None for all; got {value}.")
     if name == "builtin":
-        title, file = "Invented notes", "builtin"
+        called, file = "Invented notes", "builtin"
         rows = _invented()
         digest = hashlib.sha256("\n".join("\t".join((*parts, *t.values())) for parts, t in rows).encode()).hexdigest()
         labels = [t["label"] + t["author"] for _, t in rows]
@@ -94,7 +99,7 @@ def load(
         if folder is None:
             raise InputError(f"{name} is read from files: name the folder with the data sets (--data FOLDER).")
         source = _SOURCES[name]
-        title, file = source.title, " + ".join(f"{name}/{part}" for part in source.files)
+        called, file = source.title, " + ".join(f"{name}/{part}" for part in source.files)
         contents = [_bytes(Path(folder) / name / part) for part in source.files]
         digest = hashlib.sha256(b"".join(contents)).hexdigest()
         train, test = (
@@ -115,7 +120,7 @@ def load(
     both = [*kept[0], *kept[1]]
     return Data(
         name=name,
-        title=title,
+        title=called,
         texts=tuple(parts for parts, _ in both),
         targets={target: tuple(t[target] for _, t in both) for target in both[0][1]},
         train=tuple(range(len(kept[0]))),

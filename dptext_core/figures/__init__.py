@@ -11,10 +11,11 @@ from .clip_ranges import clipping
 from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
 from .explanations import caption, draw_view, title
+from .public_prior import public_prior
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
 
 __all__ = [
     "DARK", "DASHES", "LIGHT", "LINES_DARK", "LINES_LIGHT", "N_W", "PAD", "SYMBOLS", "S_W", 
     "audit_figure", "caption", "clipping", "curves", "draw_view", "logit_histogram",
-    "query_figure", "title",
+    "public_prior", "query_figure", "title",
 ]  # fmt: skip
