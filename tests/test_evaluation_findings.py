@@ -197,7 +197,14 @@ def test_a_claim_without_rows_is_not_measured(claim):
 
 
 def test_every_claim_of_the_page_is_tested_here():
-    assert set(f.CLAIMS) == {*CLAIMS, f.mappings_alone, f.little_memory, f.clipping_range, f.at_equal_privacy}
+    assert set(f.CLAIMS) == {
+        *CLAIMS,
+        f.mappings_alone,
+        f.little_memory,
+        f.clipping_range,
+        f.at_equal_privacy,
+        f.starts_from_what_is_public,
+    }
 
 
 def test_a_difference_within_the_intervals_proves_nothing():
