@@ -69,7 +69,8 @@ def distribute(
     by: "uniform"; "frequency" (more for words that are common in public, by rank in the bundled vocabulary, see BANDS:
     nothing but the word itself decides its weight, but the weights of all words decide what one unit of weight is);
     "public" (of a mechanism with a public prior: in proportion to the entropy of the proposal that the kept words make
-    at each place, since a word that they predict needs less; it exposes nothing, and runs the model); "hand".
+    at each place, since a word that they predict needs less; the values follow what is public, and the model runs);
+    "hand".
 
     shares, for "hand": token index → part of the total in (0, 1); the others share the rest evenly. A word that is
     drawn once for several places (CusText's record) counts at its first one. Raises InputError for shares that cannot
@@ -97,7 +98,7 @@ def distribute(
     if by == "frequency":
         every = [frequency_weight(t.text) for t in tokens]
     elif by == "public":
-        every = _by_openness(one, prepared, drawn)
+        every = _by_openness(one, prepared)
     if by == "hand":
         parts = _by_hand(shares or {}, drawn)
     else:
@@ -122,18 +123,18 @@ def distribute(
     return Budget(tuple(epsilons), drawn, tuple(parts), float(total), by, _exposes(by, one))
 
 
-def _by_openness(mechanism: Mechanism, prepared: Prepared, drawn: tuple[int, ...]) -> list[float]:
-    """A weight for each token: its public entropy, the largest being 1, and 1 where nothing is drawn."""
+def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
+    """A weight for each token: its public entropy, the largest being 1, and 1 for kept ones."""
     found = mechanism.public_entropy(prepared)
     if found is None:
         raise ConfigError(
             f"{mechanism.title} proposes nothing from what is public, so that nothing says which words need less ε. "
             "Start from what is public (dp-mlm-prior, or the option prior), or spread the total evenly."
         )
-    largest = max((found[i] for i in drawn), default=0.0) or 1.0
+    largest = max(found.values(), default=0.0) or 1.0
     every = [1.0] * len(prepared.document.tokens)
-    for i in drawn:
-        every[i] = max(LEAST_OPEN, found[i] / largest)
+    for i, entropy in found.items():
+        every[i] = max(LEAST_OPEN, entropy / largest)
     return every
 
 

@@ -330,21 +330,35 @@ def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -
         return
     with st.container(border=True):
         at = "the same shares of ε" if run.spread else f"the same ε = {number(epsilon)}"
-        st.caption(f"Without the public prior, at {at}, with noise of its own:")
+        st.caption(
+            f"Without the public prior, at {at}, with noise of its own. To look at: who releases both spends both."
+        )
         st.markdown(literal(plain.text))
         with st.popover("Why it costs nothing", icon=":material/school:"):
-            st.markdown(
-                "**What is public?** The kept words and marks, and their places: the promise holds them fixed, and "
-                "everyone can read them in the released text. So is every word that was released before.\n\n"
-                "**What is proposed from it?** A language model that sees only that says which words fit. This is the "
-                "same for every private text that the promise compares, so it tells nothing of yours.\n\n"
-                "**What does your text do?** It moves the proposal, by a factor of at most e^(ε/2) for each word up or "
-                "down. When ε is small, hardly anything moves, and the text is still one that fits. Without a "
-                "proposal, all words are alike then, and the text is word salad.\n\n"
-                "**What does it not do?** A fitting word is not a similar one: at the same chance of keeping the "
-                "original, no more of the meaning is kept. And words that are easy to propose are easy to guess, for "
-                "everyone."
-            )
+            st.markdown(why_it_costs_nothing(result.guarantee))
+
+
+def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
+    """A small lesson on public priors, for the kind that is in use."""
+    if promise.among:
+        before = " So is every word that was released before." if "released before" in promise.among else ""
+        public = (
+            "**What is public?** The kept words and marks, and their places: the promise holds them fixed, and "
+            f"everyone can read them in the released text.{before}\n\n**What is proposed from it?** A language model "
+            "that sees only that says which words fit."
+        )
+    else:
+        public = "**What is public?** How frequent words are in other people's texts. That is what is proposed."
+    moves = "It moves the proposal: words that are near to yours gain, as without a proposal."
+    if promise.notion == "pure":
+        moves = "It moves the proposal, by a factor of at most e^(ε/2) for each word up or down."
+    return (
+        f"{public} This is the same for every private text that the promise compares, so it tells nothing of yours.\n\n"
+        f"**What does your text do?** {moves} When ε is small, hardly anything moves, and what is proposed is drawn. "
+        "Without a proposal, all words are alike then, and the text is word salad.\n\n"
+        "**What does it not do?** A fitting word is not a similar one: at the same chance of keeping the original, no "
+        "more of the meaning is kept. And words that are easy to propose are easy to guess, for everyone."
+    )
 
 
 def book() -> Ledger:

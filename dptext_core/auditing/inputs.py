@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..distribution import TokenDistribution
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, Progress, WordByWord, check_cancel
+from ..sampling import NoiseStream
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
 MAX_INPUTS = 1000
@@ -32,7 +33,8 @@ TEXTS = (
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One distribution that the audit looks at. prepared, index: where it came from; alone: nothing else is drawn."""
+    """One distribution that the audit looks at. prepared, index: where it came from; alone: nothing else is drawn.
+    after: the places and words that were released before it."""
 
     text: str
     at: str | None
@@ -41,6 +43,7 @@ class Probe:
     prepared: Prepared
     index: int
     alone: bool
+    after: tuple[tuple[int, str], ...] = ()
 
 
 class Meter:
@@ -199,6 +202,27 @@ def probes_of(
             given = given[len(block) :]
             meter.at(0.4 * (1 - len(given) / len(inputs)))
     return probes, skipped
+
+
+def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, meter: Meter) -> list[Probe]:
+    """The same words where others were released before them: for all texts with one public context the same ones, those
+    of one rewrite of the first of them. Empty where a draw does not depend on what was released."""
+    out: list[Probe] = []
+    released: dict[tuple[Hashable, ...], dict[int, tuple[tuple[int, str], ...]]] = {}
+    texts: dict[int, list[Probe]] = {}
+    for p in probes:
+        texts.setdefault(id(p.prepared), []).append(p)
+    for mine in texts.values():
+        check_cancel(meter.cancel)
+        key = tuple(m.public_context(p.prepared, p.index) for p in mine)
+        if key not in released:
+            released[key] = m.released_before(mine[0].prepared, stream.at("released", len(released)))
+        for p in mine:
+            if after := released[key].get(p.index):
+                d = m.distribution_after(p.prepared, p.index, after)
+                text = f"{p.text} (released before: {', '.join(word for _, word in after)})"
+                out.append(replace(p, text=text, d=d, after=after))
+    return out
 
 
 def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:

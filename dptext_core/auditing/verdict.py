@@ -18,7 +18,7 @@ from ..sampling import DEPTH, NoiseStream
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
-from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_of
+from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of
 from .outputs import audit_outputs
 from .releases import FRESH, Tested, check_releases, every_input
 from .report import AuditReport
@@ -88,6 +88,8 @@ def audit(
         raise InputError(f"Nothing is drawn for these inputs{why}. Give words that the mechanism replaces.")
     if len(probes) > MAX_INPUTS:
         raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
+    later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]
+    first, probes = len(probes), [*probes, *later]
     promise = m.guarantee(probes[0].prepared)
     distances, known, exempt = _distances(m, probes, promise, claim)
     claimed = claim if claim is not None else math.inf if promise.notion == "none" else promise.epsilon
@@ -118,7 +120,7 @@ def audit(
     if report.pairs and _exceeds(report) and not (claim is None and promise.notion == "none"):
         return replace(report, verdict="refuted")
     behind = report.draws  # the bound, where there is one
-    tested = check_releases(m, promise, probes, count, stream, meter)
+    tested = check_releases(m, promise, probes[:first], count, stream, meter)
     report = replace(
         report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
         leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon, tested=_tested(tested, float(epsilon)),
@@ -153,7 +155,9 @@ def _distances(
     else:
         out = np.ones((n, n))
     if claim is None:
-        contexts = [m.public_context(p.prepared, p.index) for p in probes]
+        contexts = [
+            None if (public := m.public_context(p.prepared, p.index)) is None else (public, p.after) for p in probes
+        ]
         label = {c: k for k, c in enumerate(dict.fromkeys(contexts))}
         place = np.array([label[c] for c in contexts])
         out[place[:, None] != place[None]] = np.nan

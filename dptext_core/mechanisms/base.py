@@ -184,9 +184,20 @@ class Mechanism(ABC):
             return np.full((n, n), np.nan)
         return 1.0 - np.eye(n)
 
+    def released_before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
+        """Of one rewrite under this stream: for each drawn token, the places and words that were released before it,
+        where what it is drawn from depends on them; empty where it does not."""
+        return {}
+
+    def distribution_after(
+        self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]
+    ) -> TokenDistribution:
+        """As :meth:`distribution`, where these places and words were released before."""
+        return self.distribution(prepared, index)
+
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
-        """How open each drawn token is before the private text is looked at: the entropy of its public proposal, in
-        nats, given what is kept alone. None where nothing is proposed by place."""
+        """How open each place that is not kept is before the private text is looked at: the entropy of its public
+        proposal, in nats, given what is kept alone. None where nothing is proposed by place."""
         return None
 
     def from_public(self) -> Mechanism | None:
@@ -396,6 +407,10 @@ class Mechanism(ABC):
             return False
         skeletons = [p.document.skeleton([i in d for i in range(len(p.document.tokens))])
                      for p, d in zip((one, other), drawn, strict=True)]  # fmt: skip
+        if skeletons[0] == skeletons[1] and getattr(self.config, "recase", "") == "original":
+            pairs = [(one.document.tokens[i].text, other.document.tokens[i].text) for i in drawn[0]]
+            if any(a[:1].isupper() != b[:1].isupper() for a, b in pairs):
+                return False
         if skeletons[0] != skeletons[1] or type(self).notion != "group":
             return skeletons[0] == skeletons[1]
         words = [(one.document.tokens[i].text, other.document.tokens[i].text) for i in sorted(drawn[0])]

@@ -268,7 +268,9 @@ class DPMLM(MaskedWords):
         if type(self) is not DPMLM or c.antonym_filter or c.score != "logit":
             return None
         shared = {f.name for f in dataclasses.fields(DPMLMPrior.config_cls)} & {f.name for f in dataclasses.fields(c)}
-        return DPMLMPrior.create(**{name: getattr(c, name) for name in shared})
+        public = DPMLMPrior.create(**{name: getattr(c, name) for name in shared})
+        largest = max(c.epsilon) if isinstance(c.epsilon, tuple) else c.epsilon
+        return public if largest <= public.max_epsilon else None
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:

@@ -257,6 +257,8 @@ class DPMLMPrior(MaskedWords):
             raise ConfigError("Give both ends of the private shift, shift_min and shift_max, or neither.")
         if low is not None and not low < high:
             raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
+        if config.order == "certain" and config.prior == "frequency":
+            raise ConfigError("By frequency all places are equally certain. Take the order sequential or parallel.")
         if low is None:
             score_deviation(config.model)
         return config

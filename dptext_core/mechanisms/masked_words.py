@@ -272,6 +272,24 @@ class MaskedWords(Mechanism):
         epsilon = self._epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 
+    def released_before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
+        if self.config.order == "parallel":
+            return {}
+        (acts,) = self._draw_in_step([self._planned(prepared)], [stream], None, None)
+        found: dict[int, tuple[tuple[int, str], ...]] = {}
+        before: list[tuple[int, str]] = []
+        for i, (word, _) in acts.items():
+            found[i] = tuple(before)
+            before += [] if word is None else [(i, word)]
+        return found
+
+    def distribution_after(
+        self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]
+    ) -> TokenDistribution:
+        planned = self._planned(prepared)
+        acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
+        return self.table_given(planned, acts, index, False).at(self._epsilons(planned)[index])
+
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         from ..models.coverage import knows
 

@@ -121,8 +121,9 @@ class PriorMechanism(SpaceMechanism):
         if self.config.prior != "skeleton":
             return None
         prepared = self._planned(text)
-        places = self.drawn_tokens(prepared)
-        return {i: float(entropies(self._proposals(prepared, [i]))[0]) for i in places}
+        # Unknown words too: a value of their own would show which they are.
+        holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
+        return {i: float(entropies(self._proposals(prepared, [i]))[0]) for i in holes}
 
     def from_public(self) -> Mechanism | None:
         one_place = getattr(self.config, "strategy", "token") == "token"
