@@ -333,7 +333,7 @@ def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
 def test_the_exact_loss_beyond_a_delta_is_that_of_the_worst_pair():
     cls = type("Leaky", (Leaky,), {"rate": 0.04})
     inputs = (["doctor", "nurse"], ["doctor", "Doctor", "nurse"])
-    two, three = (dpt.audit(cls.create(epsilon=1.0), words, seed=1) for words in inputs)
+    two, three = (dpt.audit(cls.create(epsilon=1.0), words, seed=1, draws=100) for words in inputs)
     assert two.measured == pytest.approx(three.measured, abs=1e-6) and two.measured > 0.5
 
 
