@@ -59,7 +59,9 @@ def small(make, name, tiny_model):
 )
 def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_model):
     """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
-    options = {"seed": 1, "draws": {"too-often": 400, "unchanged-noise": 400, "alone-only": 100}.get(name, 200)}
+    # Fewest where the fault shows in what is stated, or in every draw.
+    draws = {"too-often": 400, "unchanged-noise": 400, "other-sampler": 200}
+    options = {"seed": 1, "draws": draws.get(name, 100)}
     texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
     inputs = texts if name in LANGUAGE_MODELS else list(words(40))[: 8 if name == "unchanged-noise" else 40]
     report = audit(small(broken, name, tiny_model), inputs, **options)

@@ -169,7 +169,7 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
 
 
 def test_the_audit_of_a_word_level_mechanism_is_exact():
-    report = dpt.audit(made(Swap), [TEXT, "A nurse sent music to a window."], seed=1)
+    report = dpt.audit(made(Swap), [TEXT, "A nurse sent music to a window."], seed=1, draws=100)
     assert report.exact and report.holds and report.measured == pytest.approx(2.0)
 
 
@@ -257,7 +257,7 @@ class Leaky(Swap):
 def test_a_delta_is_judged_exactly_where_chances_have_a_formula(rate, verdict):
     cls = type("Leaky", (Leaky,), {"rate": rate})
     # At ε = 1 its table is drawn from as it is: the loss of the honest part is ε, the rest is δ.
-    report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1)
+    report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1, draws=100)
     assert report.exact and report.verdict == verdict, report.sentence()
     assert "δ = 0.05" in report.sentence()
 
