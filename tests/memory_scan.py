@@ -61,7 +61,7 @@ class Marker:
                 what = kinds.get(kind)
                 if what is None:
                     what = kinds[kind] = _what(kind)
-                if what == _DICT or what == _OTHER:
+                if what in (_DICT, _OTHER):
                     more.append(thing)
                     continue
                 for hit in hits(thing, what) if what != _NUMBER else ():
