@@ -122,7 +122,7 @@ class Document(Private):
     def parse(cls, text: str, language: Language = ENGLISH) -> Document:
         """Tokenise any string; see the module's docstring for the rules.
 
-        Of English, the first sentence that leaves a doubt imports NLTK. Raises InputError where ``text`` is no string.
+        Raises InputError where ``text`` is no string.
         """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {type(text).__name__}.")

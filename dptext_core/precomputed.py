@@ -62,6 +62,6 @@ def load(text: str, mechanism: str, options: Mapping[str, Any]) -> Prepared | No
     about, logits = found
     if about["mechanism"] != mechanism or about["text"] != text or about["model"] != _model_hash():
         return None
-    # The tokens are bundled too: cutting a text into words imports NLTK, which takes over a second.
+    # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text, tuple(Token(*t) for t in about["tokens"]))
     return get_mechanism(mechanism).with_scores(document, logits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import settings
 # Workers share the cores among them: one thread for each, said before NumPy or PyTorch are loaded.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Libraries and models are half a million objects, and looking through all of them takes a third of a second: ten times
+# less often than usual. What needs it (memory_scan) asks for it.
+gc.set_threshold(2_000, 10, 50)
 
 # CI repeats the same examples; elsewhere each run looks at new ones. HYPOTHESIS_PROFILE=thorough looks at many.
 settings.register_profile("default", deadline=None)

@@ -10,7 +10,7 @@ import gc
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,49 +41,71 @@ class Marker:
         own = {id(stem), id(text), id(data), id(text.pattern), id(data.pattern)}
         found: dict[int, Counter[str]] = {}
         kinds: dict[type, int] = {}
-        todo: list[tuple[Any, type | None]] = [(thing, None) for thing in gc.get_objects()]
-        roots = id(todo)
-        seen = {id(thing) for thing, _ in todo} | own | {roots}
-        own |= {roots, id(seen), id(found), id(kinds)}
-        while todo:
-            thing, holder = todo.pop()
-            if id(thing) in own:
-                continue
-            kind = type(thing)  # isinstance would ask proxies, some of which warn
-            what = kinds.get(kind)
-            if what is None:
-                what = kinds[kind] = _what(kind)
-            hits: list[str] = []
+
+        def hits(thing: Any, what: int) -> list[str]:
             if what == _STR:
-                if len(thing) >= shortest:
-                    hits = text.findall(thing)
-            elif what == _BYTES:
-                if len(thing) >= shortest:
-                    hits = [h.decode() for h in data.findall(thing)]
-            elif what == _VIEW:
-                hits = [h.decode() for h in data.findall(thing.tobytes())]
-            elif what == _ARRAY and thing.dtype.kind in "SUO":
-                hits = text.findall(" ".join(map(str, thing.ravel().tolist())))
-            elif what != _NUMBER:
-                # The collector does not visit the keys of a dictionary where all are strings.
-                keys = list(dict.keys(thing)) if what == _DICT else []
-                for other in (*gc.get_referents(thing), *keys):
-                    if id(other) not in seen and not _short(other, shortest):
-                        seen.add(id(other))
-                        todo.append((other, kind))
-            for hit in hits:
-                number = int("".join(str(ord(c) - ord("a")) for c in hit.lower()))
-                found.setdefault(number, Counter())[f"{kind.__name__} in {_name(holder)}"] += 1
+                # Expressions that ignore case are slow on what does not have it: most of megabytes.
+                return text.findall(thing) if len(thing) >= shortest and stem in thing.casefold() else []
+            if what == _BYTES:
+                inside = len(thing) >= shortest and stem.encode() in thing.lower()
+                return [h.decode() for h in data.findall(thing)] if inside else []
+            if what == _VIEW:
+                return [h.decode() for h in data.findall(thing.tobytes())]
+            return text.findall(" ".join(map(str, thing.ravel().tolist()))) if thing.dtype.kind in "SUO" else []
+
+        def read(things: Iterable[Any], holders: Sequence[Any]) -> list[Any]:
+            """Look into what holds characters; what may refer to more is returned."""
+            more = []
+            for thing in things:
+                kind = type(thing)  # isinstance would ask proxies, some of which warn
+                what = kinds.get(kind)
+                if what is None:
+                    what = kinds[kind] = _what(kind)
+                if what in (_DICT, _OTHER):
+                    more.append(thing)
+                    continue
+                for hit in hits(thing, what) if what != _NUMBER else ():
+                    number = int("".join(str(ord(c) - ord("a")) for c in hit.lower()))
+                    found.setdefault(number, Counter())[f"{kind.__name__} in {_holder(thing, holders)}"] += 1
+            return more
+
+        todo = gc.get_objects()
+        seen = {*map(id, todo), *own, id(todo)}
+        todo = read((thing for thing in todo if id(thing) not in own), ())
+        while todo:
+            # Many at once, which is several times faster than one after the other.
+            part = todo[-_PART:]
+            del todo[-_PART:]
+            referred = gc.get_referents(*part)
+            # The collector does not visit the keys of a dictionary where all are strings.
+            for thing in part:
+                if kinds[type(thing)] == _DICT:
+                    referred += dict.keys(thing)
+            # Plain numbers and short strings, which cannot hold the word, are most of them.
+            fresh = {
+                id(r): r
+                for r in referred
+                if ((t := type(r)) is not str or len(r) >= shortest) and t is not int and t is not float
+                and id(r) not in seen
+            }  # fmt: skip
+            seen.update(fresh)
+            todo += read(fresh.values(), part)
         return found
 
 
+#: How many objects are asked at once for what they refer to.
+_PART = 2000
 _STR, _BYTES, _VIEW, _ARRAY, _NUMBER, _DICT, _OTHER = range(7)
 
 
-def _short(thing: Any, shortest: int) -> bool:
-    """Whether it is a plain number or string that cannot hold the word: most objects are."""
-    kind = type(thing)
-    return kind is int or kind is float or (kind is str and len(thing) < shortest)
+def _holder(thing: Any, holders: Iterable[Any]) -> str:
+    """The kind of the first of the holders that refers to it."""
+    for holder in holders:
+        keys = dict.keys(holder) if issubclass(type(holder), dict) else ()
+        if any(r is thing for r in (*gc.get_referents(holder), *keys)):
+            kind = type(holder)
+            return f"{kind.__module__}.{kind.__qualname__}"
+    return ""
 
 
 def _what(kind: type) -> int:
@@ -101,15 +123,12 @@ def _what(kind: type) -> int:
     return _DICT if issubclass(kind, dict) else _OTHER
 
 
-def _name(kind: type | None) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}" if kind else ""
-
-
 def _collect() -> None:
     """Everything that only cycles hold goes; what was taken out of the collector's sight comes back into it."""
     gc.unfreeze()
     for _ in range(3):
-        gc.collect()
+        if not gc.collect():
+            break
 
 
 def table(names: list[str], found: dict[int, Counter[str]]) -> str:

@@ -122,10 +122,10 @@ def test_the_antonym_filter_is_refuted_as_soon_as_it_claims_something(tiny_model
     monkeypatch.setattr(sys.modules[dpt.mechanism_class("dp-mlm").__module__], "antonyms", lambda **given: Lexicon())
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0, antonym_filter=True, keep_stopwords=False)
     texts = ["the film was good", "the film was bad"]
-    assert audit(m, texts, seed=1).verdict == "inconclusive"
-    report = audit(m, texts, claim=20.0, seed=1)
+    assert audit(m, texts, seed=1, draws=100).verdict == "inconclusive"
+    report = audit(m, texts, claim=20.0, seed=1, draws=100)
     assert report.verdict == "refuted" and report.measured == math.inf and report.witness.output in ("good", "bad")
-    assert audit(m.with_(antonym_filter=False), texts, seed=1).holds
+    assert audit(m.with_(antonym_filter=False), texts, seed=1, draws=100).holds
 
 
 def test_language_models_are_compared_over_all_contexts(tiny_model):

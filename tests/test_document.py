@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gzip
 import itertools
 import os
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from dptext_core import document
 from dptext_core.document import KINDS, Document, Token
 from dptext_core.errors import InputError
+from dptext_core.languages import english
 
 # Characters that break tokenizers more often than random code points do.
 PIECES = st.sampled_from(
@@ -179,6 +181,42 @@ def test_the_short_way_is_taken(monkeypatch):
         capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1],
     )  # fmt: skip
     assert found.stdout.split() == [str(len(general)), "False"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(PROSE, TEXTS))
+@example("He said \"I cannot--gimme that (d'ye?)'' [x] … 'tis 5.\"")
+def test_nltks_tokenizer_by_itself_is_nltks(text):
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    assert alone().tokenize(text) == NLTKWordTokenizer().tokenize(text)
+
+
+alone = functools.cache(english._tokenizer_alone)
+
+
+def test_cutting_a_text_loads_no_nltk_and_does_where_its_files_are_others(tmp_path):
+    """All of NLTK is over a second; of another layout it is imported."""
+    text = "mail a@b.org: he said ''cannot''"
+    code = (
+        "import sys; from dptext_core.document import Document; "
+        f"print([t.text for t in Document.parse({text!r}).tokens], 'nltk' in sys.modules)"
+    )
+    (tmp_path / "nltk" / "tokenize").mkdir(parents=True)
+    for name in ("__init__.py", "tokenize/__init__.py"):
+        (tmp_path / "nltk" / name).write_text("")
+    (tmp_path / "nltk" / "tokenize" / "destructive.py").write_text(
+        "class NLTKWordTokenizer:\n    def tokenize(self, text):\n        return text.split()\n"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1],
+            env=os.environ | {"PYTHONPATH": path},
+        ).stdout.strip()
+        for path in ("", str(tmp_path))
+    ]  # fmt: skip
+    tokens = [t.text for t in Document.parse(text).tokens]
+    assert said[0] == f"{tokens} False" and said[1].endswith(" True")
 
 
 def test_the_short_way_changes_nothing_on_a_corpus():

@@ -62,7 +62,9 @@ def small(make, name, tiny_model):
 )
 def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_model):
     """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
-    options = {"seed": 1, "draws": {"too-often": 400, "unchanged-noise": 400, "alone-only": 100}.get(name, 200)}
+    # Fewest where the fault shows in what is stated, or in every draw.
+    draws = {"too-often": 400, "unchanged-noise": 400, "other-sampler": 200}
+    options = {"seed": 1, "draws": draws.get(name, 100)}
     texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
     alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
     inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(40))
@@ -78,7 +80,7 @@ def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_mode
 @pytest.mark.parametrize("name", ["float32-softmax", "private-support", "seldom-leak", "telling-capitals"])
 def test_the_audit_finds_the_fault_and_clears_its_twin(name):
     """With what is bundled, as the page has them: those whose fault needs a large vocabulary or a real model."""
-    options: dict = {"seed": 1} if name == "seldom-leak" else {"seed": 1, "draws": 200}
+    options: dict = {"seed": 1, "draws": 250 if name == "seldom-leak" else 200}
     if name in ("float32-softmax", "telling-capitals"):
         options["inputs"] = TEXTS[:2]
     report = audit(broken(name), **options)
@@ -121,10 +123,11 @@ def test_options_reach_the_mechanism(tiny_model):
     m = broken("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
     assert isinstance(m, Float32DPMLM) and m.config.epsilon == 250.0 and m.config.clip_max == 1.0
     texts = ["my doctor changed the medicine", "the red car was sold in paris"]
-    assert audit(m, texts, seed=1).measured == math.inf
-    assert audit(sound("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0), texts, seed=1).holds
+    assert audit(m, texts, seed=1, draws=100).measured == math.inf
+    same = sound("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
+    assert audit(same, texts, seed=1, draws=100).holds
     # At small ε float32 is enough: it is the exponent that bites.
-    assert audit(m.with_(epsilon=20.0), texts, seed=1).verdict != "refuted"
+    assert audit(m.with_(epsilon=20.0), texts, seed=1, draws=100).verdict != "refuted"
 
 
 def test_an_unknown_fault_says_which_there_are():

@@ -169,7 +169,7 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
 
 
 def test_the_audit_of_a_word_level_mechanism_is_exact():
-    report = dpt.audit(made(Swap), [TEXT, "A nurse sent music to a window."], seed=1)
+    report = dpt.audit(made(Swap), [TEXT, "A nurse sent music to a window."], seed=1, draws=100)
     assert report.exact and report.holds and report.measured == pytest.approx(2.0)
 
 
@@ -257,7 +257,7 @@ class Leaky(Swap):
 def test_a_delta_is_judged_exactly_where_chances_have_a_formula(rate, verdict):
     cls = type("Leaky", (Leaky,), {"rate": rate})
     # At ε = 1 its table is drawn from as it is: the loss of the honest part is ε, the rest is δ.
-    report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1)
+    report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1, draws=100)
     assert report.exact and report.verdict == verdict, report.sentence()
     assert "δ = 0.05" in report.sentence()
 
@@ -333,7 +333,7 @@ def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
 def test_the_exact_loss_beyond_a_delta_is_that_of_the_worst_pair():
     cls = type("Leaky", (Leaky,), {"rate": 0.04})
     inputs = (["doctor", "nurse"], ["doctor", "Doctor", "nurse"])
-    two, three = (dpt.audit(cls.create(epsilon=1.0), words, seed=1) for words in inputs)
+    two, three = (dpt.audit(cls.create(epsilon=1.0), words, seed=1, draws=100) for words in inputs)
     assert two.measured == pytest.approx(three.measured, abs=1e-6) and two.measured > 0.5
 
 

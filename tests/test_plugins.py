@@ -115,7 +115,7 @@ def test_the_example_reaches_every_word_up_to_its_largest_epsilon(example):
 
 
 def test_the_audit_finds_exactly_the_epsilon_that_the_example_claims(example):
-    report = dpt.audit(example, ["doctor", "sister", "house"])
+    report = dpt.audit(example, ["doctor", "sister", "house"], draws=100)
     assert report.verdict == "holds" and report.exact
     assert report.measured == pytest.approx(9.0, rel=1e-9)
 

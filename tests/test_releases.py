@@ -318,7 +318,7 @@ def test_both_parts_are_said_and_the_draws_show_less_than_everything():
         report = checked(m)
         assert report.holds and report.proven and report.tested and report.sampler_p > 1e-6
         assert math.isfinite(report.detectable) and 0 < report.leak < 0.2 and report.leak_epsilon < m.config.epsilon
-        more = checked(m, draws=800)
+        more = checked(m, draws=480)
         assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
 
 
@@ -334,11 +334,11 @@ def test_the_leak_that_would_be_seen_is_seen():
 
     size = checked(of(SanText)).leak_fresh
     seen = []
-    for seed in range(4):
+    for seed in range(2):
         m = of(Leaks)
         m.share = 1.5 * size
         seen.append(checked(m, seed=seed).verdict == "refuted")
-    assert sum(seen) >= 3
+    assert all(seen)
     m.share = size / 10
     assert checked(m).holds
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,9 +61,34 @@ _PLAIN = re.compile(
 
 @cache
 def _tokenizer() -> Any:
+    """NLTK's word tokenizer: where they are as known, its two files alone, since importing NLTK takes over a second."""
+    if "nltk" not in sys.modules:
+        try:
+            return _tokenizer_alone()
+        except (OSError, SyntaxError, ImportError, LookupError, NameError, TypeError, ValueError, AttributeError):
+            pass  # another layout
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
+
+
+def _tokenizer_alone() -> Any:
+    """NLTK's word tokenizer, run from its source without the package around it."""
+    spec = importlib.util.find_spec("nltk")
+    (place,) = (spec.submodule_search_locations or []) if spec else []
+    folder = Path(place)
+    # Its expressions, which run under a clock.
+    found = importlib.util.spec_from_file_location("_nltk_redos", folder / "redos.py")
+    if found is None or found.loader is None:
+        raise ImportError("NLTK has no file of this name")
+    redos = importlib.util.module_from_spec(found)
+    found.loader.exec_module(redos)
+    file = folder / "tokenize" / "destructive.py"
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree.body = [n for n in tree.body if not (isinstance(n, ast.ImportFrom) and (n.module or "").startswith("nltk"))]
+    names: dict[str, Any] = {"__name__": "_nltk_destructive", "redos": redos, "TokenizerI": object}
+    exec(compile(tree, str(file), "exec"), names)
+    return names["NLTKWordTokenizer"]()
 
 
 def _tokenize(sentence: str) -> list[str]:
