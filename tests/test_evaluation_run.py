@@ -291,7 +291,6 @@ def summary(path: Path, tmp_path: Path) -> list[Row]:
     ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     tem, mvc = TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
     old, _ = results.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
@@ -314,6 +313,7 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
         results.joined(old, files, 9, "")
 
 
+@pytest.mark.slow
 def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     assert run.main([*PART, "--out", str(whole)]) == 0

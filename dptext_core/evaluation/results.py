@@ -175,19 +175,21 @@ def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
     def setting(row: Row) -> str:
         return json.dumps([row.mechanism, row.options, row.epsilon, row.data], sort_keys=True)
 
-    added = [r for r in new.rows if r.mechanism != BASELINE]
+    known = set(old.about["data"])
+    added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
     if twice := {setting(r) for r in old.rows} & {setting(r) for r in added}:
         raise InputError(f"{len(twice)} settings stand in both summaries. Leave them out of the new one.")
-    bases = {r.point for r in new.rows if r.mechanism == BASELINE}
-    points = old.about["points"] + new.about["points"] - len(bases)
+    # Of unprotected text there is one point a data set.
+    points = old.about["points"] + new.about["points"] - len(known & set(new.about["data"]))
     left = old.about["cut"].partition(_MISSING)
     about = old.about | {
         "finished": max(old.about["finished"], new.about["finished"]), "points": points,
         "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
         "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
-        "missing": declared - points, "cut": cut + left[1] + left[2],
+        "missing": declared - points, "cut": cut + left[1] + left[2], "data": new.about["data"] | old.about["data"],
     }  # fmt: skip
-    return Results(about, old.gates, (*old.rows, *added))
+    gates = [g for g in new.gates if g.data not in known]
+    return Results(about, (*old.gates, *gates), (*old.rows, *added))
 
 
 def _named(points: Sequence[Point]) -> str:
