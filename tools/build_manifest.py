@@ -48,6 +48,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "facts, not protected",
     ),
     "pictures/icon.svg": ("drawn by hand", "nothing else", "MIT"),
+    "pictures/public_prior.png": (
+        "python tools/draw_public_prior.py --out assets/pictures/public_prior.png",
+        "assets/benchmarks/public_prior.json",
+        "MIT",
+    ),
     "pictures/*": (
         "python tests/e2e/take_screenshot.py --out assets/pictures/playground.png",
         "the app itself, with a text of assets/examples",
