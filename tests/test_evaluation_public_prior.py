@@ -77,7 +77,8 @@ def test_a_judge_is_asked_once_a_text_and_its_numbers_are_kept(tmp_path):
         return 2.5
 
     for _ in range(2):
-        assert list(public_prior.judge_rows(rows, judge)) == [(1, 1)]
+        assert list(public_prior.judge_rows(rows, judge, "a judge")) == [(1, 1)]
+    assert public_prior.read_rows(rows)[0]["judge"] == "a judge"
     assert asked == ["a b"] and public_prior.read_rows(rows)[0]["measures"]["judge_perplexity"] == [2.5, 2.5]
 
 

@@ -49,7 +49,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     ),
     "pictures/icon.svg": ("drawn by hand", "nothing else", "MIT"),
     "pictures/public_prior.png": (
-        "python tools/draw_public_prior.py --out assets/pictures/public_prior.png",
+        "python tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png",
         "assets/benchmarks/public_prior.json",
         "MIT",
     ),

@@ -17,7 +17,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -207,8 +207,8 @@ def _drop_cut_line(path: Path) -> None:
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
 
 
-def judge_rows(path: Path, judge: Judge) -> Iterator[tuple[int, int]]:
-    """Add ln perplexity by the judge where a row lacks it. Yields how many are done, of how many."""
+def judge_rows(path: Path, judge: Callable[[str], float], name: str = "") -> Iterator[tuple[int, int]]:
+    """Add ln perplexity by the judge where a row lacks it, and its name. Yields how many are done, of how many."""
     rows = read_rows(path)
     known: dict[str, float] = {}
     for k, row in enumerate(rows):
@@ -217,6 +217,7 @@ def judge_rows(path: Path, judge: Judge) -> Iterator[tuple[int, int]]:
                 if text not in known:
                     known[text] = judge(text)
             row["measures"]["judge_perplexity"] = [known[t] for t in row["texts"]]
+            row["judge"] = name
             beside = path.with_suffix(".new")
             beside.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
             beside.replace(path)
@@ -299,6 +300,7 @@ def main(argv: Sequence[str] = ()) -> int:
         "--rows", type=Path, required=True, help="the file of measured points; an old one is gone on with"
     )
     parser.add_argument("--judge", type=Path, metavar="FOLDER", help="a causal language model, for perplexity")
+    parser.add_argument("--judge-name", help="what the judge is called; else the name of its folder")
     parser.add_argument("--out", type=Path, help="write the means to this JSON file")
     args = parser.parse_args(argv)
     options = {"stopwords": args.stopwords} if args.stopwords else {}
@@ -309,17 +311,18 @@ def main(argv: Sequence[str] = ()) -> int:
             f"{row['data']}, {row['system']}, ε {row['epsilon']:g}, seed {row['seed']}: {row['seconds']} s", flush=True
         )
     if args.judge:
-        for done, of in judge_rows(args.rows, Judge(args.judge)):
+        for done, of in judge_rows(args.rows, Judge(args.judge), args.judge_name or args.judge.name):
             print(f"judged {done} of {of}", flush=True)
     rows = read_rows(args.rows)
     found = means(rows)
     for name in args.sets:
         print(f"\n{name}\n\n{table(found, name, list(BETTER))}")
     if args.out:
+        judges = sorted({r["judge"] for r in rows if r.get("judge")})
         about = {
             "command": "python -m dptext_core bench prior", "version": __version__, "model": "bundled",
             "seeds": sorted({r["seed"] for r in rows}), "texts": {r["data"]: len(r["texts"]) for r in rows},
-            "sha256": {r["data"]: r["sha256"] for r in rows}, "judge": args.judge.name if args.judge else "",
+            "sha256": {r["data"]: r["sha256"] for r in rows}, "judge": "; ".join(judges),
             "stopwords": "given" if args.stopwords else "the default list",
         }  # fmt: skip
         short = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in asdict(m).items()} for m in found]

@@ -1,6 +1,6 @@
 """Draw the figure of docs/public-prior.md from the bundled measurement, with Debian's Chromium.
 
-Run:  python tools/draw_public_prior.py --out assets/pictures/public_prior.png
+Run:  PYTHONPATH=. python tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
 It is the figure of the page *What we found*, in its light theme, for one data set.
 """
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core import figures
 from dptext_core.evaluation import public_prior
