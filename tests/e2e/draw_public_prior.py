@@ -11,7 +11,6 @@ import argparse
 import shutil
 from pathlib import Path
 
-
 from dptext_core import figures
 from dptext_core.evaluation import public_prior
 
