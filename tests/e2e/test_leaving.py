@@ -61,6 +61,8 @@ def opened(browser, url: str):
     page.set_default_timeout(LONG)
     page.goto(url)
     page.locator(".strip .text button").first.wait_for()
+    # The box stands empty for a moment, and what is typed into it then would be lost.
+    page.wait_for_function("document.querySelector('textarea')?.value")
     return page
 
 

@@ -23,6 +23,9 @@ def opened(open_app: Callable, **options):
     """The Playground, with a rewrite: a fresh page, or with ``open_once`` perhaps that of another test's."""
     seen = open_app(APP, **options)
     seen.page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    if not seen.reused:
+        # The box stands empty for a moment, and what is typed into it then would be lost.
+        seen.page.wait_for_function("document.querySelector('textarea')?.value", timeout=LONG)
     return seen
 
 
