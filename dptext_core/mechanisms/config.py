@@ -80,6 +80,30 @@ def keep_stopwords_option() -> Any:
     )
 
 
+def keep_punctuation_option() -> Any:
+    """The field ``keep_punctuation``."""
+    return option(
+        True,
+        label="Keep punctuation",
+        kind="flag",
+        advanced=True,
+        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
+        said=("punctuation drawn", "punctuation kept"),
+    )
+
+
+def model_option() -> Any:
+    """The field ``model``: a masked language model."""
+    return option(
+        "bundled",
+        label="Masked language model",
+        kind="text",
+        advanced=True,
+        models=True,
+        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
+    )
+
+
 def recase_option() -> Any:
     """The field ``recase``."""
     return option(

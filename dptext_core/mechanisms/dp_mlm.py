@@ -37,7 +37,15 @@ from ..language import Language
 from ..sampling import NoiseStream
 from ..words.lexicons import antonyms
 from .base import ClipCost, Mechanism
-from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .config import (
+    epsilon_option,
+    keep_punctuation_option,
+    keep_stopwords_option,
+    model_option,
+    option,
+    recase_option,
+    stopwords_option,
+)  # fmt: skip
 from .masked_words import NOWHERE, Draw, MaskedPrepared, MaskedWords, candidates, lookup
 
 
@@ -66,14 +74,7 @@ class DPMLMConfig:
         said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
-    keep_punctuation: bool = option(
-        True,
-        label="Keep punctuation",
-        kind="flag",
-        advanced=True,
-        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
-        said=("punctuation drawn", "punctuation kept"),
-    )
+    keep_punctuation: bool = keep_punctuation_option()
     clip: str = option(
         "tuned",
         label="Clipping range",
@@ -136,14 +137,7 @@ class DPMLMConfig:
         said=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
-    model: str = option(
-        "bundled",
-        label="Masked language model",
-        kind="text",
-        advanced=True,
-        models=True,
-        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
-    )
+    model: str = model_option()
     stopwords: str | None = stopwords_option()
 
 

@@ -32,7 +32,15 @@ from ..public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies
 from ..result import Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import Mechanism, Prepared, Progress
-from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .config import (
+    epsilon_option,
+    keep_punctuation_option,
+    keep_stopwords_option,
+    model_option,
+    option,
+    recase_option,
+    stopwords_option,
+)  # fmt: skip
 from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, candidates
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
@@ -112,14 +120,7 @@ class DPMLMPriorConfig:
         said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
-    keep_punctuation: bool = option(
-        True,
-        label="Keep punctuation",
-        kind="flag",
-        advanced=True,
-        help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
-        said=("punctuation drawn", "punctuation kept"),
-    )
+    keep_punctuation: bool = keep_punctuation_option()
     tau: float | None = option(
         None,
         label="τ, temperature of the proposal",
@@ -154,14 +155,7 @@ class DPMLMPriorConfig:
         said="shift to {}",
     )
     recase: str = recase_option()
-    model: str = option(
-        "bundled",
-        label="Masked language model",
-        kind="text",
-        advanced=True,
-        models=True,
-        help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
-    )
+    model: str = model_option()
     stopwords: str | None = stopwords_option()
 
 
@@ -318,14 +312,17 @@ class DPMLMPrior(MaskedWords):
         if c.prior == "frequency":
             return [log_frequencies(candidates(c.model, self.language))] * len(draws)
         found: dict[int, np.ndarray] = {}
+        first: dict[int, tuple[PriorPrepared, list[int]]] = {}  # draws from the skeleton alone, by their text
         asked: dict[int, tuple[PublicText, int]] = {}
         for k, (prepared, acts, index, _) in enumerate(draws):
             assert isinstance(prepared, PriorPrepared)
             released = tuple((i, word) for i, (word, _) in acts.items() if word is not None and i != index)
             if c.prior == "skeleton" or not released:
-                found[k] = prepared.proposed([index], cancel)[0]
+                first.setdefault(id(prepared), (prepared, []))[1].append(k)
             else:
                 asked[k] = dataclasses.replace(prepared.public, released=released), index
+        for prepared, ks in first.values():
+            found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], cancel), strict=True))
         rows = proposed_logits(c.model, self.language, list(asked.values()), cancel) if asked else ()
         found |= dict(zip(asked, rows, strict=True))
         return [found[k] for k in range(len(draws))]
@@ -366,8 +363,7 @@ class DPMLMPrior(MaskedWords):
     def public_context(self, prepared: Prepared, index: int) -> Hashable:
         if self.config.prior == "frequency":
             return None
-        skeleton = self._planned(prepared).skeleton
-        return skeleton.kept, skeleton.gaps, index
+        return self._planned(prepared).skeleton, index
 
     # --- what panels show
 

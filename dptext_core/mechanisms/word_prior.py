@@ -123,7 +123,11 @@ class PriorMechanism(SpaceMechanism):
         prepared = self._planned(text)
         # Unknown words too: a value of their own would show which they are.
         holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
-        return {i: float(entropies(self._proposals(prepared, [i]))[0]) for i in holes}
+        found: dict[int, float] = {}
+        for start in range(0, len(holes), CHANNELS_KEPT):
+            block = holes[start : start + CHANNELS_KEPT]
+            found |= dict(zip(block, entropies(self._proposals(prepared, block)).tolist(), strict=True))
+        return found
 
     def from_public(self) -> Mechanism | None:
         one_place = getattr(self.config, "strategy", "token") == "token"
@@ -142,8 +146,7 @@ class PriorMechanism(SpaceMechanism):
     def public_context(self, prepared: Prepared, index: int) -> Hashable:
         if self.config.prior != "skeleton":
             return None
-        skeleton = self._planned(prepared).skeleton
-        return skeleton.kept, skeleton.gaps, index
+        return self._planned(prepared).skeleton, index
 
     def _among(self) -> str:
         """What a text must share with the private one for a single draw to be compared; empty: any two are."""
