@@ -332,12 +332,19 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
         x=1, xref="paper", y=0, yref="paper", yshift=-4, text=key, showarrow=False, xanchor="right", yanchor="top",
         font={"size": 12, "color": colours["new"] if view.alone else colours["soft"]},
     )  # fmt: skip
+    return _labelled_rows(figure, colours, labels, height, {"l": room, "r": PAD, "t": PAD + head, "b": PAD + foot})
+
+
+def _labelled_rows(
+    figure: go.Figure, colours: dict[str, str], labels: list[str], height: int, margin: dict[str, float]
+) -> go.Figure:
+    """Horizontal bars, a row for each label from the top down, without axes."""
     layout(figure, colours, height)
-    figure.update_layout(margin={"l": room, "r": PAD, "t": PAD + head, "b": PAD + foot})
+    figure.update_layout(margin=margin)
     figure.update_xaxes(visible=False, fixedrange=True)
     figure.update_yaxes(
-        automargin=False, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=labels, showgrid=False,
-        showline=False, ticks="", fixedrange=True,
+        automargin=False, range=[len(labels) - 0.5, -0.5], tickvals=list(range(len(labels))), ticktext=labels,
+        showgrid=False, showline=False, ticks="", fixedrange=True,
     )  # fmt: skip
     figure.update_traces(textfont={"size": 12, "color": colours["soft"]})
     return with_hover(figure, colours)
@@ -383,15 +390,7 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
             x=0, xref=axis, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom",
             font={"size": 12, "color": colours["soft"]},
         )  # fmt: skip
-    layout(figure, colours, height)
-    figure.update_layout(margin={"l": room, "r": PAD, "t": PAD + head, "b": PAD})
-    figure.update_xaxes(visible=False, fixedrange=True)
-    figure.update_yaxes(
-        automargin=False, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=labels, showgrid=False,
-        showline=False, ticks="", fixedrange=True,
-    )  # fmt: skip
-    figure.update_traces(textfont={"size": 12, "color": colours["soft"]})
-    return with_hover(figure, colours)
+    return _labelled_rows(figure, colours, labels, height, {"l": room, "r": PAD, "t": PAD + head, "b": PAD})
 
 
 @draw_view.register(CloudView)
