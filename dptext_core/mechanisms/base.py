@@ -167,6 +167,17 @@ class Mechanism(ABC):
         return f"{type(self).__name__}({self.config!r})"
 
     @classmethod
+    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The clipping ranges (:class:`~dptext_core.models.ClipRange`) that are known for these options, by name, the
+        default first. Raises what :meth:`resolve` would of a model that is not there."""
+        return {}
+
+    @property
+    def model_ready(self) -> bool:
+        """Whether what it computes with is in memory, so that a rewrite needs not wait for it."""
+        return True
+
+    @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
         """Lower end, upper end and default of an ε axis for these options (those not given at their defaults)."""
         field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")

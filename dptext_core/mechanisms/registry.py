@@ -30,6 +30,8 @@ _BUILT_IN = {
     "mahalanobis": ("mahalanobis", "Mahalanobis"),
     "vickrey": ("vickrey", "Vickrey"),
     "gumbel": ("gumbel", "TruncatedGumbel"),
+    "dp-prompt": ("dp_prompt", "DPPrompt"),
+    "dp-paraphrase": ("dp_paraphrase", "DPParaphrase"),
 }
 _registered: dict[str, type[Mechanism]] = {}
 

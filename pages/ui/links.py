@@ -98,8 +98,8 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     offered = None
     if meta.get("spaces"):
         offered = [s.name for s in words.word_spaces()]
-    elif meta.get("models"):
-        offered = [str(field.default), *(m.id for m in models.list_models())]
+    else:
+        offered = models.offered(meta, str(field.default))
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):
