@@ -140,7 +140,7 @@ def test_the_loss_between_two_texts_stays_within_epsilon(folder):
     """For each step, given the same tokens before: max ln p/p′ ≤ ε, with and without a public prior."""
     g = load_generator(folder)
     for prior in ("none", "released"):
-        m = make(folder, prior=prior, epsilon=20.0, clip_min=-2.0, clip_max=2.0, shift_max=1.0)
+        m = make(folder, prior=prior, epsilon=20.0, clip_min=-2.0, clip_max=2.0)
         a, b = m.prepare(TEXT), m.prepare(OTHER)
         tokens, shape = [40, 41, 42], g.begin([a.ids]).shape
         one = g.replay(a.ids, shape, tokens)
@@ -247,6 +247,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     [
         ({"clip_min": 3.0, "clip_max": 1.0}, "clip_min must be below"),
         ({"shift_min": 3.0, "shift_max": 1.0}, "shift_min must be below"),
+        ({"shift_min": 3.0}, "both shift_min and shift_max"),
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
         ({"epsilon": float("nan")}, "epsilon is a number"),
         ({"epsilon": [1.0, 2.0]}, "takes one"),
