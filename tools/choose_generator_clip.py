@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     # Any range will do: what the model writes greedily does not depend on one as wide as this.
-    m = dpt.mechanism_class(args.mechanism).create(clip_min=-100.0, clip_max=100.0, max_tokens=20)
+    m: Any = dpt.mechanism_class(args.mechanism).create(clip_min=-100.0, clip_max=100.0, max_tokens=20)
     texts = lines(args.texts, args.n)
     found = estimate_generator_clip(texts, m)
     rows = np.stack([row for text in texts for row in m.greedy_scores(text)]).astype(np.float64)

@@ -26,7 +26,7 @@ from ..distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee
-from ..models.generators import BUNDLED, generator_spec
+from ..models.generators import BUNDLED, Shape, generator_spec
 from ..models.registry import ClipRange
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
@@ -204,7 +204,7 @@ class GenerationPrepared(Prepared):
 
 
 @dataclass(frozen=True)
-class _Written:
+class Written:
     """One written text: its tokens (indices of candidates), the shapes they were scored in, and kept scores."""
 
     tokens: tuple[int, ...]
@@ -219,11 +219,11 @@ class GenerationTrace(Trace):
 
     can = frozenset({"distribution"})
 
-    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: _Written):
-        self._mechanism, self._prepared, self._written = mechanism, prepared, written
+    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: Written):
+        self._mechanism, self._prepared, self.written = mechanism, prepared, written
 
     def _rows(self, i: int) -> tuple[np.ndarray, np.ndarray | None]:
-        w, m = self._written, self._mechanism
+        w, m = self.written, self._mechanism
         if i < len(w.rows):
             return w.rows[i], w.public_rows[i] if w.public_rows else None
         generator = m.generator()
@@ -233,7 +233,7 @@ class GenerationTrace(Trace):
         return row, generator.replay(m.public_ids(), w.public_shape, w.tokens[: i + 1])[i]
 
     def candidate(self, i: int, unit: Unit) -> int:
-        return self._written.tokens[i]
+        return self.written.tokens[i]
 
     def logits(self, i: int, unit: Unit) -> np.ndarray:
         return self._rows(i)[0]
@@ -351,6 +351,17 @@ class Generation(Mechanism):
         written = self._write([prepared], 1, None, None, None)[0]
         return self.generator().replay(prepared.ids, written.shape, written.tokens)
 
+    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
+        assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
+        g, w = self.generator(), result.trace.written
+        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids), 1), w.tokens)
+        base: Sequence[np.ndarray | None] = [None] * len(rows)
+        if self.config.prior != "none":
+            ids = self.public_ids()
+            base = g.replay(ids, Shape(1, len(ids), 1), w.tokens)
+        epsilon = float(self.config.epsilon)
+        return [self.table(a, b).at(epsilon) for a, b in zip(rows, base, strict=True)]
+
     # --- promises
 
     def limit(self, document: Document) -> int:
@@ -424,7 +435,7 @@ class Generation(Mechanism):
         streams: Sequence[NoiseStream] | None,
         progress: Progress | None,
         cancel: threading.Event | None,
-    ) -> list[_Written]:
+    ) -> list[Written]:
         """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
         is taken at every step."""
         check_depth(self.config.epsilon, self.max_epsilon)
@@ -472,7 +483,7 @@ class Generation(Mechanism):
         for r, row in enumerate(tokens):
             stop = next((k for k, t in enumerate(row) if t in ends), len(row) - 1)
             written = tuple(row[: min(stop + 1, limits[r])])
-            out.append(_Written(written, shape, public_shape, kept, public_kept))
+            out.append(Written(written, shape, public_shape, kept, public_kept))
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int) -> Any:
@@ -486,7 +497,7 @@ class Generation(Mechanism):
                 prepared._state.append(g.begin([prepared.ids]))
             return g.repeated(prepared._state[0], draws)
 
-    def _result(self, prepared: GenerationPrepared, written: _Written, stream: NoiseStream) -> RewriteResult:
+    def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
         g, epsilon = self.generator(), float(self.config.epsilon)
         ends = {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
         texts = g.pieces(written.tokens)
@@ -517,4 +528,3 @@ class Generation(Mechanism):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"prior": "released"})
-
