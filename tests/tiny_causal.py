@@ -46,8 +46,8 @@ def write_model(folder: Path, kind: str, **options) -> Path:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         if kind == "gpt2":
-            made = {"vocab_size": size, "n_positions": 64, "n_embd": 16, "n_layer": 2, "n_head": 2}
-            model = hf.GPT2LMHeadModel(hf.GPT2Config(**{**made, "bos_token_id": 0, "initializer_range": 0.4, **options}))
+            made = {"vocab_size": size, "n_positions": 64, "n_embd": 16, "n_layer": 2, "n_head": 2, "bos_token_id": 0}
+            model = hf.GPT2LMHeadModel(hf.GPT2Config(**{**made, "initializer_range": 0.4, **options}))
         elif kind == "gemma2":  # its scores are bent after the output layer
             model = hf.Gemma2ForCausalLM(hf.Gemma2Config(**plan, final_logit_softcapping=2.0, **options))
         else:
