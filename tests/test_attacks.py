@@ -519,19 +519,19 @@ def test_the_first_guesses_come_in_the_order_of_the_likeliest_text(tiny_model, j
     assert seen == [(k + 1, len(found.guesses)) for k in range(len(found.guesses))]
     asked = []
 
-    def first(span, words):
-        asked.append(words)
-        return range(len(words))
+    def first(span, guesses):
+        asked.append(guesses)
+        return range(len(guesses))
 
     mask_inference.attack(m, r, model=tiny_model, rescore=first)
-    assert len(asked) == len(found.guesses) and all(len(words) == mask_inference.RESCORED for words in asked)
+    assert len(asked) == len(found.guesses) and all(len(g) == mask_inference.RESCORED for g in asked)
     moved = 0
-    for before, after, words in zip(plain.guesses, found.guesses, asked, strict=True):
+    for before, after, guesses in zip(plain.guesses, found.guesses, asked, strict=True):
         start, end = r.steps[after.step].out
         big = r.text[start].isupper()
-        texts = [r.text[:start] + (w.capitalize() if big else w) + r.text[end:] for w in words]
-        order = sorted(range(len(words)), key=lambda k: judge.read([texts[k]])[0].loss)
-        assert after.guesses == tuple(words[k] for k in order[: mask_inference.SHOWN])
+        texts = [r.text[:start] + (w.capitalize() if big else w) + r.text[end:] for w in guesses]
+        order = sorted(range(len(guesses)), key=lambda k: judge.read([texts[k]])[0].loss)
+        assert after.guesses == tuple(guesses[k] for k in order[: mask_inference.SHOWN])
         if before.rank is None or before.rank > mask_inference.RESCORED:
             assert after.rank == before.rank
         else:

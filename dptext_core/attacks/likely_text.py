@@ -64,8 +64,8 @@ class LikelyText(mask_inference.LanguageModel):
     question = "Which of the words that fit makes the whole text most likely?"
     needs = ("masked language model", "added language model")
     how = (
-        "Asks the bundled language model what stood in each replaced place, and a larger one, which was added, which of "
-        "the answers makes the text most likely."
+        "Asks the bundled language model what stood in each replaced place, and a larger one, which was added, which "
+        "of the answers makes the text most likely."
     )
 
     def attack(
