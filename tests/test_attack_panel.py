@@ -107,6 +107,14 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     assert found.sentence() in said(at) and metric(at, "First guess right")
 
 
+def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
+    at = page("custext")
+    at.button(key="attack_start_likely-text").click()
+    settle(at)
+    assert any("models add gemma-3-270m" in e.value for e in at.error)
+
+
 def test_long_work_waits_for_a_button():
     at = page("santext-plus")
     assert "bayes" not in jobs(at) and "all pairs of words" in said(at)

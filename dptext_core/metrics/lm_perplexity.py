@@ -55,7 +55,8 @@ class Reading:
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
     """Perplexity of each rewrite by the model that was added. Raises ModelUnavailable where there is none."""
-    return [float(np.exp(x)) for x in judge()(rewrites)]
+    with np.errstate(over="ignore"):  # a word of hundreds of pieces: inf
+        return np.exp(judge()(rewrites)).tolist()
 
 
 def judge(name: str | Path | None = None, device: str | None = None) -> Judge:
