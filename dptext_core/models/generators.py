@@ -8,6 +8,7 @@ from pathlib import Path
 from .._assets import assets_folder
 from ..checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
+from .added import SOURCES, added, how_to_add
 from .registry import (
     _HUB_ID,
     BUNDLED,
@@ -88,9 +89,11 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
                 "folder from the repository again, or make it with tools/train_generator.py."
             )
         return _describe(folder, BUNDLED, BUNDLED)
-    for model in _added():
+    for model in added():
         if model.id == name:
-            return _describe(Path(model.folder), name, model.title)
+            return _describe(model.folder, name, model.title)
+    if name in SOURCES:
+        raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_add(name)}")
     local = usable_path(name, ConfigError)
     if local.is_dir():
         return _describe(local.resolve(), str(local.resolve()), local.name)
@@ -103,12 +106,6 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
             "then works offline."
         )
     return _describe(folder_or_none, name, name)
-
-
-def _added() -> list:
-    from .added import added
-
-    return added()
 
 
 def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
@@ -166,7 +163,7 @@ def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[Mo
     kind: only those that are "encoder-decoder" or "decoder"; None: all.
     """
     found = []
-    places = [(BUNDLED, "bundled"), *((m.id, "added") for m in _added()), *((r, "hub cache") for r in _cached_repos())]
+    places = [(BUNDLED, "bundled"), *((m.id, "added") for m in added()), *((r, "hub cache") for r in _cached_repos())]
     for name, where in places:
         try:
             spec = generator_spec(name, bundled)
