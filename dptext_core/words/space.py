@@ -211,7 +211,8 @@ class WordSpace:
         for start in range(0, len(self), step):
             end = min(start + step, len(self))
             block = None
-            for first, last in [(start, end), *((k, min(k + _ROUGH, len(self))) for k in range(end, len(self), _ROUGH))]:
+            for first in (start, *range(end, len(self), _ROUGH)):
+                last = end if first == start else first + _ROUGH
                 if first > start:
                     rough = left[start:end] @ right[first:last].T
                     error = slack[start:end].max() + slack[first:last].max()
