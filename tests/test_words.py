@@ -494,6 +494,8 @@ def test_stored_deltas_bound_the_distances(name):
     found = bundled.distance_rows(rng.choice(len(bundled), 200, replace=False))
     others = found[found > 0]
     assert found.shape[0] == found.size - others.size
+    some = np.array([3, 17, 3, len(bundled) - 1])
+    assert np.array_equal(bundled.distance_rows(some, some), bundled.distance_rows(some)[:, some])
     assert others.min() >= low * (1 - 1e-6) and others.max() <= high * (1 + 1e-6)
     assert 0 < low < others.min() * 8 and high < others.max() * 1.5
 

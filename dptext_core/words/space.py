@@ -151,16 +151,22 @@ class WordSpace:
         """Euclidean distance of a word to every word of the space, float32 (n,), in the order of ``words``."""
         return self.distance_rows(np.array([self._place(word)]))[0].astype(np.float32)
 
-    def distance_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n).
+    def distance_rows(self, rows: ArrayLike, columns: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n); or to those at
+        the places ``columns`` alone.
 
         By one matrix product, exact or in float64, and by differences where products cancel: near neighbours keep their
         digits, however long the vectors are. A word's distance to itself is 0.
         Raises InputError for a place that the space does not have (-1 included).
         """
         places = self._checked(rows)
-        distances = self._values(places, "euclidean")
-        distances[np.arange(len(places)), places] = 0.0
+        if columns is None:
+            distances = self._values(places, "euclidean")
+            distances[np.arange(len(places)), places] = 0.0
+        else:
+            others = self._checked(columns)
+            distances = self._values(places, "euclidean", columns=others)
+            distances[places[:, None] == others] = 0.0
         return distances
 
     def nearest(
@@ -316,16 +322,19 @@ class WordSpace:
         for first in range(start, len(self), step):
             yield first, self.vectors[first : first + step].astype(np.float64)
 
-    def _values(self, places: NDArray[np.int64], metric: str, device: Any = None) -> NDArray[np.float64]:
-        """Distances or cosines of the words at ``places`` with all words, float64 (m, n)."""
+    def _values(
+        self, places: NDArray[np.int64], metric: str, device: Any = None, columns: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Distances or cosines of the words at ``places`` with all words, or with those at ``columns``, float64."""
         if device is None and self._whole is not None:
             codes, lengths = self._whole
-            values = (codes[places] @ codes.T).astype(np.float64)
+            others, long = (codes, lengths) if columns is None else (codes[columns], lengths[columns])
+            values = (codes[places] @ others.T).astype(np.float64)
             if metric == "cosine":
-                values /= lengths
+                values /= long
                 return np.clip(values / lengths[places, None], -1.0, 1.0)
             # 2 − 2·cos, in place: these arrays are large.
-            values *= -2.0 / lengths
+            values *= -2.0 / long
             values *= 1.0 / lengths[places, None]
             values += 2.0
             return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
@@ -349,7 +358,7 @@ class WordSpace:
                 if near is not None:
                     found[near] = self._exact(places[near[0]], first + near[1])
             values[:, first : first + len(block)] = found
-        return values
+        return values if columns is None else values[:, columns]
 
     def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         """Distances of the pairs of places (i, j), from the differences in float64."""
