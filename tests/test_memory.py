@@ -183,6 +183,7 @@ def nothing_is_left_by(done: dict[str, Callable[[str], object]]) -> None:
     assert found == {} and private_objects() - before == Counter()
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_text(tiny_model):
     """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel."""
     nothing_is_left_by(operations(tiny_model))
@@ -193,6 +194,7 @@ def test_nothing_is_left_by_the_other_mechanisms_and_the_attacks(tiny_model):
     nothing_is_left_by({name: all_of(name, tiny_model) for name in OTHERS} | {"attacks": from_attacks})
 
 
+@pytest.mark.slow
 def test_the_scan_finds_what_is_kept():
     """The positive control: a cache, a container in an object, a closure, bytes, an array, an error with its frames."""
 

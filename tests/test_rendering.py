@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import LIST_NAMES, random_space, shuffled_lists, small_bundle, words
 
 import dptext_core as dpt
@@ -150,7 +151,7 @@ def parsed_once():
         yield
 
 
-@pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms()])
+@pytest.mark.parametrize("name", slow_but(["santext", "custext", "dp-mlm-plus"], [s.name for s in dpt.mechanisms()]))
 def test_the_same_words_give_the_same_bytes(name, tiny_model, parsed_once):
     rng, texts = random.Random(f"options of {name}"), random.Random("pairs")
     tried = 0
