@@ -71,7 +71,7 @@ def test_every_word_level_mechanism_is_here():
 @pytest.mark.parametrize("case", slow_but(QUICK, CLOSED))
 def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
     make, word, epsilons = CLOSED[case]
-    n = 4000
+    n = 3000
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
         channel = channel_of(m, word)
