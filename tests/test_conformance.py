@@ -235,6 +235,14 @@ def test_a_list_gives_a_list_with_independent_stream(make):
     assert (many[0].text != TEXT) == (len({r.text for r in many}) > 1) == (m.name != "keep-all")
 
 
+def test_equal_texts_one_after_the_other_are_read_once(make, monkeypatch):
+    m, read = make(), []
+    monkeypatch.setattr(m, "_document", lambda text: read.append(text) or type(m)._document(m, text), raising=False)
+    many = m.rewrite([TEXT, TEXT, "My doctor paid.", TEXT], seed=5)
+    assert read == [TEXT, "My doctor paid.", TEXT]
+    assert [r.original for r in many] == [TEXT, TEXT, "My doctor paid.", TEXT]
+
+
 def test_what_was_drawn_is_in_its_distribution(make):
     m = make()
     r = m.rewrite(TEXT, seed=11)
