@@ -26,7 +26,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import models
+from .commands import models, pretrain
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -300,6 +300,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     for command in (*named.values(), listing):
         _add_plugin_option(command)
     models.add(commands)
+    pretrain.add(commands)
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser

@@ -7,7 +7,9 @@ probabilities, simultaneous over what is tested (Bonferroni). With P_low and Q_u
 ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the first one are compared exactly too: nothing was
 drawn before it, so that each text states one distribution. Where a mechanism also states what a piece would have been
 drawn from, had another text been read and the same pieces been released before it, all pieces are compared, and that
-is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was.
+is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was. Where the
+text is written from something noisy alone whose chances have a formula (``Mechanism.latent_loss``), its loss is compared
+exactly: the text, being computed from it, loses no more.
 """
 
 from __future__ import annotations
@@ -76,8 +78,7 @@ def audit_outputs(
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
     pairs = every if claim is not None else [(a, b) for a, b in every if m.adjacent(given[a], given[b])]
-    piecewise = type(m).distributions_given is not Mechanism.distributions_given
-    half = max(50, (draws or (DRAWS_BESIDE if piecewise else DRAWS)) // 2)
+    half = max(50, (draws or (DRAWS_BESIDE if _piecewise(m) else DRAWS)) // 2)
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
     seeds = None if stream.seed is None else iter(range(stream.seed * 1_000_003, stream.seed * 1_000_003 + 10**9))
     texts: list[_Text] = []
@@ -108,6 +109,9 @@ def audit_outputs(
     report = _bounded(report, texts, limits, half, meter)
     if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
         return replace(report, verdict="refuted")
+    report = _latent(report, m, texts, limits)
+    if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
+        return replace(report, verdict="refuted")
     if claim is None and promise.notion == "none":
         return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
     if not pairs:
@@ -122,7 +126,7 @@ def audit_outputs(
         return replace(report, verdict="inconclusive", reason=reason)
     if whole is not None:
         return replace(whole, verdict="holds", tested=f"{whole.tested} {report.tested}")
-    if report.detectable < claimed:
+    if report.detectable < claimed and not report.exact:
         reason = (
             f"with {2 * half:,} rewrites of each text the largest loss that could have been found is "
             f"{at_least(report.detectable)}, less than the claimed {bound(claimed)}."
@@ -268,12 +272,17 @@ def _first_pieces(
     return replace(report, proven=said), None
 
 
+def _piecewise(m: Mechanism) -> bool:
+    """Whether the mechanism states what every piece of a rewrite would have been drawn from under another text."""
+    return type(m).distributions_given is not Mechanism.distributions_given
+
+
 def _every_piece(
     report: AuditReport, m: Mechanism, texts: Sequence[_Text], pairs: Sequence[tuple[int, int]], promise: Guarantee,
     claim: float | None, stream: NoiseStream, meter: Meter,
 ) -> AuditReport | None:  # fmt: skip
     """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
-    if not pairs or promise.notion != "pure":
+    if not pairs or promise.notion != "pure" or not _piecewise(m):
         return None
     allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
     loss, witness, compared, ranks = 0.0, None, 0, []
@@ -339,6 +348,33 @@ def _uniform(ranks: Sequence[float]) -> float:
     steps = np.arange(n + 1) / n
     far = max(float((steps[1:] - x).max()), float((x - steps[:-1]).max()))
     return float(kolmogorov(math.sqrt(n) * far))
+
+
+def _latent(
+    report: AuditReport, m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
+) -> AuditReport:
+    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    worst: tuple[float, float, int, int] | None = None
+    for (a, b), (allowed, delta) in limits.items():
+        loss = None if delta else m.latent_loss(texts[a].prepared, texts[b].prepared)
+        if loss is None:
+            return report
+        excess = loss - (allowed if math.isfinite(allowed) else 0.0)
+        if worst is None or excess > worst[0]:
+            worst = excess, loss, a, b
+    if worst is None:
+        return report
+    _, loss, a, b = worst
+    one, other = (texts[i].prepared.text for i in (a, b))
+    told = (
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”: "
+        "in all of its numbers beyond those of both."
+    )
+    proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
+    return replace(
+        report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
+    )  # fmt: skip
 
 
 def _bounded(
