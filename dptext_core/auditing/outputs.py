@@ -8,8 +8,8 @@ ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the fi
 drawn before it, so that each text states one distribution. Where a mechanism also states what a piece would have been
 drawn from, had another text been read and the same pieces been released before it, all pieces are compared, and that
 is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was. Where the
-text is written from something noisy alone whose chances have a formula (``Mechanism.latent_loss``), its loss is compared
-exactly: the text, being computed from it, loses no more.
+text is written from something noisy alone whose chances have a formula (``Mechanism.latent_loss``), its loss is
+compared exactly: the text, being computed from it, loses no more.
 """
 
 from __future__ import annotations
@@ -367,8 +367,8 @@ def _latent(
     _, loss, a, b = worst
     one, other = (texts[i].prepared.text for i in (a, b))
     told = (
-        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”: "
-        "in all of its numbers beyond those of both."
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”"
+        ": in all of its numbers beyond those of both."
     )
     proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
     return replace(
