@@ -42,6 +42,27 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
+    "models/pro*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
+    "models/para*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
+    "models/prompted/*": (
+        "python tools/train_generator.py encoder-decoder --corpus train.txt.gz --pairs captions5.tsv.gz --out "
+        "assets/models/prompted, then python tools/choose_generator_clip.py dp-prompt --write for spec.json",
+        f"{TRUNK} and the bundled masked language model, trained further on {CORPUS}, and on pairs of captions "
+        "(Multi30k task 2)",
+        "Apache-2.0",
+    ),
+    "models/paraphraser/*": (
+        "python tools/train_generator.py decoder --corpus train.txt.gz --pairs captions5.tsv.gz --out "
+        "assets/models/paraphraser, then python tools/choose_generator_clip.py dp-paraphrase --write for spec.json",
+        f"{TRUNK} and the bundled masked language model, trained further on {CORPUS}, and on pairs of captions "
+        "(Multi30k task 2)",
+        "Apache-2.0",
+    ),
+    "benchmarks/generators.json": (
+        "python -m dptext_core bench generators --data DIR --judge gemma-3-270m --out assets/benchmarks/generators.json",
+        "scores of rewrites of SST-2; no sentence of it",
+        "MIT",
+    ),
     "papers/*.json": (
         "typed from the papers that each file names",
         "facts and figures of published tables, with file and table number",
