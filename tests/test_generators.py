@@ -10,6 +10,7 @@ import pytest
 from tiny_generators import KINDS, tiny_generator
 
 import dptext_core as dpt
+from dptext_core.coverage import coverage_note
 from dptext_core.distribution import ScoreTable
 from dptext_core.mechanisms.dp_prompt import AFTER, BEFORE
 from dptext_core.models.generator import END, _word_pieces, load_generator
@@ -238,6 +239,8 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     room = m.generator().spec.max_length - m.config.max_tokens
     assert long.cut and room - 3 <= len(long.ids) <= room
     assert not m.prepare(TEXT).cut
+    assert "only the beginning" in coverage_note(m, long) and not coverage_note(m, m.prepare(TEXT))
+    assert "single sentences" in coverage_note(dpt.get_mechanism("dp-prompt"), f"{TEXT} " * 8)
     text = m.generator()._tokenizer.decode(long.ids)
     assert text.startswith("Document :") and text.endswith("Paraphrase of the document :")
 

@@ -251,6 +251,11 @@ class Mechanism(ABC):
         words = sum(t.kind == "word" for t in document.tokens)
         return words, words
 
+    def reading_note(self, text: str | Prepared) -> str:
+        """What its author should know of how this text is read, in a sentence; "" where there is nothing to say. Runs no
+        model."""
+        return ""
+
     def uncovered(self) -> str:
         """A sentence on what happens to the words that it does not know."""
         return "what becomes of them does not depend on what they are."

@@ -39,6 +39,8 @@ SPREAD = 25.0
 SHARP, BELOW, LEAST = 1.5, 0.25, 2.0
 #: Bytes of scores that one result keeps; the others are computed again where they are asked for.
 KEPT = 4 << 20
+#: Words and marks of the longest lines that the bundled models were trained on.
+LEARNT = 40
 #: Texts that are written together.
 TOGETHER = 16
 
@@ -361,6 +363,17 @@ class Generation(Mechanism):
             base = g.replay(ids, Shape(1, len(ids), 1), w.tokens)
         epsilon = float(self.config.epsilon)
         return [self.table(a, b).at(epsilon) for a, b in zip(rows, base, strict=True)]
+
+    def reading_note(self, text: str | Prepared) -> str:
+        if isinstance(text, GenerationPrepared) and text.cut:
+            return "The model reads only the beginning of this text: what follows is beyond its window."
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        if self.config.model != BUNDLED or len(document.tokens) <= LEARNT:
+            return ""
+        return (
+            f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
+            "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
+        )
 
     # --- promises
 
