@@ -26,6 +26,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
+from .commands import pretrain
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -302,6 +303,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         "models", help="list the models, and how to get those that are not here", allow_abbrev=False
     )
     models.set_defaults(run=_models)
+    pretrain.add(commands)
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser

@@ -32,6 +32,8 @@ _BUILT_IN = {
     "gumbel": ("gumbel", "TruncatedGumbel"),
     "dp-prompt": ("dp_prompt", "DPPrompt"),
     "dp-paraphrase": ("dp_paraphrase", "DPParaphrase"),
+    "adept": ("adept", "ADePT"),
+    "adept-original": ("adept", "ADePTOriginal"),
 }
 _registered: dict[str, type[Mechanism]] = {}
 

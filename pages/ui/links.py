@@ -98,6 +98,8 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     offered = None
     if meta.get("spaces"):
         offered = [s.name for s in words.word_spaces()]
+    elif meta.get("offered"):
+        offered = list(meta["offered"])
     else:
         offered = models.offered(meta, str(field.default))
     if offered is not None and value not in offered:
