@@ -26,7 +26,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import pretrain
+from .commands import models, pretrain
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -299,10 +299,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     listing.set_defaults(run=_mechanisms)
     for command in (*named.values(), listing):
         _add_plugin_option(command)
-    models = commands.add_parser(
-        "models", help="list the models, and how to get those that are not here", allow_abbrev=False
-    )
-    models.set_defaults(run=_models)
+    models.add(commands)
     pretrain.add(commands)
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
@@ -563,24 +560,6 @@ def _mechanisms(args: argparse.Namespace) -> None:
             lines.append(f"      {_describe(field, spec.name)}")
         blocks.append("\n".join(lines))
     _emit("\n\n".join(blocks))
-
-
-def _models(args: argparse.Namespace) -> None:
-    from .models import list_models, load_masked_lm
-
-    rows = [("model", "licence", "where", "size", "clipping range")]
-    for model in list_models():
-        ranges = [] if model.tuned is None else [f"tuned {model.tuned.low:.3f} to {model.tuned.high:.3f}"]
-        if model.clip_min is not None and model.clip_max is not None:
-            ranges.append(f"paper {model.clip_min:.3f} to {model.clip_max:.3f}")
-        clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
-        rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
-    _emit(_table(rows))
-    try:
-        _note(f"The bundled model runs {load_masked_lm().description}.")
-    except DPTextError as error:
-        _note(f"warning: {error}")
-    _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -57,7 +57,7 @@ def test_probabilities_are_those_of_the_plain_model(folder):
     m = make(folder, stop="end")
     prepared = m.prepare(TEXT)
     r = m.rewrite(prepared, seed=3)
-    tokens = r.trace._written.tokens
+    tokens = r.trace.written.tokens
     assert len(tokens) == len(r.releases) >= 2
     raw = raw_scores(folder, prepared.ids, tokens)
     low, high, epsilon = m.config.clip_min, m.config.clip_max, 60.0
@@ -96,12 +96,12 @@ def test_scores_that_are_not_kept_come_back_to_the_last_bit(folder, monkeypatch)
         monkeypatch.setattr(generation, "KEPT", 0)
         again = m.rewrite(TEXT, seed=4)
         monkeypatch.undo()
-        assert again.text == kept.text and not again.trace._written.rows
+        assert again.text == kept.text and not again.trace.written.rows
         for k in range(len(kept.releases)):
             assert np.array_equal(again.distribution(k).log_probs, kept.distribution(k).log_probs)
     several = m.rewrites(TEXT, 3, seed=5)
     d = several[2].distribution(0)
-    assert abs(d.probs.sum() - 1) < 1e-9 and several[2].trace._written.shape.draws == 3
+    assert abs(d.probs.sum() - 1) < 1e-9 and several[2].trace.written.shape.draws == 3
 
 
 def test_at_large_epsilon_it_is_greedy(folder):
@@ -110,7 +110,7 @@ def test_at_large_epsilon_it_is_greedy(folder):
     apart = 0
     for text in (TEXT, OTHER, "day after day", "a red car", "music"):
         r = m.rewrite(text, seed=1)
-        for k, token in enumerate(r.trace._written.tokens):
+        for k, token in enumerate(r.trace.written.tokens):
             clipped = np.clip(r.logits(k), -6, 6)
             gap = float(np.diff(np.sort(clipped)[-2:])[0])
             if gap * 1000 / (2 * 12) > 8:
@@ -131,7 +131,7 @@ def test_draws_follow_the_distribution(folders):
         counts[i] += 1
     top = np.argsort(-d.probs)[:5]
     assert np.all(np.abs(counts[top] / n - d.probs[top]) < 4.5 * np.sqrt(d.probs[top] / n))
-    first = [r.trace._written.tokens[0] for r in m.rewrites(prepared, 400, seed=2)]
+    first = [r.trace.written.tokens[0] for r in m.rewrites(prepared, 400, seed=2)]
     share = np.mean([t == top[0] for t in first])
     assert abs(share - d.probs[top[0]]) < 4.5 * np.sqrt(d.probs[top[0]] / 400)
 
@@ -140,7 +140,7 @@ def test_the_loss_between_two_texts_stays_within_epsilon(folder):
     """For each step, given the same tokens before: max ln p/p′ ≤ ε, with and without a public prior."""
     g = load_generator(folder)
     for prior in ("none", "released"):
-        m = make(folder, prior=prior, epsilon=20.0, clip_min=-2.0, clip_max=2.0, shift_max=1.0)
+        m = make(folder, prior=prior, epsilon=20.0, clip_min=-2.0, clip_max=2.0)
         a, b = m.prepare(TEXT), m.prepare(OTHER)
         tokens, shape = [40, 41, 42], g.begin([a.ids]).shape
         one = g.replay(a.ids, shape, tokens)
@@ -158,7 +158,7 @@ def test_the_loss_between_two_texts_stays_within_epsilon(folder):
 def test_with_a_public_prior_the_formula_is_the_one_that_is_stated(folders):
     m = make(folders["gemma3"], prior="released", shift_min=0.0, shift_max=2.0)
     r = m.rewrite(TEXT, seed=6)
-    w = r.trace._written
+    w = r.trace.written
     assert len(w.public_rows) == len(w.rows)
     a, b = (x.astype(np.float64) for x in (w.rows[1], w.public_rows[1]))
     a, b = a - np.log(np.exp(a).sum()), b - np.log(np.exp(b).sum())
@@ -166,7 +166,7 @@ def test_with_a_public_prior_the_formula_is_the_one_that_is_stated(folders):
     p = np.exp(x - x.max())
     assert np.allclose(r.distribution(1).probs, p / p.sum(), rtol=1e-9)
     # The proposal knows the prompt's words and what was written, and nothing of the text.
-    other = m.rewrite(OTHER, seed=6).trace._written
+    other = m.rewrite(OTHER, seed=6).trace.written
     assert np.array_equal(other.public_rows[0], w.public_rows[0])
 
 
@@ -247,6 +247,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     [
         ({"clip_min": 3.0, "clip_max": 1.0}, "clip_min must be below"),
         ({"shift_min": 3.0, "shift_max": 1.0}, "shift_min must be below"),
+        ({"shift_min": 3.0}, "both shift_min and shift_max"),
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
         ({"epsilon": float("nan")}, "epsilon is a number"),
         ({"epsilon": [1.0, 2.0]}, "takes one"),
@@ -285,9 +286,44 @@ def test_a_folder_without_weights_or_with_broken_ones_says_so(folders, tmp_path)
 def test_word_pieces_become_text_by_a_public_rule():
     words = ["don", "'", "t", "sit", ",", "ana", "'", "s", "(", "old", ")", "cat", "##s", ":", "5", "-", "6", '"', "a",
              '"', ".", END]  # fmt: skip
-    assert "".join(_word_pieces(words)).strip() == 'don\'t sit, ana\'s (old) cats: 5-6 "a".'
+    assert "".join(_word_pieces(words)).strip() == "don't sit, ana's (old) cats: 5-6 \"a\"."
 
 
 def test_the_list_of_models_names_what_is_there():
     found = {m.id: m for m in list_generators()}
     assert found["bundled"].where == "bundled" and found["bundled"].megabytes < 15
+
+
+# --- the audit
+
+
+def audited(m, **options):
+    return dpt.audit(m, ["The doctor went home.", "A lawyer bought a red car.", "music"], seed=3, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"prior": "released"}])
+def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders, options):
+    m = make(folders["gpt2"], epsilon=20.0, max_tokens=4, **options)
+    report = audited(m)
+    assert report.verdict == "holds" and report.exact and report.claimed == 20.0
+    assert report.of == "each piece, given those before it" and 0.5 < report.measured <= 20.0
+    assert "every piece" in report.proven and "follow what is stated" in report.tested
+    assert audited(m, claim=report.measured / 2).verdict == "refuted"
+
+
+def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folders, monkeypatch):
+    m = make(folders["gpt2"], epsilon=20.0, max_tokens=4)
+    true = ScoreTable.draw
+    monkeypatch.setattr(ScoreTable, "draw", lambda self, e, s: true(self, 6 * e, s))
+    assert audited(m).verdict == "refuted"
+
+
+def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
+    """The proposal of the text itself is no proposal that two texts share."""
+    m = make(folders["gpt2"], epsilon=0.5, max_tokens=3, prior="released")
+    assert audited(m).verdict == "holds"
+    kind = type(m)
+    table = kind.table
+    # With the private scores as proposal nothing is left to clip, and what is drawn is the model's own text.
+    monkeypatch.setattr(kind, "table", lambda self, a, b=None: table(self, a, None if b is None else a))
+    assert audited(m).verdict == "refuted"

@@ -24,6 +24,7 @@ import json
 import math
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +122,7 @@ class Data:
         self.lines = [x for x in self.pieces([s for s in lines if s not in held]) if 3 <= len(x) <= LONGEST]
         flat = self.pieces([c for g in groups for c in g])
         sizes = np.cumsum([0, *map(len, groups)])
-        grouped = [flat[a:b] for a, b in zip(sizes, sizes[1:], strict=False)]
+        grouped = [flat[a:b] for a, b in pairwise(sizes)]
         self.groups = [grouped[i] for i in order[heldout:]]
         self.held = [grouped[i] for i in order[:heldout]]
         self.lengths = np.array([len(x) for x in self.lines])
@@ -168,7 +169,11 @@ class Data:
         return [(self.noisy(self.lines[i]), self.lines[i]) for i in self.rng.choice(nearby, size)]
 
     def tensors(self, kind: str, pairs: list[tuple[list[int], list[int]]]) -> dict[str, np.ndarray]:
-        rows, places, labels, lines, sources = [], [], [], [], []
+        rows: list[int] = []
+        places: list[int] = []
+        labels: list[int] = []
+        lines: list[list[int]] = []
+        sources: list[list[int]] = []
         for r, (source, target) in enumerate(pairs):
             if kind == "decoder":
                 head = [self.cls, *source, *self.mark]

@@ -184,6 +184,11 @@ class Mechanism(ABC):
         low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
         return low, high, (low * high) ** 0.5 if default is None else float(default)
 
+    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
+        """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
+        it: for mechanisms whose pieces answer to no word. None where that is not known."""
+        return None
+
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
 

@@ -26,7 +26,7 @@ from ..distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee
-from ..models.generators import BUNDLED, generator_spec
+from ..models.generators import BUNDLED, Shape, generator_spec
 from ..models.registry import ClipRange
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
@@ -35,6 +35,8 @@ from .config import epsilon_option, option
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
 SPREAD = 25.0
+#: The shape of :func:`public_shift`.
+SHARP, BELOW, LEAST = 1.5, 0.25, 2.0
 #: Bytes of scores that one result keeps; the others are computed again where they are asked for.
 KEPT = 4 << 20
 #: Texts that are written together.
@@ -109,13 +111,24 @@ def prior_option() -> Any:
     )
 
 
-def shift_option(default: float, upper: bool) -> Any:
+def public_shift(epsilon: float) -> tuple[float, float]:
+    """The range that a difference is clipped to where none is given: a public function of ε.
+
+    Its width is ε/(2·SHARP), at least LEAST: then a difference inside the range counts SHARP times, whatever ε is, and
+    what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less likely.
+    """
+    width = max(LEAST, epsilon / (2 * SHARP))
+    return -BELOW * width, (1 - BELOW) * width
+
+
+def shift_option(upper: bool) -> Any:
     """The fields ``shift_min`` and ``shift_max``."""
     where = "upper" if upper else "lower"
     return option(
-        default,
+        None,
         label=f"Shift, {where} end",
-        help="With a public prior: the nats by which your text moves a token are cut to the range between the two ends.",
+        help="With a public prior: the nats by which your text moves a token are cut to the range between the two "
+        "ends. When none is given, the range is wider for a larger ε.",
         said=f"shift {'to' if upper else 'from'} {{}}",
         advanced=True,
     )
@@ -169,8 +182,8 @@ class GenerationConfig:
     clip_min: float | None = clip_end_option(upper=False)
     clip_max: float | None = clip_end_option(upper=True)
     prior: str = prior_option()
-    shift_min: float = shift_option(0.0, upper=False)
-    shift_max: float = shift_option(8.0, upper=True)
+    shift_min: float | None = shift_option(upper=False)
+    shift_max: float | None = shift_option(upper=True)
     length: str = length_option()
     stop: str = stop_option()
     recase: str = recase_option()
@@ -191,7 +204,7 @@ class GenerationPrepared(Prepared):
 
 
 @dataclass(frozen=True)
-class _Written:
+class Written:
     """One written text: its tokens (indices of candidates), the shapes they were scored in, and kept scores."""
 
     tokens: tuple[int, ...]
@@ -206,11 +219,11 @@ class GenerationTrace(Trace):
 
     can = frozenset({"distribution"})
 
-    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: _Written):
-        self._mechanism, self._prepared, self._written = mechanism, prepared, written
+    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: Written):
+        self._mechanism, self._prepared, self.written = mechanism, prepared, written
 
     def _rows(self, i: int) -> tuple[np.ndarray, np.ndarray | None]:
-        w, m = self._written, self._mechanism
+        w, m = self.written, self._mechanism
         if i < len(w.rows):
             return w.rows[i], w.public_rows[i] if w.public_rows else None
         generator = m.generator()
@@ -220,7 +233,7 @@ class GenerationTrace(Trace):
         return row, generator.replay(m.public_ids(), w.public_shape, w.tokens[: i + 1])[i]
 
     def candidate(self, i: int, unit: Unit) -> int:
-        return self._written.tokens[i]
+        return self.written.tokens[i]
 
     def logits(self, i: int, unit: Unit) -> np.ndarray:
         return self._rows(i)[0]
@@ -266,7 +279,10 @@ class Generation(Mechanism):
             )
         if not low < high:
             raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
-        if not config.shift_min < config.shift_max:
+        given = config.shift_min, config.shift_max
+        if (given[0] is None) != (given[1] is None):
+            raise ConfigError("Give both shift_min and shift_max, or neither.")
+        if given[0] is not None and not given[0] < given[1]:
             raise ConfigError(
                 f"shift_min must be below shift_max; they are {config.shift_min:g} and {config.shift_max:g}."
             )
@@ -317,8 +333,8 @@ class Generation(Mechanism):
             return ScoreTable(candidates, scores)
         b = public.astype(np.float64)
         a, b = a - logsumexp(a), b - logsumexp(b)
-        shift = np.clip(a - b, c.shift_min, c.shift_max)
-        scores = (shift - c.shift_max) / (2 * (c.shift_max - c.shift_min))
+        low, high = public_shift(float(c.epsilon)) if c.shift_min is None else (c.shift_min, c.shift_max)
+        scores = (np.clip(a - b, low, high) - high) / (2 * (high - low))
         return ScoreTable(candidates, scores, log_base=np.maximum(b, b.max() - SPREAD))
 
     def greedy(self, text: str | Prepared) -> str:
@@ -327,6 +343,24 @@ class Generation(Mechanism):
         assert isinstance(prepared, GenerationPrepared)
         written = self._write([prepared], 1, None, None, None)[0]
         return self._result(prepared, written, NoiseStream(0)).text
+
+    def greedy_scores(self, text: str | Prepared) -> list[np.ndarray]:
+        """Raw scores float32 (n,) of every token that :meth:`greedy` writes."""
+        prepared = self._prepared(text)
+        assert isinstance(prepared, GenerationPrepared)
+        written = self._write([prepared], 1, None, None, None)[0]
+        return self.generator().replay(prepared.ids, written.shape, written.tokens)
+
+    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
+        assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
+        g, w = self.generator(), result.trace.written
+        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids), 1), w.tokens)
+        base: Sequence[np.ndarray | None] = [None] * len(rows)
+        if self.config.prior != "none":
+            ids = self.public_ids()
+            base = g.replay(ids, Shape(1, len(ids), 1), w.tokens)
+        epsilon = float(self.config.epsilon)
+        return [self.table(a, b).at(epsilon) for a, b in zip(rows, base, strict=True)]
 
     # --- promises
 
@@ -401,7 +435,7 @@ class Generation(Mechanism):
         streams: Sequence[NoiseStream] | None,
         progress: Progress | None,
         cancel: threading.Event | None,
-    ) -> list[_Written]:
+    ) -> list[Written]:
         """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
         is taken at every step."""
         check_depth(self.config.epsilon, self.max_epsilon)
@@ -449,7 +483,7 @@ class Generation(Mechanism):
         for r, row in enumerate(tokens):
             stop = next((k for k, t in enumerate(row) if t in ends), len(row) - 1)
             written = tuple(row[: min(stop + 1, limits[r])])
-            out.append(_Written(written, shape, public_shape, kept, public_kept))
+            out.append(Written(written, shape, public_shape, kept, public_kept))
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int) -> Any:
@@ -463,7 +497,7 @@ class Generation(Mechanism):
                 prepared._state.append(g.begin([prepared.ids]))
             return g.repeated(prepared._state[0], draws)
 
-    def _result(self, prepared: GenerationPrepared, written: _Written, stream: NoiseStream) -> RewriteResult:
+    def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
         g, epsilon = self.generator(), float(self.config.epsilon)
         ends = {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
         texts = g.pieces(written.tokens)
@@ -494,4 +528,3 @@ class Generation(Mechanism):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"prior": "released"})
-

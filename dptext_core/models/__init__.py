@@ -33,6 +33,7 @@ __all__ = [
     "ModelInfo",
     "engine",
     "estimate_clip_range",
+    "estimate_generator_clip",
     "generator_spec",
     "list_generators",
     "list_models",
@@ -74,6 +75,13 @@ def engine(name: str = "bundled", device: str | None = None, language: Language 
     from .worker import shared_engine
 
     return shared_engine(name, device, language)
+
+
+def estimate_generator_clip(texts, mechanism, **options) -> ClipEstimate:
+    """The same of a generator, with the prompt of a ``mechanism`` that writes with it: see ``clip``."""
+    from .clip import estimate_generator_clip as estimate
+
+    return estimate(texts, mechanism, **options)
 
 
 def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:

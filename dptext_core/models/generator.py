@@ -21,7 +21,7 @@ import numpy as np
 
 from ..device import resolve_device
 from ..errors import ConfigError, DPTextError, ModelUnavailable
-from .generators import PROMPTED, WEIGHTS_FILE, GeneratorSpec, generator_spec
+from .generators import PROMPTED, WEIGHTS_FILE, GeneratorSpec, Shape, generator_spec
 from .masked_lm import _first_line, _private_backend, _quiet, best_dtype, clean
 from .registry import BUNDLED, _read_json
 
@@ -31,15 +31,6 @@ _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|aud
 LARGE = 100_000_000
 #: How the end of a text is written where tokens are listed.
 END = "(end)"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """prompts: how many were read together; width: the length they were filled up to; draws: rows of each."""
-
-    prompts: int
-    width: int
-    draws: int
 
 
 @dataclass
@@ -142,7 +133,9 @@ class Generator:
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each written candidate (index) adds to the text, spaces before it included; the end adds nothing."""
-        raw = [] if not len(tokens) else self._tokenizer.convert_ids_to_tokens(self.candidate_ids[list(tokens)].tolist())
+        raw = (
+            [] if not len(tokens) else self._tokenizer.convert_ids_to_tokens(self.candidate_ids[list(tokens)].tolist())
+        )
         if self._encode.decoder is not None and type(self._encode.decoder).__name__ == "WordPiece":
             return _word_pieces([END if i == self.end else str(t) for i, t in zip(tokens, raw, strict=True)])
         out, ids, before = [], [], ""
@@ -214,9 +207,7 @@ class Generator:
             if state.lengths is not None:
                 state.there = torch.cat([state.there, torch.ones_like(ids)], 1)
                 given = {"position_ids": (state.lengths + state.steps)[:, None]} if self._takes_positions else {}
-                out = self._run(
-                    input_ids=ids, attention_mask=state.there, past_key_values=state.cache, **given
-                )
+                out = self._run(input_ids=ids, attention_mask=state.there, past_key_values=state.cache, **given)
             else:
                 out = self._run(
                     encoder_outputs=state.seen,
@@ -229,7 +220,7 @@ class Generator:
         state.steps += 1
 
     def replay(self, prompt: Sequence[int], shape: Shape, tokens: Sequence[int]) -> list[np.ndarray]:
-        """The scores float32 (n,) of every token in ``tokens``, to the last bit as they were in a state of this shape."""
+        """The scores float32 (n,) of every token in ``tokens``, as they were in a state of this shape."""
         state = self.begin([prompt] * shape.prompts, shape.draws, shape.width)
         rows = shape.prompts * shape.draws
         out = [state.logits[0].copy()]
@@ -266,7 +257,9 @@ def _written(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
     end = end[0] if isinstance(end, list | tuple) else end
     end = tokenizer.eos_token_id if end is None else end
     if end is None:
-        raise ConfigError("The model names no token that ends a text (eos_token_id), so it cannot be used to write one.")
+        raise ConfigError(
+            "The model names no token that ends a text (eos_token_id), so it cannot be used to write one."
+        )
     special = set(tokenizer.all_special_ids)
     names = tokenizer.convert_ids_to_tokens(list(range(n)))
     kept = [i for i, t in enumerate(names) if i == end or (i not in special and t and not _UNUSED.fullmatch(str(t)))]
@@ -320,8 +313,14 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
     import torch
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
-    from transformers import AutoTokenizer, BertConfig, BertLMHeadModel, BertModel, EncoderDecoderConfig
-    from transformers import EncoderDecoderModel
+    from transformers import (
+        AutoTokenizer,
+        BertConfig,
+        BertLMHeadModel,
+        BertModel,
+        EncoderDecoderConfig,
+        EncoderDecoderModel,
+    )
 
     from ..words.vocabulary import verified_trunk_folder
 

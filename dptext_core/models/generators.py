@@ -9,7 +9,15 @@ from .._assets import assets_folder
 from ..checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 from .registry import (
-    _HUB_ID, BUNDLED, LONGEST, ClipRange, ModelInfo, _cached_repos, _hub_folder, _range, _read_json,
+    _HUB_ID,
+    BUNDLED,
+    LONGEST,
+    ClipRange,
+    ModelInfo,
+    _cached_repos,
+    _hub_folder,
+    _range,
+    _read_json,
 )  # fmt: skip
 
 #: Weights that stand on the MiniLM trunk: the format of the bundled generators (tools/train_generator.py).
@@ -26,6 +34,18 @@ PUBLISHED = {
     ),
 }  # fmt: skip
 ALIASES = {"gpt2": "openai-community/gpt2", "flan-t5-base": "google/flan-t5-base"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of what a generator computed: scores in the same shape have the same bits.
+
+    prompts: how many were read together; width: the length they were filled up to; draws: rows of each.
+    """
+
+    prompts: int
+    width: int
+    draws: int
 
 
 @dataclass(frozen=True)
@@ -154,7 +174,9 @@ def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[Mo
             continue
         if where == "hub cache":
             architectures = _read_json(spec.folder / "config.json").get("architectures") or []
-            if not any(str(a).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")) for a in architectures):
+            if not any(
+                str(a).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")) for a in architectures
+            ):
                 continue
         if kind in (None, spec.kind):
             size = sum(f.stat().st_size for f in spec.folder.glob("*.safetensors")) / 1e6

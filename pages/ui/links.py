@@ -95,13 +95,8 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     """A parameter as the option wants it, and as its control offers it. Raises ConfigError."""
     meta, name = field.metadata, field.name
     value = codec.read(field, text)
-    offered = None
-    if meta.get("spaces"):
-        offered = [s.name for s in words.word_spaces()]
-    elif meta.get("offered"):
-        offered = list(meta["offered"])
-    else:
-        offered = models.offered(meta, str(field.default))
+    spaces = [s.name for s in words.word_spaces()] if meta.get("spaces") else None
+    offered = spaces or meta.get("offered") or models.offered(meta, str(field.default))
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):
