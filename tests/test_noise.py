@@ -110,7 +110,9 @@ def test_the_normal_distribution_to_sixty_digits():
     with localcontext() as context:
         context.prec = 55
         for t in (Fraction(1, 7), Fraction(5, 2), Fraction(9), Fraction(40)):
-            off = mpmath.mpf(str(noise._inside(t))) - mpmath.erf(mpmath.mpf(t.numerator) / t.denominator / mpmath.sqrt(2))
+            off = mpmath.mpf(str(noise._inside(t))) - mpmath.erf(
+                mpmath.mpf(t.numerator) / t.denominator / mpmath.sqrt(2)
+            )
             assert abs(off) < mpmath.mpf(10) ** -50
 
 

@@ -57,10 +57,10 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
             config = hf.BartConfig(
                 vocab_size=size, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                 decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=160,
-                decoder_start_token_id=1, forced_eos_token_id=1, **ends,
+                decoder_start_token_id=1, tie_word_embeddings=False, **ends,
             )  # fmt: skip
-            config.forced_bos_token_id = 2
             model = hf.BartForConditionalGeneration(config)
+            model.generation_config.forced_bos_token_id = 2
         elif kind == "gpt2":
             model = hf.GPT2LMHeadModel(
                 hf.GPT2Config(vocab_size=size, n_positions=160, n_embd=32, n_layer=2, n_head=4, **ends)
