@@ -181,7 +181,7 @@ def test_the_audit_finds_noise_that_is_too_small(folders):
 
 
 def plain_greedy(folder, numbers, most):
-    """Greedy decoding by the plain model from these numbers alone: one row, no cache, nothing banned but special ids."""
+    """Greedy decoding by the plain model from these numbers alone: no cache, nothing banned but special ids."""
     import torch
     import transformers as hf
     from transformers.modeling_outputs import BaseModelOutput

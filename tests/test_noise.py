@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import localcontext
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -85,7 +86,7 @@ def test_the_size_of_large_noise_and_no_dependence_between_its_numbers():
 
 def test_locked_noise_grows_with_its_deviation():
     draws = [noise.rounded_gaussian(dpt.NoiseStream(2), 500, s) for s in (0.5, 5.0, 5e3, 2.0**38)]
-    for a, b in zip(draws, draws[1:], strict=False):
+    for a, b in pairwise(draws):
         assert np.all(np.abs(a) <= np.abs(b)) and np.all(a * b.astype(float) >= 0)
     assert np.allclose(draws[2] / 5e3, draws[3] / 2.0**38, atol=1e-3)
 

@@ -22,7 +22,7 @@ encoder gives for padding); decoding is greedy (there: three beams); special tok
 written; ``denoise`` estimates the encoder's numbers from the noisy ones before the decoder reads them, by the best
 linear rule for random sequences of frequent words, which are public (``denoise=False`` leaves them as they are, as the
 paper does); no three tokens are written a second time in a row of three, as BART's own settings have it. The pruned
-variants DP-BART-PR and DP-BART-PR+ train the model further without a part of these numbers. They are left out.
+variants DP-BART-PR and DP-BART-PR+ train the model further with a part of these numbers set to 0. They are left out.
 """
 
 from __future__ import annotations
@@ -216,13 +216,12 @@ class DPBART(Mechanism):
             total=c.epsilon,
             delta=0.0 if pure else c.delta,
             exposed=(
-                f"that {c.positions} tokens of a text are read at most, and {c.max_tokens} written at most, whatever it "
-                "is",
+                f"that {c.positions} tokens of a text are read at most and {c.max_tokens} written at most, which you set",
             ),
         )
 
     def scale(self, n: int) -> float:
-        """The size of the noise on each of n numbers, in steps: the deviation of Gaussian noise, 2C·n/ε of Laplace's."""
+        """The noise on each of n numbers, in steps: the deviation of Gaussian noise, 2C·n/ε of Laplace's."""
         c = self.config
         if c.noise == "laplace":
             return 2 * GRID * n / c.epsilon
@@ -262,8 +261,8 @@ class DPBART(Mechanism):
 
     def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
         check_cancel(cancel)
-        g, l = self.generator(), self.config.positions
-        latents = g.latents([_ids(g, d.text, l) for d in documents], l)
+        g, n = self.generator(), self.config.positions
+        latents = g.latents([_ids(g, d.text, n) for d in documents], n)
         return [Encoded(d, self.key, x) for d, x in zip(documents, latents, strict=True)]
 
     def _rate(self, n: int) -> Fraction:

@@ -293,12 +293,12 @@ class Generator:
             mask = torch.ones(filled.shape[:2], dtype=torch.int64, device=self.device)
             ids = torch.tensor([self._opening] * ROWS, device=self.device)
             tokens: list[list[int]] = [[] for _ in block]
-            done, cache = [False] * len(block), None
+            done = [False] * len(block)
+            past: dict[str, Any] = {}
             for k in range(most):
                 with self._lock, torch.inference_mode():
-                    given = {} if cache is None else {"past_key_values": cache}
-                    made = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids, **given)
-                    scores, cache = self._scores(made), made.past_key_values
+                    made = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids, **past)
+                    scores, past = self._scores(made), {"past_key_values": made.past_key_values}
                 last = [self.end] * ROWS
                 for r, row in enumerate(tokens):
                     if not done[r]:
