@@ -216,7 +216,7 @@ class DPBART(Mechanism):
             total=c.epsilon,
             delta=0.0 if pure else c.delta,
             exposed=(
-                f"that {c.positions} tokens of a text are read at most and {c.max_tokens} written at most, which you set",
+                f"that {c.positions} tokens of a text are read at most and {c.max_tokens} written at most, as you set",
             ),
         )
 
