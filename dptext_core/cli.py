@@ -49,6 +49,7 @@ BENCHES = {
     "audit": "evaluation.audit",
     "clipping": "evaluation.clipping",
     "prior": "evaluation.public_prior",
+    "generators": "evaluation.generation",
     "run": "evaluation.run",
 }
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"

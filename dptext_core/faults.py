@@ -295,8 +295,8 @@ class OftenCusText(CusText):
 class StretchedSpace(WordSpace):
     """A space whose distances are given a hundred times too large."""
 
-    def distance_rows(self, rows: Any) -> np.ndarray:
-        return 100.0 * super().distance_rows(rows)
+    def distance_rows(self, rows: Any, columns: Any = None) -> np.ndarray:
+        return 100.0 * super().distance_rows(rows, columns)
 
 
 class StretchedSanText(SanText):

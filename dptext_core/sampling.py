@@ -28,6 +28,7 @@ from .checks import whole
 # all are looked at): 16 of them at most, on average.
 _CLOSE = 16.0
 _NEAR = 1e-3 - math.log(_CLOSE)
+_ROUNDING = 1e-9  # more than rounding does to ln p + g, whose size is below 1000
 _MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
 _MAX_LOG_BITS = 1 << 26
 #: Nats. An output whose ln p is −DEPTH or more is drawn by :func:`draw` with its probability: what is behind it, a
@@ -265,7 +266,15 @@ class Sampler:
         if not self._certain:
             col = col[log_probs[col] > -np.inf]
         if len(col):
-            value = log_probs[col] - self._norm + _gumbel(_full_uniform(stream, prefixes[col], col, 0))
+            known, close = prefixes[col], log_probs[col] - self._norm
+            # What the leading bits leave open seldom decides: then the others need not be made.
+            least = close + _gumbel(np.maximum(known * 2.0**-32, 5e-324))
+            best = int(least.argmax())
+            most = close + _gumbel(np.minimum((known + 1.0) * 2.0**-32, 1.0 - 2.0**-53))
+            most[best] = _NEAR
+            if least[best] > most.max() + _ROUNDING:
+                return int(col[best])
+            value = close + _gumbel(_full_uniform(stream, known, col, 0))
             best = int(value.argmax())
             if value[best] >= _NEAR:
                 return int(col[best])

@@ -6,6 +6,7 @@ import math
 import time
 
 import pytest
+from marks import slow_but
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
@@ -64,7 +65,7 @@ def said(at: AppTest) -> str:
     return " ".join(m.value for m in [*at.markdown, *at.caption, *at.info]).replace("\\", "")
 
 
-@pytest.mark.parametrize("mechanism", ["custext", "diffractor", "santext", "tem"])
+@pytest.mark.parametrize("mechanism", slow_but(["custext"], ["custext", "diffractor", "santext", "tem"]))
 def test_the_chosen_word_is_attacked_at_once(mechanism):
     at = page(mechanism)
     posterior = jobs(at)["bayes"].result

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
@@ -338,7 +339,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 100, 1000, 6000])
+@pytest.mark.parametrize("n", slow_but([1, 5, 100], [1, 2, 5, 20, 100, 1000, 6000]))
 def test_repeats_agree_with_drawing_everything(shape, n):
     p = SHAPES[shape]
     repeats = 4000

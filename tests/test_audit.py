@@ -11,6 +11,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 from small_spaces import small_bundle as bundle_of
 
@@ -59,7 +60,7 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", slow_but(["santext", "tem", "one list"], CLOSED))
 def test_a_closed_form_is_measured_exactly_and_holds(name):
     m = CLOSED[name]()
     names = list(words(30))
@@ -370,6 +371,7 @@ def test_progress_grows_and_a_wish_to_stop_is_heard():
         audit(m, list(words(30)), cancel=cancel)
 
 
+@pytest.mark.slow
 def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, capsys):
     from dptext_core.evaluation import audit as bench
 

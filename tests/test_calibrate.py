@@ -50,6 +50,7 @@ def test_n_w_of_a_closed_form_is_reached_exactly(case, target):
     assert again.epsilon == c.epsilon, "the ε of the given mechanism does not matter"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mvc", "mahalanobis"])
 def test_n_w_of_a_noise_mechanism_agrees_with_fresh_rewrites(name):
     m = dpt.get_mechanism(name)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from marks import slow_but
 from traces import Stated
 
 import dptext_core as dpt
@@ -416,7 +417,7 @@ def shell(argv: list[str], redirect: str, **env: str) -> subprocess.CompletedPro
 
 
 @posix
-@pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("redirect", slow_but(["2>&-"], ["2>&-", "2>/dev/full"]))
 def test_without_standard_error_nothing_for_the_author_lands_in_the_output(redirect, tmp_path):
     done = shell([*REWRITE, "--trace"], redirect)
     assert done.returncode == 0
@@ -432,7 +433,9 @@ def test_without_standard_error_nothing_for_the_author_lands_in_the_output(redir
 
 @posix
 @pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
-@pytest.mark.parametrize("argv", [REWRITE, [*REWRITE, "--json"], ["mechanisms"], ["--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "argv", slow_but([REWRITE], [REWRITE, [*REWRITE, "--json"], ["mechanisms"], ["--help"], ["--version"]])
+)
 def test_an_output_that_takes_nothing_is_one_error(argv, redirect):
     done = shell([*argv], redirect)
     err = done.stderr.decode()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow_but
 from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
@@ -88,7 +89,7 @@ def test_the_mappings_are_those_of_the_algorithm(n, k, mapping, metric, seed, tw
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("metric", slow_but(["euclidean"], ["cosine", "euclidean"]))
 def test_the_mappings_over_several_blocks(mapping, metric):
     """700 words of 20 dimensions, some twice: more than is worked on at once."""
     rng = np.random.default_rng(3)
@@ -313,7 +314,7 @@ def test_the_share_of_words_alone_on_the_bundled_space():
     assert f"{groups.alone:.1%} of the vocabulary" in " ".join(m.guarantee("doctor").exposed)
 
 
-@pytest.mark.parametrize("k", [20, 50, 100])
+@pytest.mark.parametrize("k", slow_but([20], [20, 50, 100]))
 def test_the_share_of_sst2s_words_that_share_their_set_with_no_other(k):
     """The paper's Table 4 beside ours: K = 20, 50, 100, aggressive 96.18%, 99.20%, 99.84%; balanced 0.12%, 0.04%, 0%.
 

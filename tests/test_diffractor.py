@@ -279,6 +279,7 @@ def test_beyond_the_window_every_place_is_reached():
 @given(
     st.integers(0, 10_000), st.sampled_from(NOISES), st.integers(1, 30), st.integers(1, 3),
 )  # fmt: skip
+@pytest.mark.slow
 def test_under_locked_stream_the_word_only_comes_nearer(seed, noise, n, lists):
     orders = shuffled_lists(n, lists, seed)
     channel = channel_of(orders, seed % n, noise=noise[0], gamma=noise[1])
@@ -312,6 +313,7 @@ def check_flips(channel, stream, low, high):
     return flips
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.sampled_from([2, 12, 90]), st.sampled_from([0.001, 0.3]))
 def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):

@@ -219,6 +219,7 @@ def test_cutting_a_text_loads_no_nltk_and_does_where_its_files_are_others(tmp_pa
     assert said[0] == f"{tokens} False" and said[1].endswith(" True")
 
 
+@pytest.mark.slow
 def test_the_short_way_changes_nothing_on_a_corpus():
     folder = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[2] / "shared" / "data")
     path = folder / "corpus" / "train.txt.gz"

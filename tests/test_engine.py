@@ -305,6 +305,7 @@ reqs = [models.MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_works_and_the_process_ends_in_the_middle_of_work(folder):
     done = run_script(
         SETUP

@@ -209,6 +209,7 @@ def test_finetune_can_be_stopped_and_checks_its_input(tiny_model, tmp_path):
         finetune([GOOD], ["a"], [GOOD], seed=1, model=str(tmp_path))
 
 
+@pytest.mark.slow
 def test_finetune_of_the_bundled_encoder():
     data = load("builtin", None, n_train=48, n_test=12)
     labels = data.targets["author"]

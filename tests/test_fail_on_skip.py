@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from marks import slow_but
 
 PASSES = "def test_passes(): pass\n"
 SKIPS = {
@@ -30,7 +31,7 @@ def ran(folder: Path, *options: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", slow_but(["0"], ["0", "1"]))
 def test_what_is_skipped_fails_the_run_and_is_named(tmp_path, workers):
     shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

@@ -14,6 +14,7 @@ from dptext_core.auditing.inputs import TEXTS
 from dptext_core.faults import FAULTS, Float32DPMLM, StretchedSpace, broken, sound
 
 SPACE = random_space(40, 4)
+SLOW = ("too-often", "other-sampler", "telling-capitals", "alone-only", "halved-sensitivity", "unchanged-text")
 LANGUAGE_MODELS = ("float32-softmax", "unchanged-text", "telling-capitals")
 
 
@@ -55,7 +56,7 @@ def small(make, name, tiny_model):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(n, marks=[pytest.mark.slow] if n in ("too-often", "other-sampler", "telling-capitals") else [])
+        pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else [])
         for n in FAULTS
         if n not in ("seldom-leak", "private-support")
     ],

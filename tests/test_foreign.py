@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foreign import ALL, PIECES, Generator, Latent, Swap
+from marks import slow_but
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
@@ -267,7 +268,7 @@ class Frank(Latent):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("cls", [Loud, Liar, Frank])
+@pytest.mark.parametrize("cls", slow_but([Liar], [Loud, Liar, Frank]))
 def test_faults_of_whole_outputs_are_found(cls):
     texts = ["sun and water", "rain and letters", "blue music"]
     report = dpt.audit(cls.create(epsilon=1.0), texts, seed=2)

@@ -335,6 +335,7 @@ def test_examples_are_short_and_complete():
         assert {"word", "number", "punct", "symbol"} <= kinds and "\n" in text.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", sorted(p.name for p in (ROOT / "tools").glob("*.py")))
 def test_every_tool_starts_from_a_clone(tool: str, tmp_path: Path) -> None:
     """The commands that the documents name work as they are written: nothing has to be installed or exported."""

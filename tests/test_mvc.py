@@ -112,6 +112,7 @@ def test_the_promise_is_the_distance_of_the_vectors():
     assert g.largest == pytest.approx(max(np.linalg.norm(a - b) for a in x for b in x))
 
 
+@pytest.mark.slow
 def test_on_the_bundled_space_it_is_the_plain_loop():
     space = dpt.word_space("minilm")
     m = dpt.get_mechanism("mvc", epsilon=90.0, recase="none")

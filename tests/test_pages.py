@@ -138,6 +138,7 @@ def test_empty_text_says_what_to_do():
     assert not at.exception and "Type a text" in at.info[0].value
 
 
+@pytest.mark.slow
 def test_every_mechanism_renders_its_controls():
     at = settle(app())
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
@@ -299,6 +300,7 @@ def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_fro
     assert entry.noise_id == first.result.noise_id and entry._output == first.at(30.0).text
 
 
+@pytest.mark.slow
 def test_draws_are_counted_as_the_ledger_counts_them():
     at = settle(app())
     at.toggle(key="play-dp-mlm-keep_stopwords").set_value(False)
@@ -327,6 +329,7 @@ def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
 # --- texts
 
 
+@pytest.mark.slow
 def test_a_text_over_the_limit_is_explained_where_the_result_stands():
     at = settle(app())
     at.selectbox(key="play_mechanism").set_value("diffractor")

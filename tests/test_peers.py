@@ -45,6 +45,7 @@ def test_draws_of_a_channel_are_the_same_and_draws_of_another_are_not():
     assert not difference.against_channel(channels, seen[::-1], [0, 0], stream()).same
 
 
+@pytest.mark.slow
 def test_a_word_kept_too_often_shows_where_all_else_is_rare():
     """Over many rare words the total variation by chance hides what N_w shows."""
     rare = np.full(3000, 1 / 3000)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
@@ -282,6 +283,7 @@ class Deletes(DPMLMPlus):
         return {i: (None if len(prepared.document.tokens[i].text) < 5 else a[0], a[1]) for i, a in acts.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [Inserts, Deletes])
 def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
     texts = ["my doctor changed the medicine and the red car was sold in paris"]
@@ -369,6 +371,7 @@ def test_distances_are_those_that_the_promise_names():
     assert "not known here" in checked(of(Unknown)).proven
 
 
+@pytest.mark.slow
 def test_every_mechanism_passes(tiny_model):
     """On little: that no sound mechanism is refuted, with each option that decides how a text is written."""
     number = 0
@@ -389,7 +392,9 @@ def test_every_mechanism_passes(tiny_model):
             assert checked(m, NAMES[:6], draws=100).verdict != "refuted", (spec.name, oov)
 
 
-@pytest.mark.parametrize("options", [{}, {"keep_punctuation": False}, {"order": "sequential"}, {"recase": "original"}])
+@pytest.mark.parametrize(
+    "options", slow_but([{}], [{}, {"keep_punctuation": False}, {"order": "sequential"}, {"recase": "original"}])
+)
 @pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus"])
 def test_language_models_pass(name, options, tiny_model):
     m = dpt.get_mechanism(name, model=tiny_model, epsilon=20.0, **options)

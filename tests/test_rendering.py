@@ -1,7 +1,8 @@
 """The channel of the released text: for any two texts that a promise makes alike, the same words give the same bytes.
 
 Every registered mechanism, with the same released words forced on both texts of a pair. The number of pairs a mechanism
-is DPTEXT_PAIRS (400 without it); ``pytest -s`` prints how many were tried:
+is DPTEXT_PAIRS; without it 200, of which a rule that one pair in 65 breaks is found with a chance of 95%. ``pytest -s``
+prints how many were tried:
 
     DPTEXT_PAIRS=100000 python -m pytest -s tests/test_rendering.py
 """
@@ -15,12 +16,13 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import LIST_NAMES, random_space, shuffled_lists, small_bundle, words
 
 import dptext_core as dpt
 from dptext_core.distribution import ScoreTable
 
-PAIRS = int(os.environ.get("DPTEXT_PAIRS") or 400)
+PAIRS = int(os.environ.get("DPTEXT_PAIRS") or 200)
 KNOWN = words(30)
 #: What is released: words as vocabularies of users have them, some of which begin or end with no letter, and words of
 #: the texts themselves, which may stay what they were.
@@ -150,7 +152,7 @@ def parsed_once():
         yield
 
 
-@pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms()])
+@pytest.mark.parametrize("name", slow_but(["santext", "custext", "dp-mlm-plus"], [s.name for s in dpt.mechanisms()]))
 def test_the_same_words_give_the_same_bytes(name, tiny_model, parsed_once):
     rng, texts = random.Random(f"options of {name}"), random.Random("pairs")
     tried = 0

@@ -283,6 +283,29 @@ def test_one_uniform_is_full_range_too():
     assert 0 < NoiseStream(3).uniform() < 1 and NoiseStream(3).uniform() == NoiseStream(3).uniform()
 
 
+@pytest.mark.parametrize("size", [1, 3, 40, 5000])
+def test_leading_bits_decide_only_what_all_bits_would(size, monkeypatch):
+    """Some draws are settled without further bits: the same ones come out as where all bits are looked at."""
+    looked = []
+
+    def full(*arguments):
+        looked.append(1)
+        return _full_uniform(*arguments)
+
+    _full_uniform = sampling._full_uniform
+    monkeypatch.setattr(sampling, "_full_uniform", full)
+    for wide in (0.1, 3.0, 300.0):
+        log_probs = np.random.default_rng(size).normal(size=size) * wide
+        sampler = Sampler(log_probs)
+        drawn = [sampler.one(NoiseStream(seed)) for seed in range(300)]
+        assert len(looked) < 10
+        with monkeypatch.context() as patch:
+            patch.setattr(sampling, "_ROUNDING", np.inf)
+            assert drawn == [sampler.one(NoiseStream(seed)) for seed in range(300)]
+        assert len(looked) >= 300
+        looked.clear()
+
+
 @pytest.mark.parametrize("size", [1, 3, 5000])
 def test_one_draw_is_the_first_of_many(size):
     """Where a few candidates are looked at closely, where some are impossible, and where all have to be compared."""

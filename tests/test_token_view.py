@@ -211,6 +211,7 @@ def test_a_channel_can_be_stopped_between_two_words(listed):
     assert 0 < sum(channel.asked for channel in channels) < len(channels) / 2
 
 
+@pytest.mark.slow
 def test_a_thousand_words_fit_three_megabytes():
     @functools.cache
     def channels(word):

@@ -27,7 +27,9 @@ def reference(row: int, epsilon: float, t: float, n: int, seed: int, factor=None
     return out
 
 
-@pytest.mark.parametrize(("epsilon", "t"), [(2.0, 0.75), (15.0, 0.75), (15.0, 0.3), (15.0, 1.0)])
+@pytest.mark.parametrize(
+    "epsilon, t", [(2.0, 0.75), *(pytest.param(15.0, t, marks=pytest.mark.slow) for t in (0.75, 0.3, 1.0))]
+)
 def test_released_words_are_those_of_the_plain_loop(epsilon, t):
     """5,000 draws against 5,000 at level 1e-5; another t is found."""
     m = on(SPACE, "vickrey", epsilon=epsilon, t=t)

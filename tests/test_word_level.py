@@ -12,6 +12,7 @@ import itertools
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
 
 import dptext_core as dpt
@@ -53,6 +54,8 @@ DRAWN = {
     "gumbel": (lambda e: on(SPACE, "gumbel", epsilon=e), RARE, (30.0, 90.0)),
 }
 ALL = CLOSED | DRAWN
+#: One of each mechanism.
+QUICK = ("santext", "santext-plus, sensitive", "tem", "custext, balanced", "1-Diffractor, geometric, 3 lists")
 
 
 def channel_of(m, word):
@@ -65,10 +68,10 @@ def test_every_word_level_mechanism_is_here():
     assert len(here) == 9
 
 
-@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize("case", slow_but(QUICK, CLOSED))
 def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
     make, word, epsilons = CLOSED[case]
-    n = 4000
+    n = 3000
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
         channel = channel_of(m, word)
@@ -86,7 +89,7 @@ def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
             assert fit(counts, other.probs) < 1e-5, f"{how}: the test has no power"
 
 
-@pytest.mark.parametrize("case", DRAWN)
+@pytest.mark.parametrize("case", slow_but(["mvc", "gumbel"], DRAWN))
 def test_estimates_agree_with_what_is_drawn(case):
     """The estimate has 1,000 draws of its own, the same for every ε, apart from those of any release."""
     make, word, epsilons = DRAWN[case]

@@ -201,14 +201,17 @@ def faults(vectors: np.ndarray, order: np.ndarray, places: np.ndarray) -> list[i
     """
     exact = vectors.astype(np.float64)[order]
     rough = exact.astype(np.float32)
-    squares = (rough**2).sum(axis=1)
+    squares = (rough**2).sum(axis=1, keepdims=True)
     margin = 1e-4 * squares.max()
+    # Squared distances as one product: several times less memory is read.
+    left = np.concatenate([-2 * rough, squares, np.ones_like(squares)], axis=1)
+    right = np.concatenate([rough, np.ones_like(squares), squares], axis=1)
     wrong = []
     places = np.sort(places)
     for begin in range(0, len(places), 256):
         some = places[begin : begin + 256]
         first = some[0]
-        near = squares[some, None] + squares[first:] - 2 * rough[some] @ rough[first:].T
+        near = left[some] @ right[first:].T
         for place, distances in zip(some, near, strict=True):
             later = distances[place + 1 - first :]
             rivals = place + 1 + np.flatnonzero(later <= later.min() + margin)

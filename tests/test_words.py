@@ -329,6 +329,7 @@ def test_against_a_plain_loop(n, d, seed, scale, whole, k, block):
     rows = rng.integers(0, n, 5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(space, "_BLOCK", block * n)
+        patch.setattr(space, "_ROUGH", k)
         together = made.distance_rows(rows)
         chosen, values = made.nearest(rows, k)
         delta = made.delta if n > 1 else None
@@ -386,6 +387,7 @@ def test_long_vectors_keep_the_digits_of_short_distances(kind, monkeypatch):
     x = vectors.astype(np.float64)
     brute = np.array([[np.linalg.norm(a - b) for b in x] for a in x])
     monkeypatch.setattr(space, "_BLOCK", 500)
+    monkeypatch.setattr(space, "_ROUGH", 7)
     assert np.allclose(long.distance_rows(np.arange(120)), brute, rtol=1e-7, atol=0)
     apart = brute[np.triu_indices(120, 1)]
     assert long.delta == pytest.approx((apart.min(), apart.max()), rel=1e-12)
@@ -395,6 +397,23 @@ def test_long_vectors_keep_the_digits_of_short_distances(kind, monkeypatch):
     assert np.allclose(far[:, 1:], others, rtol=1e-6, atol=0)
     assert np.allclose(np.take_along_axis(brute, near[:, 1:], axis=1), others, rtol=1e-6, atol=0)
     assert np.allclose(long.distances("w3"), brute[3], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e18])
+def test_rough_distances_are_as_near_as_they_say(scale, monkeypatch):
+    """What screens pairs for the smallest and the largest distance, at any length of vectors, long beside short."""
+    rng = np.random.default_rng(4)
+    vectors = (rng.standard_normal((60, 20)) * scale * 10.0 ** rng.integers(-6, 1, (60, 1))).astype(np.float32)
+    made = WordSpace("made", "", tuple(f"w{i}" for i in range(60)), vectors)
+    a, b, whole, slack = made._rough(*made._centre)
+    assert a.dtype == b.dtype == np.float32
+    squares = np.square(np.linalg.norm(vectors[:, None].astype(np.float64) - vectors, axis=2))
+    rough = whole * (a @ b.T).astype(np.float64)
+    assert np.all(np.abs(rough - squares) <= whole * (slack[:, None] + slack))
+    monkeypatch.setattr(space, "_BLOCK", 300)
+    monkeypatch.setattr(space, "_ROUGH", 4)
+    apart = np.sqrt(squares[np.triu_indices(60, 1)])
+    assert made.delta == pytest.approx((apart.min(), apart.max()), rel=1e-9)
 
 
 def test_nearest_on_torch_is_the_same(small, monkeypatch):
@@ -475,6 +494,8 @@ def test_stored_deltas_bound_the_distances(name):
     found = bundled.distance_rows(rng.choice(len(bundled), 200, replace=False))
     others = found[found > 0]
     assert found.shape[0] == found.size - others.size
+    some = np.array([3, 17, 3, len(bundled) - 1])
+    assert np.array_equal(bundled.distance_rows(some, some), bundled.distance_rows(some)[:, some])
     assert others.min() >= low * (1 - 1e-6) and others.max() <= high * (1 + 1e-6)
     assert 0 < low < others.min() * 8 and high < others.max() * 1.5
 

@@ -35,9 +35,12 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--n", type=int, default=60)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--model", default="bundled")
     args = parser.parse_args()
     # Any range will do: what the model writes greedily does not depend on one as wide as this.
-    m: Any = dpt.mechanism_class(args.mechanism).create(clip_min=-100.0, clip_max=100.0, max_tokens=20)
+    m: Any = dpt.mechanism_class(args.mechanism).create(
+        model=args.model, clip_min=-100.0, clip_max=100.0, max_tokens=20
+    )
     texts = lines(args.texts, args.n)
     found = estimate_generator_clip(texts, m)
     rows = np.stack([row for text in texts for row in m.greedy_scores(text)]).astype(np.float64)

@@ -78,8 +78,7 @@ def audit_outputs(
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
     pairs = every if claim is not None else [(a, b) for a, b in every if m.adjacent(given[a], given[b])]
-    piecewise = type(m).distributions_given is not Mechanism.distributions_given
-    half = max(50, (draws or (DRAWS_BESIDE if piecewise else DRAWS)) // 2)
+    half = max(50, (draws or (DRAWS_BESIDE if _piecewise(m) else DRAWS)) // 2)
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
     seeds = None if stream.seed is None else iter(range(stream.seed * 1_000_003, stream.seed * 1_000_003 + 10**9))
     texts: list[_Text] = []
@@ -273,43 +272,17 @@ def _first_pieces(
     return replace(report, proven=said), None
 
 
-def _latent(
-    report: AuditReport, m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
-) -> AuditReport:
-    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
-    worst: tuple[float, float, int, int] | None = None
-    for (a, b), (allowed, delta) in limits.items():
-        loss = m.latent_loss(texts[a].prepared, texts[b].prepared)
-        # A loss that is stated beside a δ says nothing of a claim without one.
-        if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
-            return report
-        excess = loss - (allowed if math.isfinite(allowed) else 0.0)
-        if worst is None or excess > worst[0]:
-            worst = excess, loss, a, b
-    if worst is None:
-        return report
-    _, loss, a, b = worst
-    one, other = (texts[i].prepared.text for i in (a, b))
-    told = (
-        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”: "
-        "in all of its numbers beyond those of both."
-    )
-    if delta := limits[a, b][1]:
-        told = (
-            f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
-            f"{at_least(loss)} holds."
-        )
-    proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
-    return replace(
-        report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
-        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
-    )  # fmt: skip
+def _piecewise(m: Mechanism) -> bool:
+    """Whether the mechanism states what every piece of a rewrite would have been drawn from under another text."""
+    return type(m).distributions_given is not Mechanism.distributions_given
+
+
 def _every_piece(
     report: AuditReport, m: Mechanism, texts: Sequence[_Text], pairs: Sequence[tuple[int, int]], promise: Guarantee,
     claim: float | None, stream: NoiseStream, meter: Meter,
 ) -> AuditReport | None:  # fmt: skip
     """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
-    if not pairs or promise.notion != "pure":
+    if not pairs or promise.notion != "pure" or not _piecewise(m):
         return None
     allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
     loss, witness, compared, ranks = 0.0, None, 0, []
@@ -375,6 +348,39 @@ def _uniform(ranks: Sequence[float]) -> float:
     steps = np.arange(n + 1) / n
     far = max(float((steps[1:] - x).max()), float((x - steps[:-1]).max()))
     return float(kolmogorov(math.sqrt(n) * far))
+
+
+def _latent(
+    report: AuditReport, m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
+) -> AuditReport:
+    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    worst: tuple[float, float, int, int] | None = None
+    for (a, b), (allowed, delta) in limits.items():
+        loss = m.latent_loss(texts[a].prepared, texts[b].prepared)
+        # A loss that is stated beside a δ says nothing of a claim without one.
+        if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
+            return report
+        excess = loss - (allowed if math.isfinite(allowed) else 0.0)
+        if worst is None or excess > worst[0]:
+            worst = excess, loss, a, b
+    if worst is None:
+        return report
+    _, loss, a, b = worst
+    one, other = (texts[i].prepared.text for i in (a, b))
+    told = (
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”"
+        ": in all of its numbers beyond those of both."
+    )
+    if delta := limits[a, b][1]:
+        told = (
+            f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
+            f"{at_least(loss)} holds."
+        )
+    proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
+    return replace(
+        report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
+    )  # fmt: skip
 
 
 def _bounded(

@@ -26,6 +26,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -87,6 +88,15 @@ class Breach(Exception):
         self.reason = reason
 
 
+class _Forms(NamedTuple):
+    """What all texts of a check share: words without their capitals, and for each list of outputs, by its identity,
+    what :meth:`_Text.bare` and ``_written`` make of it, beside the list, so that no other one takes its place."""
+
+    words: dict[str, str]
+    bare: dict[int, tuple[np.ndarray, dict[str, int], Sequence[str]]]
+    written: dict[tuple[int, bool | None], tuple[_Written, Sequence[str]]]
+
+
 @dataclass
 class _Text:
     """A text with what is stated of it. stated: the distribution of each drawn token. per_draw: it differs by draw.
@@ -100,8 +110,7 @@ class _Text:
     promise: Guarantee
     ways: dict[str, int]
     per_draw: bool = False
-    written: dict[tuple, _Written] = field(default_factory=dict)
-    _bare: dict[int, tuple[np.ndarray, dict[str, int]]] = field(default_factory=dict)
+    forms: _Forms = field(default_factory=lambda: _Forms({}, {}, {}))
 
     @property
     def once(self) -> bool:
@@ -121,14 +130,19 @@ class _Text:
 
     def bare_word(self, word: str) -> str:
         """A word without what the rule of capital letters may have done to it."""
-        return self.m.language.case(word, True).casefold()
+        known = self.forms.words
+        if (found := known.get(word)) is None:
+            found = known[word] = self.m.language.case(word, True).casefold()
+        return found
 
     def bare(self, candidates: Sequence[str]) -> tuple[np.ndarray, dict[str, int]]:
         """For each output a number, the same for those that differ in case only; and the number of each bare word."""
-        if id(candidates) not in self._bare:
+        known = self.forms.bare
+        if id(candidates) not in known:
             at: dict[str, int] = {}
-            self._bare[id(candidates)] = np.array([at.setdefault(self.bare_word(c), len(at)) for c in candidates]), at
-        return self._bare[id(candidates)]
+            numbers = np.array([at.setdefault(self.bare_word(c), len(at)) for c in candidates])
+            known[id(candidates)] = numbers, at, candidates
+        return known[id(candidates)][:2]
 
     def stays(self, d: TokenDistribution, word: str) -> float:
         """The stated chance of an output that differs from the word in case at most."""
@@ -175,6 +189,7 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
     texts = [t for t in _texts(m, probes, count, seeds, meter) if t.stated]
     if not texts:
         return
+    forms = texts[0].forms
     for text in texts:
         _alone(text, probes, estimated)
     _same_name(texts[0], seeds)
@@ -183,6 +198,8 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
         ways = texts[0].ways | {"fresh draws": LOW * count}
         small = _prepare(low, texts[0].text, ways, seeds, meter)
         texts += [small] if small.stated else []
+    for text in texts:
+        text.forms = forms
     fits: list[_Fit] = []
     work = [(text, way, n) for text in texts for way, n in text.ways.items()]
     for k, (text, way, n) in enumerate(work):
@@ -509,12 +526,12 @@ class _Written:
 
 
 def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _Written:
-    key = (id(d.candidates), capital)
-    if key not in text.written:
+    key, known = (id(d.candidates), capital), text.forms.written
+    if key not in known:
         shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
         first = {w: k for k, w in reversed(list(enumerate(shown)))}
-        text.written[key] = _Written(first, np.array([first[w] for w in shown]))
-    return text.written[key]
+        known[key] = _Written(first, np.array([first[w] for w in shown])), d.candidates
+    return known[key][0]
 
 
 # --- draws against distributions

@@ -44,7 +44,7 @@ from ..guarantee import Guarantee, number
 from ..models import autoencoder as ae
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
-from .base import Mechanism, Prepared, Progress, check_cancel
+from .base import Mechanism, Prepared, Progress, check_cancel, in_runs
 from .config import epsilon_option, option
 
 
@@ -224,7 +224,7 @@ class ADePT(Mechanism):
     def prepare_many(
         self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> Iterator[Prepared]:
-        documents = [self._document(t) for t in texts]
+        documents = [d for text, n in in_runs(texts) for d in [self._document(text)] * n]
         for start in range(0, len(documents), _BATCH):
             yield from self._encode(documents[start : start + _BATCH], cancel)
             if progress:

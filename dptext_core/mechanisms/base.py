@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 
 import numpy as np
@@ -308,10 +309,12 @@ class Mechanism(ABC):
         return marked(result)
 
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        return [
-            self._rewrite(p, stream.at(i), None, cancel)
-            for i, p in enumerate(self.prepare_many(texts, progress=progress, cancel=cancel))
-        ]
+        runs = in_runs(texts)
+        out: list[RewriteResult] = []
+        every = self.prepare_many([text for text, _ in runs], progress=progress, cancel=cancel)
+        for (_, n), prepared in zip(runs, every, strict=True):
+            out += [self._rewrite(prepared, stream.at(i), None, cancel) for i in range(len(out), len(out) + n)]
+        return out
 
     def rewrites(
         self,
@@ -532,6 +535,12 @@ def _one_stream(seed: Any, stream: Any, dice: Any = None) -> NoiseStream:
     if not isinstance(stream, NoiseStream):
         raise ConfigError(f"stream is a dptext_core.NoiseStream, not {shown(stream)}.")
     return stream
+
+
+def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
+    """Each text, and how often it stands there one after the other: equal ones are prepared once."""
+    runs = (list(same) for _, same in groupby(texts, lambda t: t if isinstance(t, str) else id(t)))
+    return [(same[0], len(same)) for same in runs]
 
 
 def check_cancel(cancel: threading.Event | None) -> None:

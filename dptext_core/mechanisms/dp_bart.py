@@ -202,6 +202,17 @@ class DPBART(Mechanism):
 
         return load_generator(self.config.model, PROMPTED)
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ..models.coverage import spec_knows
+
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = spec_knows(generator_spec(self.config.model, PROMPTED), document)
+        words = [known[i] for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all."
+
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:

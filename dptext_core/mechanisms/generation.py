@@ -30,7 +30,7 @@ from ..models.generators import BUNDLED, Shape, generator_spec
 from ..models.registry import ClipRange
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
-from .base import Mechanism, Prepared, Progress, check_cancel, check_depth
+from .base import Mechanism, Prepared, Progress, check_cancel, check_depth, in_runs
 from .config import epsilon_option, option
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
@@ -420,7 +420,8 @@ class Generation(Mechanism):
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         out: list[RewriteResult] = []
         for first in range(0, len(texts), TOGETHER):
-            block = [self._prepare(self._document(t), None, cancel) for t in texts[first : first + TOGETHER]]
+            runs = in_runs(texts[first : first + TOGETHER])
+            block = [p for text, n in runs for p in [self._prepare(self._document(text), None, cancel)] * n]
             streams = [stream.at(first + k) for k in range(len(block))]
             written = self._write(block, 1, streams, None, cancel)
             out += [self._result(p, w, s) for p, w, s in zip(block, written, streams, strict=True)]

@@ -26,7 +26,7 @@ from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import NoiseStream, draw
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import Mechanism, Prepared, Progress, check_cancel
+from .base import Mechanism, Prepared, Progress, check_cancel, in_runs
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
@@ -407,7 +407,8 @@ class MaskedWords(Mechanism):
         if self.config.order == "parallel":
             return super()._rewrite_list(texts, stream, progress, cancel)
         streams = [stream.at(i) for i in range(len(texts))]
-        return self._rewrite_in_step([self._planned(t) for t in texts], streams, progress, cancel)
+        planned = [p for text, n in in_runs(texts) for p in [self._planned(text)] * n]
+        return self._rewrite_in_step(planned, streams, progress, cancel)
 
     def _rewrite_in_step(
         self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel

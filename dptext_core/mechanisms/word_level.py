@@ -32,7 +32,7 @@ from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import NoiseStream
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
-from .base import Mechanism, Prepared, Progress, WordByWord, check_cancel
+from .base import Mechanism, Prepared, Progress, WordByWord, check_cancel, in_runs
 from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
 
 if TYPE_CHECKING:
@@ -513,7 +513,7 @@ class WordMechanism(Mechanism):
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         out: list[RewriteResult] = []
         for start in range(0, len(texts), BLOCK):
-            block = [self._planned(t) for t in texts[start : start + BLOCK]]
+            block = [p for text, n in in_runs(texts[start : start + BLOCK]) for p in [self._planned(text)] * n]
             streams = [self._text_stream(stream, i) for i in range(start, start + len(block))]
             out += self._rewrite_all(block, streams, cancel, None, start)
             if progress:
@@ -547,9 +547,10 @@ class WordMechanism(Mechanism):
         )
         words = self._draw_texts(texts, known, epsilons, stream, draws, cancel, progress) if len(draws.rows) else []
         at = 0
+        promises = {id(p): self.guarantee(p) for p in {id(p): p for p in texts}.values()}
         for number, (prepared, k, each, own) in enumerate(zip(texts, known, epsilons, stream, strict=True), first):
             drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
-            yield self._result(prepared, each, drawn, own, self._unknown_stream(own, number))
+            yield self._result(prepared, each, drawn, own, self._unknown_stream(own, number), promises[id(prepared)])
             at += len(k)
 
     def _result(
@@ -559,6 +560,7 @@ class WordMechanism(Mechanism):
         drawn: dict[int, str],
         stream: NoiseStream,
         unknown: NoiseStream,
+        promise: Guarantee,
     ) -> RewriteResult:
         document, rows = prepared.document, prepared.rows.tolist()
         policy = self.config.oov
@@ -592,7 +594,7 @@ class WordMechanism(Mechanism):
                     yield Step(span, token.text, shown, "replace", reason, spent, out, i, capitals.get(i, False))
 
         return RewriteResult(
-            spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), self.guarantee(prepared), self.name,
+            spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), promise, self.name,
             self.config, stream.seed, stream.noise_id, WordTrace(self, prepared, epsilons, stream, unknown),
             language=self.language,
         )  # fmt: skip

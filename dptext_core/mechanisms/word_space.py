@@ -69,7 +69,7 @@ class SpaceMechanism(WordMechanism):
 
     def _between(self, rows: np.ndarray) -> np.ndarray:
         """Distances between rows (n,) of the vocabulary, float64 (n, n)."""
-        parts = [self.vocabulary.distance_rows(part)[:, rows] for part in np.array_split(rows, len(rows) // 256 + 1)]
+        parts = [self.vocabulary.distance_rows(part, rows) for part in np.array_split(rows, len(rows) // 256 + 1)]
         return np.concatenate(parts)
 
     def _similarities(self, row: int) -> Mapping[str, float]:

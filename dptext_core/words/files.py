@@ -1,12 +1,12 @@
 """A user's own word vectors: from a file, gensim's data folder, or an installed package. Nothing is downloaded.
 
 Read are word2vec's text and binary formats and GloVe's text, each plain, ``.gz`` or in a ``.zip`` with that one file,
-and ``.npz`` with the arrays ``words`` (text) and ``vectors``. The readers are gensim's; formats that can run code when
-they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are taken to have the most frequent words
-first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a phrase),
-no space or control character. A file whose words are not UTF-8 is refused: a word without some letter is another word.
-Words that differ in case only become the first of them, in lower case, and words whose vector is all zeros are left
-out.
+and ``.npz`` with the arrays ``words`` (text) and ``vectors``. gensim reads the binary one; formats that can run code
+when they are opened (pickles: ``.kv``, ``.model``, ``.pkl``) are refused. Files are taken to have the most frequent
+words first. Kept are words: a letter or digit first, a letter somewhere, no underscore (which joins the words of a
+phrase), no space or control character. A file whose words are not UTF-8 is refused: a word without some letter is
+another word. Words that differ in case only become the first of them, in lower case, and words whose vector is all
+zeros are left out.
 """
 
 from __future__ import annotations
@@ -253,9 +253,9 @@ def _read(path: Path, limit: int, language: Language) -> tuple[Sequence[str], ND
     if sample.startswith(_NUMBERBATCH):
         return _numberbatch(path, axes, has_header, limit, language)
     binary = has_header and not _is_row(second)
-    if not binary:
-        _check_rows(path, axes, int(header[0]) if has_header else None, limit)
-    return _gensim_reads(path, binary, has_header, limit)
+    if binary:
+        return _gensim_reads(path, limit)
+    return _text_rows(path, axes, int(header[0]) if has_header else None, limit)
 
 
 def _is_row(line: bytes) -> bool:
@@ -270,8 +270,8 @@ def _is_row(line: bytes) -> bool:
     return True
 
 
-def _check_rows(path: Path, axes: int, rows: int | None, limit: int) -> None:
-    """Each of the lines that will be read has its numbers: gensim would stretch a single one over all axes."""
+def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
+    """How many of the lines will be read. Raises InputError where one of them has not its numbers."""
     seen = 0
     with _open(path) as file:
         if rows is not None:
@@ -286,9 +286,35 @@ def _check_rows(path: Path, axes: int, rows: int | None, limit: int) -> None:
                 )
     if rows is not None and seen != min(rows, limit):
         raise InputError(f"The file says that it has {rows} words, and has {seen}: it is damaged or cut off.")
+    return seen
 
 
-def _gensim_reads(path: Path, binary: bool, header: bool, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+def _text_rows(path: Path, axes: int, rows: int | None, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+    """Words and vectors of a text file with ``axes`` numbers a line; rows: how many its first line says, if it does."""
+    words: list[str] = []
+    vectors = np.empty((_count_rows(path, axes, rows, limit), axes), np.float32)
+    with _open(path) as file, np.errstate(over="ignore"):
+        if rows is not None:
+            file.readline()
+        for vector, line in zip(vectors, file, strict=False):
+            try:
+                word, *numbers = line.rstrip().decode().split(" ")
+            except UnicodeDecodeError as error:
+                raise _no_utf8() from error
+            words.append(word)
+            vector[:] = [float(number) for number in numbers]
+    return words, vectors
+
+
+def _no_utf8() -> InputError:
+    return InputError(
+        "Some words of this file are not UTF-8: it is in another encoding (convert it: iconv -f LATIN1 -t UTF-8), or "
+        "damaged."
+    )
+
+
+def _gensim_reads(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
+    """Words and vectors of a binary file."""
     from gensim.models import KeyedVectors
 
     # It would print the words that come twice.
@@ -296,14 +322,9 @@ def _gensim_reads(path: Path, binary: bool, header: bool, limit: int) -> tuple[S
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        found = KeyedVectors.load_word2vec_format(
-            str(path), binary=binary, no_header=not header, limit=limit, unicode_errors="strict"
-        )
+        found = KeyedVectors.load_word2vec_format(str(path), binary=True, limit=limit, unicode_errors="strict")
     except UnicodeDecodeError as error:
-        raise InputError(
-            "Some words of this file are not UTF-8: it is in another encoding (convert it: iconv -f LATIN1 -t UTF-8), "
-            "or damaged."
-        ) from error
+        raise _no_utf8() from error
     finally:
         logger.setLevel(level)
     # Where words come twice, gensim leaves empty places at the end.
@@ -328,8 +349,7 @@ def _numberbatch(
             raise InputError(
                 f"This file has no {language.name} words ({mark.decode()}...). Choose another file of vectors."
             )
-        _check_rows(chosen, axes, None, LIMIT * 100)
-        words, vectors = _gensim_reads(chosen, False, False, LIMIT * 100)
+        words, vectors = _text_rows(chosen, axes, None, LIMIT * 100)
     rank = {word: i for i, word in enumerate(whole_words(read_pieces(), language))}
     order = sorted(range(len(words)), key=lambda i: (rank.get(words[i], len(rank)), i))[:limit]
     return [words[i] for i in order], vectors[order]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
+import math
 import os
 import sys
 import zipfile
@@ -60,6 +61,8 @@ _TRAINED = ("word2vec", "fasttext", "cooccurrence")
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000
+# Words on one side of a block of rough distances, which the cache holds.
+_ROUGH = 2048
 # A squared distance from products is taken where it is so many times its rounding error, else from the difference.
 _DIGITS = 1e8
 
@@ -148,16 +151,22 @@ class WordSpace:
         """Euclidean distance of a word to every word of the space, float32 (n,), in the order of ``words``."""
         return self.distance_rows(np.array([self._place(word)]))[0].astype(np.float32)
 
-    def distance_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n).
+    def distance_rows(self, rows: ArrayLike, columns: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Euclidean distances of the words at the places ``rows`` (m,) to every word, float64 (m, n); or to those at
+        the places ``columns`` alone.
 
         By one matrix product, exact or in float64, and by differences where products cancel: near neighbours keep their
         digits, however long the vectors are. A word's distance to itself is 0.
         Raises InputError for a place that the space does not have (-1 included).
         """
         places = self._checked(rows)
-        distances = self._values(places, "euclidean")
-        distances[np.arange(len(places)), places] = 0.0
+        if columns is None:
+            distances = self._values(places, "euclidean")
+            distances[np.arange(len(places)), places] = 0.0
+        else:
+            others = self._checked(columns)
+            distances = self._values(places, "euclidean", columns=others)
+            distances[places[:, None] == others] = 0.0
         return distances
 
     def nearest(
@@ -204,16 +213,28 @@ class WordSpace:
         middle, squares = self._centre
         step = max(1, _BLOCK // len(self))
         least, most, farthest = np.inf, -np.inf, (0, 1)
+        left, right, scale, slack = self._rough(middle, squares)
         for start in range(0, len(self), step):
-            block = self.vectors[start : start + step].astype(np.float64) - middle
-            for first, others in self._blocks(start):
-                total = squares[start : start + len(block), None] + squares[first : first + len(others)]
-                found = total - 2.0 * (block @ (others - middle).T)
+            end = min(start + step, len(self))
+            block = None
+            for first in (start, *range(end, len(self), _ROUGH)):
+                last = end if first == start else first + _ROUGH
+                if first > start:
+                    rough = left[start:end] @ right[first:last].T
+                    error = slack[start:end].max() + slack[first:last].max()
+                    # Anything that is no number is looked at.
+                    if scale * (rough.min() - error) >= least**2 and scale * (rough.max() + error) <= most:
+                        continue
+                if block is None:
+                    block = self.vectors[start:end].astype(np.float64) - middle
+                others = self.vectors[first:last].astype(np.float64) - middle
+                total = squares[start:end, None] + squares[first:last]
+                found = total - 2.0 * (block @ others.T)
                 total *= self._rounding
                 low = found - total  # a lower bound of the square
-                if first < start + len(block):
+                if first == start:
                     # A pair counts once, and no word with itself.
-                    seen = np.arange(start, start + len(block))[:, None] >= np.arange(first, first + len(others))
+                    seen = np.tri(end - start, dtype=bool)
                     low[seen], found[seen] = np.inf, -np.inf
                 a, b = np.unravel_index(low.argmin(), low.shape)
                 if low[a, b] < least**2:
@@ -224,6 +245,25 @@ class WordSpace:
                 if found[a, b] > most:
                     most, farthest = found[a, b], (start + int(a), first + int(b))
         return least, float(self._exact(*farthest)[0])
+
+    def _rough(
+        self, middle: NDArray[np.float64] | float, squares: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], float, NDArray[np.float64]]:
+        """What screens squared distances at half the cost: a (n, d + 2), b (n, d + 2), scale, and slack (n,).
+
+        Those of i and j are scale·(a_i·b_j), and that is off by scale·(slack_i + slack_j) at most.
+        """
+        scale = float(squares.max()) or 1.0
+        a = np.empty((len(self), self.vectors.shape[1] + 2), np.float32)
+        b = np.empty_like(a)
+        half = squares / scale
+        for first, block in self._blocks():
+            part = (block - middle) / math.sqrt(scale)
+            a[first : first + len(block), :-2] = part
+            b[first : first + len(block), :-2] = -2.0 * part
+        a[:, -2], a[:, -1], b[:, -2], b[:, -1] = half, 1.0, 1.0, half
+        # Of a sum of d + 2 products, 2·|x|·|y| + |x|² + |y|² ≤ 2·(|x|² + |y|²) together, and of what is rounded before.
+        return a, b, scale, (self.vectors.shape[1] + 16) * 2.0**-23 * half + 1e-30
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
         """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
@@ -282,16 +322,19 @@ class WordSpace:
         for first in range(start, len(self), step):
             yield first, self.vectors[first : first + step].astype(np.float64)
 
-    def _values(self, places: NDArray[np.int64], metric: str, device: Any = None) -> NDArray[np.float64]:
-        """Distances or cosines of the words at ``places`` with all words, float64 (m, n)."""
+    def _values(
+        self, places: NDArray[np.int64], metric: str, device: Any = None, columns: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Distances or cosines of the words at ``places`` with all words, or with those at ``columns``, float64."""
         if device is None and self._whole is not None:
             codes, lengths = self._whole
-            values = (codes[places] @ codes.T).astype(np.float64)
+            others, long = (codes, lengths) if columns is None else (codes[columns], lengths[columns])
+            values = (codes[places] @ others.T).astype(np.float64)
             if metric == "cosine":
-                values /= lengths
+                values /= long
                 return np.clip(values / lengths[places, None], -1.0, 1.0)
             # 2 − 2·cos, in place: these arrays are large.
-            values *= -2.0 / lengths
+            values *= -2.0 / long
             values *= 1.0 / lengths[places, None]
             values += 2.0
             return np.sqrt(np.maximum(values, 0.0, out=values), out=values)
@@ -315,7 +358,7 @@ class WordSpace:
                 if near is not None:
                     found[near] = self._exact(places[near[0]], first + near[1])
             values[:, first : first + len(block)] = found
-        return values
+        return values if columns is None else values[:, columns]
 
     def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         """Distances of the pairs of places (i, j), from the differences in float64."""

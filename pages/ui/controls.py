@@ -60,7 +60,8 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
 
 def _picked(field: dataclasses.Field) -> bool:
     meta = field.metadata
-    return meta["kind"] == "choice" or any(meta.get(k) for k in ("models", "generators", "spaces", "offered"))
+    offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
+    return bool(meta["kind"] == "choice" or offered)
 
 
 def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:

@@ -96,7 +96,9 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     meta, name = field.metadata, field.name
     value = codec.read(field, text)
     spaces = [s.name for s in words.word_spaces()] if meta.get("spaces") else None
-    offered = spaces or meta.get("offered") or models.offered(meta, str(field.default))
+    offered = spaces or models.offered(meta, str(field.default))
+    if meta.get("offered"):
+        offered = list(meta["offered"])
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):

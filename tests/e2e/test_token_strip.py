@@ -86,15 +86,20 @@ def start(open_app: Open, query: str = "", **options: Any) -> Opened:
     page = opened.page
     page.locator(".text .word").first.wait_for()
     page.get_by_text(re.compile("^view ")).wait_for()
+    first = 1.0 if "lists" in query else 50.0
     if opened.reused:
         page.mouse.move(1, 1)
         pinned = page.locator(".text .word[aria-pressed='true']")
         if pinned.count():
             pinned.first.press("Escape")
             pinned.wait_for(state="detached")
-        set_eps(page, 1.0 if "lists" in query else 50.0)
-        page.wait_for_timeout(QUIET_MS)  # a message leaves only where this is news
-    page.wait_for_timeout(300)
+        set_eps(page, first)
+        told = heard(page)
+        if told is not None and (told["eps"], told["token"]) != (first, None):  # a message leaves only with news
+            await_view(page, first, run=told["run"])
+    # Streamlit says here that no script runs; what the page sends, it has sent.
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    painted(page)
     return opened
 
 
