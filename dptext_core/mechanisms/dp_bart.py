@@ -77,7 +77,8 @@ class DPBARTConfig:
         kind="choice",
         choices=("gaussian", "laplace"),
         live=True,
-        help="Gaussian noise is smaller, and its promise may fail with the chance δ. Laplace noise has no δ.",
+        help="Gaussian noise is smaller unless ε is very large, and its promise may fail with the chance δ. Laplace "
+        "noise has no δ.",
         said="{} noise",
     )
     delta: float = option(
