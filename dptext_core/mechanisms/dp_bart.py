@@ -38,6 +38,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..checks import listed
 from ..document import Document
 from ..errors import ConfigError, InputError
 from ..guarantee import Guarantee
@@ -217,6 +218,8 @@ class DPBART(Mechanism):
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
+        if not isinstance(text, Prepared):
+            self._document(text)  # the promise is that of any text, and of nothing else
         c = self.config
         pure = c.noise == "laplace"
         return Guarantee(
@@ -265,7 +268,7 @@ class DPBART(Mechanism):
     ) -> Iterator[Prepared]:
         from ..models.generator import ROWS
 
-        documents = [self._document(t) for t in texts]
+        documents = [self._document(t) for t in listed(texts)]
         for start in range(0, len(documents), ROWS):
             yield from self._encode(documents[start : start + ROWS], cancel)
             if progress:
