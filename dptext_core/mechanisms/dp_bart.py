@@ -47,7 +47,7 @@ from ..models.registry import BUNDLED, _read_json
 from ..noise import LARGEST_DELTA, gaussian_epsilon, gaussian_sigma, rounded_gaussian
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
-from .base import Mechanism, Prepared, Progress, check_cancel
+from .base import Mechanism, Prepared, Progress, check_cancel, in_runs
 from .config import epsilon_option, option
 from .generation import generator_option, recase_option
 
@@ -310,7 +310,9 @@ class DPBART(Mechanism):
         return self._written([(prepared, stream)], progress, cancel)[0]
 
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        prepared = list(self.prepare_many(texts, cancel=cancel))
+        runs = in_runs(texts)
+        every = self.prepare_many([text for text, _ in runs], cancel=cancel)
+        prepared = [p for (_, n), one in zip(runs, every, strict=True) for p in [one] * n]
         return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], progress, cancel)
 
     def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
@@ -345,7 +347,7 @@ class DPBART(Mechanism):
         if self.config.recase == "none":
             return text
         out, at, begin = [], 0, True
-        for token in self._document(text).tokens:
+        for token in Document.parse(text, self.language).tokens:
             word = token.text
             if token.kind == "word" and (begin or len(word) == 1):
                 word = self.language.case(word, begin)
