@@ -102,17 +102,18 @@ def small_space(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="session")
-def small_generator(tmp_path_factory) -> str:
-    return str(tiny_generator(tmp_path_factory.mktemp("generator"), "gpt2"))
+def small_generators(tmp_path_factory) -> dict[str, str]:
+    kinds = {"decoder": "gpt2", "encoder-decoder": "bart"}
+    return {kind: str(tiny_generator(tmp_path_factory.mktemp(name), name)) for kind, name in kinds.items()}
 
 
 @pytest.fixture(params=NAMES)
-def make(request, tiny_model, small_generator, tiny_autoencoder, small_space):
+def make(request, tiny_model, small_generators, tiny_autoencoder, small_space):
     """Builds the mechanism on a small model and a small space, with given options."""
     fields = {f.name: f.metadata for f in dataclasses.fields(dpt.mechanism_class(request.param).spec().config_cls)}
     writes = fields.get("model", {}).get("generators")
     small = {
-        "model": small_generator if writes else tiny_model, "space": small_space,
+        "model": small_generators[writes[0] or "decoder"] if writes else tiny_model, "space": small_space,
         "lists": (f"{small_space}@1", f"{small_space}@2"), "checkpoint": tiny_autoencoder,
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Tiny random generators for tests: T5, GPT-2 and Gemma 3, built in well under a second, always the same weights."""
+"""Tiny random generators for tests: T5, GPT-2, Gemma 3 and BART, built at once, always the same weights."""
 
 from __future__ import annotations
 
@@ -52,6 +52,15 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
                 pad_token_id=0, eos_token_id=1,
             )  # fmt: skip
             model = hf.T5ForConditionalGeneration(config)
+        elif kind == "bart":
+            # As facebook/bart-base: the decoder starts with the end token, and the beginning is forced after it.
+            config = hf.BartConfig(
+                vocab_size=size, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=160,
+                decoder_start_token_id=1, tie_word_embeddings=False, **ends,
+            )  # fmt: skip
+            model = hf.BartForConditionalGeneration(config)
+            model.generation_config.forced_bos_token_id = 2
         elif kind == "gpt2":
             model = hf.GPT2LMHeadModel(
                 hf.GPT2Config(vocab_size=size, n_positions=160, n_embd=32, n_layer=2, n_head=4, **ends)

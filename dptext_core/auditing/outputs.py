@@ -118,7 +118,7 @@ def audit_outputs(
         reason = "no two of these texts are alike under the promise, so that there is nothing to compare."
         return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
     seen = float(highest(0, half, (1 - report.confidence) / (2 * TESTED)))
-    if 0 < delta < seen:
+    if 0 < delta < seen and not report.exact:
         reason = (
             f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
             f"that happen in {chance(math.log(seen))} of them or more)."
@@ -356,8 +356,9 @@ def _latent(
     """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
     worst: tuple[float, float, int, int] | None = None
     for (a, b), (allowed, delta) in limits.items():
-        loss = None if delta else m.latent_loss(texts[a].prepared, texts[b].prepared)
-        if loss is None:
+        loss = m.latent_loss(texts[a].prepared, texts[b].prepared)
+        # A loss that is stated beside a δ says nothing of a claim without one.
+        if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
             return report
         excess = loss - (allowed if math.isfinite(allowed) else 0.0)
         if worst is None or excess > worst[0]:
@@ -370,6 +371,11 @@ def _latent(
         f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”"
         ": in all of its numbers beyond those of both."
     )
+    if delta := limits[a, b][1]:
+        told = (
+            f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
+            f"{at_least(loss)} holds."
+        )
     proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
     return replace(
         report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",

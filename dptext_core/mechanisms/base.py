@@ -215,7 +215,8 @@ class Mechanism(ABC):
     def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
         """Where the released text is computed from something noisy alone, of which the chances have a formula: the
         largest ln of their ratio between two texts, over everything that it can be. No release tells them apart by
-        more. None where there is no such thing."""
+        more. Where the promise has a δ: the smallest ε that holds with it between the two. None where there is no such
+        thing."""
         return None
 
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:

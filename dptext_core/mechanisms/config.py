@@ -51,11 +51,13 @@ def option(
 
 def epsilon_option(
     default: float | None, low: float, high: float, unit: str = "per word",
-    spent: str = "Every word that is replaced spends it.",
+    spent: str = "Every word that is replaced spends it.", most: float = MAX_EPSILON,
 ) -> Any:  # fmt: skip
     """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
 
-    spent: a sentence on what spends it. default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is made has a number.
+    spent: a sentence on what spends it. most: the largest that is taken; another one than MAX_EPSILON where no chance
+    of a word is a float64. default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is
+    made has a number.
     """
     return option(
         default,
@@ -63,7 +65,7 @@ def epsilon_option(
         help=f"A smaller ε is more private, a larger one stays closer to the original. {spent}",
         kind="epsilon",
         min=MIN_EPSILON,
-        max=MAX_EPSILON,
+        max=most,
         unit=unit,
         live=True,
         low=low,
@@ -207,7 +209,7 @@ def _number(name: str, value: Any, meta: Mapping[str, Any]) -> float:
         why = (
             " Beyond it, float64 gives some words the probability 0 under one text and not under another, "
             "and then no finite ε holds."
-            if meta["kind"] == "epsilon"
+            if meta["kind"] == "epsilon" and high == MAX_EPSILON
             else ""
         )
         raise ConfigError(f"{name} must be at most {high:g}; it is {x:g}.{why}")

@@ -32,6 +32,7 @@ _BUILT_IN = {
     "gumbel": ("gumbel", "TruncatedGumbel"),
     "dp-prompt": ("dp_prompt", "DPPrompt"),
     "dp-paraphrase": ("dp_paraphrase", "DPParaphrase"),
+    "dp-bart": ("dp_bart", "DPBART"),
     "adept": ("adept", "ADePT"),
     "adept-original": ("adept", "ADePTOriginal"),
 }

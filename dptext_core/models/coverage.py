@@ -11,6 +11,8 @@ from .registry import masked_lm_spec
 
 if TYPE_CHECKING:
     from ..document import Document
+    from .generators import GeneratorSpec
+    from .registry import MaskedLMSpec
 
 
 def knows(model: str, document: Document) -> list[bool]:
@@ -19,7 +21,11 @@ def knows(model: str, document: Document) -> list[bool]:
     A word of one letter is known where it is a letter of the document's language. Where the tokenizer has no file of
     its own that can be read alone, every word counts as known.
     """
-    spec = masked_lm_spec(model)
+    return spec_knows(masked_lm_spec(model), document)
+
+
+def spec_knows(spec: MaskedLMSpec | GeneratorSpec, document: Document) -> list[bool]:
+    """The same of a model that was looked up."""
     if spec.on_trunk:
         from ..words.vocabulary import trunk_folder
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,8 @@ from .registry import BUNDLED, _read_json
 _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|audio|start_of|end_of)[^>]*>", re.I)
 #: The smallest model that is computed in bfloat16: below it, reading the weights takes no time.
 LARGE = 100_000_000
+#: Texts that are encoded and decoded together, always so many: rows that are not needed are filled.
+ROWS = 8
 #: How the end of a text is written where tokens are listed.
 END = "(end)"
 
@@ -237,10 +239,98 @@ class Generator:
     def _scores(self, out: Any) -> np.ndarray:
         scores = out.logits[:, -1].index_select(1, self._ids).float().cpu().numpy()
         if np.isnan(scores).any():
-            raise ModelUnavailable(
-                f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
-            )
+            raise self._damaged()
         return scores
+
+    def _damaged(self) -> ModelUnavailable:
+        return ModelUnavailable(
+            f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
+        )
+
+    # --- a text by way of what the encoder gives of it
+
+    def latents(self, prompts: Sequence[Sequence[int]], positions: int) -> np.ndarray:
+        """What the encoder gives of each text (ids), float32 (n, positions, d): 0 where a text was filled up, to which
+        the encoder does not attend. The same bits whatever stands beside a text."""
+        import torch
+
+        out = []
+        for first in range(0, len(prompts), ROWS):
+            block = prompts[first : first + ROWS]
+            ids = np.full((ROWS, positions), self.pad_id, np.int64)
+            there = np.zeros((ROWS, positions), np.int64)
+            there[:, 0] = 1  # a row that attends to nothing gives no numbers
+            for r, p in enumerate(block):
+                ids[r, : len(p)], there[r, : len(p)] = p, 1
+            ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
+            with self._lock, torch.inference_mode():
+                seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask).last_hidden_state
+                out.append((seen.float() * mask[..., None]).cpu().numpy()[: len(block)])
+        found = np.concatenate(out)
+        if np.isnan(found).any():
+            raise self._damaged()
+        return found
+
+    def decode(
+        self, latents: np.ndarray, most: int, repeat: int = 0, step: Callable[[int], None] | None = None
+    ) -> list[list[int]]:
+        """What the decoder writes from numbers (n, positions, d) in the place of the encoder's: the best candidate
+        (index) at every step, the end left off, ``most`` at most. All positions are attended to. The same bits whatever
+        stands beside a row.
+
+        repeat: no run of so many tokens is written a second time; 0: any may be. step: called with the number of tokens
+        that were written.
+        """
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        out: list[list[int]] = []
+        for first in range(0, len(latents), ROWS):
+            block = latents[first : first + ROWS]
+            filled = np.zeros((ROWS, *block.shape[1:]), np.float32)
+            filled[: len(block)] = block
+            seen = BaseModelOutput(torch.as_tensor(filled, device=self.device).to(self._model.dtype))
+            mask = torch.ones(filled.shape[:2], dtype=torch.int64, device=self.device)
+            ids = torch.tensor([self._opening] * ROWS, device=self.device)
+            tokens: list[list[int]] = [[] for _ in block]
+            done = [False] * len(block)
+            past: dict[str, Any] = {}
+            for k in range(most):
+                with self._lock, torch.inference_mode():
+                    made = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids, **past)
+                    scores, past = self._scores(made), {"past_key_values": made.past_key_values}
+                last = [self.end] * ROWS
+                for r, row in enumerate(tokens):
+                    if not done[r]:
+                        scores[r, _repeating(row, repeat)] = -np.inf
+                        last[r] = int(scores[r].argmax())
+                        done[r] = last[r] == self.end
+                        row += [] if done[r] else [last[r]]
+                if step:
+                    step(k + 1)
+                if all(done):
+                    break
+                ids = torch.as_tensor(self.candidate_ids[last][:, None], device=self.device)
+            out += tokens
+        return out
+
+    @property
+    def _opening(self) -> list[int]:
+        """The ids that a decoder starts with: BART is made to begin with another one after the first."""
+        assert self._start is not None
+        found = [getattr(c, "forced_bos_token_id", None) for c in (self._model.generation_config, self._model.config)]
+        if self._model.config.model_type == "bart":
+            found.append(self._model.config.bos_token_id)
+        forced = next((int(i) for i in found if i is not None), None)
+        return [self._start] if forced in (None, self._start) else [self._start, forced]
+
+
+def _repeating(tokens: Sequence[int], n: int) -> list[int]:
+    """The tokens that would close a run of ``n`` which was written before."""
+    if not n or len(tokens) < n:
+        return []
+    end = list(tokens[len(tokens) - n + 1 :])
+    return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if list(tokens[i : i + n - 1]) == end]
 
 
 def _takes(model: Any, name: str) -> bool:
