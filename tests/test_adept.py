@@ -67,8 +67,8 @@ def test_the_l2_norm_is_clipped_too_and_leaves_an_l1_norm_of_up_to_the_root_of_t
 
 
 def test_the_noise_has_the_stated_chances():
-    """At level 1e-4 the chi-square of these 21 cells is refused from 54 on. A rate that is 5% off adds 110 to it, and is
-    found with a chance above 0.999."""
+    """At level 1e-4 the chi-square of these 21 cells is refused from 54 on. A rate that is 5% off adds 110 to it, and
+    is found with a chance above 0.999."""
     rate, n = Fraction(0.3), 50_000
     found = discrete_laplace(NoiseStream(3), n, rate)
     assert found.dtype == np.int64
