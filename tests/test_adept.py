@@ -190,6 +190,20 @@ def test_an_autoencoder_that_does_not_clip_is_refuted_by_its_own_claim(tiny_auto
     assert dpt.audit(m, TEXTS, draws=100).verdict == "refuted"
 
 
+def test_a_text_of_which_nothing_comes_is_shown_and_written_down(tiny_autoencoder, monkeypatch):
+    from dptext_core.figures import token_view
+    from dptext_core.ledger import Ledger
+
+    monkeypatch.setattr(ae.Autoencoder, "decode", lambda self, contexts, most=None: [""] * len(contexts))
+    r = made(tiny_autoencoder).rewrite(TEXT)
+    assert r.text == "" and sum(p.epsilon for p in r.releases) == r.guarantee.total
+    shown = token_view.payload(r, run=1, low=1.0, high=1000.0, default=100.0)
+    assert json.dumps(shown, allow_nan=False) and json.dumps(r.to_dict())
+    ledger = Ledger()
+    ledger.record(r, released=True)
+    assert ledger.account(TEXT).totals[0].epsilon == 100.0
+
+
 # --- options
 
 
