@@ -368,8 +368,8 @@ def _latent(
     _, loss, a, b = worst
     one, other = (texts[i].prepared.text for i in (a, b))
     told = (
-        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”"
-        ": in all of its numbers beyond those of both."
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of "
+        f"“{other}”: in all of its numbers beyond those of both."
     )
     if delta := limits[a, b][1]:
         told = (

@@ -18,10 +18,10 @@ Proof, for clipped vectors z and z′ and any noisy vector y: ‖z‖₁, ‖z�
 P(y|z)/P(y|z′) = ∏ᵢ e^(r(|yᵢ−z′ᵢ|−|yᵢ−zᵢ|)) ≤ e^(r‖z−z′‖₁) ≤ e^ε. Everything before the noise may round as it likes,
 since the bound holds for any z and z′; everything after it is computed from y alone.
 
-Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was
-trained, by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
-repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were trained
-with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
+Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was trained,
+by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
+repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were
+trained with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
 frozen (there: the words of the training set); the text is read from its last piece to its first; the encoder reads a
 public number of pieces and leaves out what stands beyond.
 """
@@ -38,15 +38,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..checks import listed
 from ..document import Document
-from ..errors import ConfigError
 from ..guarantee import Guarantee, number
 from ..models import autoencoder as ae
+from ..models.coverage import known_by
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
+from ..words.vocabulary import trunk_folder
 from .base import Mechanism, Prepared, Progress, check_cancel, in_runs
 from .config import epsilon_option, option
-
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
@@ -208,12 +209,20 @@ class ADePT(Mechanism):
             return None
         return float(self.rate * int(np.abs(self.clipped(a) - self.clipped(b)).sum()))
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = known_by(trunk_folder(), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the autoencoder reads them letter by letter or not at all, and writes something else."
+
     # --- rewriting
 
     def _encoded(self, prepared: Prepared) -> Encoded:
-        if not isinstance(prepared, Encoded):
-            raise ConfigError("This text was not prepared by this mechanism. Prepare it with it.")
-        return prepared
+        """What ``plan`` made is read now."""
+        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document], None)[0]
 
     def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared:
         return next(iter(self._encode([document], cancel)))
@@ -224,7 +233,7 @@ class ADePT(Mechanism):
     def prepare_many(
         self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> Iterator[Prepared]:
-        documents = [d for text, n in in_runs(texts) for d in [self._document(text)] * n]
+        documents = [d for text, n in in_runs(listed(texts)) for d in [self._document(text)] * n]
         for start in range(0, len(documents), _BATCH):
             yield from self._encode(documents[start : start + _BATCH], cancel)
             if progress:

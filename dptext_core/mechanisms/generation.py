@@ -364,6 +364,17 @@ class Generation(Mechanism):
         epsilon = float(self.config.epsilon)
         return [self.table(a, b).at(epsilon) for a, b in zip(rows, base, strict=True)]
 
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ..models.coverage import spec_knows
+
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = spec_knows(generator_spec(self.config.model, self.bundled), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them as single characters, or not at all."
+
     def reading_note(self, text: str | Prepared) -> str:
         if isinstance(text, GenerationPrepared) and text.cut:
             return "The model reads only the beginning of this text: what follows is beyond its window."
