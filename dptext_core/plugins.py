@@ -106,8 +106,8 @@ def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | N
         raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
     if not done and (registry.registered(), components.registered()) == (before, others):
         raise ConfigError(
-            f"{what} was not loaded: it registers no mechanism, data set or classifier. Put @dptext_core.register before "
-            f"its class, or {otherwise}."
+            f"{what} was not loaded: it registers no mechanism, data set or classifier. Put @dptext_core.register "
+            f"before its class, or {otherwise}."
         )
 
 

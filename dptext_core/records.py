@@ -1,7 +1,7 @@
 """Data sets, row by row: iterator in, iterator out, in bounded memory.
 
-Each row is a text of its own with noise of its own and a guarantee of its own; :class:`Overall` adds up what is promised
-of them together. Rows come out in order, so that a stopped run goes on behind the last row that was written.
+Each row is a text of its own with noise of its own and a guarantee of its own; :class:`Overall` adds up what is
+promised of them together. Rows come out in order, so that a stopped run goes on behind the last row that was written.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def rewrite_records(
     start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
     if start and m.together:
         raise ConfigError(
-            "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin at "
-            "the first one, with a new result file."
+            "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
+            "at the first one, with a new result file."
         )
     stream = None if seed is None else NoiseStream(seed)
     return _records(iter(rows), m, column, stream, start, batch, cancel)
@@ -145,7 +145,8 @@ def _fault(text: str, m: Mechanism, cancel: Any) -> str:
 class Overall:
     """What is promised of many rows: each by itself, and all of them together by sequential composition.
 
-    together: whether the mechanism draws for all rows at once, so that each row's total is that of all.
+    together: whether the mechanism draws for all rows at once, so that each row's total is that of all. exposed: of the
+    first row; what the others expose differs in numbers only, and stands with each of them.
     """
 
     together: bool = False
@@ -158,7 +159,7 @@ class Overall:
     all_delta: float = 0.0
     seeded: bool = False
     reason: str = ""
-    exposed: list[str] = field(default_factory=list)
+    exposed: tuple[str, ...] = ()
 
     def add(self, g: Guarantee | None) -> None:
         """Count a row with this guarantee; None: one with an error, of which nothing is released."""
@@ -173,7 +174,7 @@ class Overall:
         self.all_delta = max(self.all_delta, delta) if self.together else min(1.0, self.all_delta + delta)
         self.seeded = self.seeded or g.seeded
         self.reason = self.reason or g.reason
-        self.exposed += [e for e in g.exposed if e not in self.exposed and len(self.exposed) < 20]
+        self.exposed = self.exposed or g.exposed
 
     def sentence(self) -> str:
         """The promise of the whole in plain words."""

@@ -1,1 +1,1 @@
-"""Commands of their own, one a file: ``add(commands)`` adds the parser, ``run(args)`` does it."""
+"""Commands of the command line, one a file: `add(commands)` makes the parser, `run(args)` does it."""

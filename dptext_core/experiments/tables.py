@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """A data set. name: the file's, or the loader's and the split; sha256: of the file's bytes, or of the loaded rows."""
+    """A data set. name: the file's, or the loader's and the split; sha256: of the file, or of the loaded rows."""
 
     name: str
     sha256: str
@@ -46,12 +46,13 @@ def source(given: str | Path, columns: Sequence[str], header: bool | None = None
     names the columns (None: where a column is asked for by its name). Reads all of it once. Raises InputError.
     """
     path = usable_path(given)
+    name = path.name
     if (path / ROWS).is_file():
-        path = path / ROWS
+        path, name = path / ROWS, f"{name}/{ROWS}"
     if path.is_file():
         if split:
             raise InputError(f"{path.name} is a file, and files have no splits. Name the file of that split instead.")
-        return _file(path, tuple(columns), header)
+        return _file(path, name, tuple(columns), header)
     loader = components.data_sets().get(str(given))
     if loader is not None:
         return _loaded(str(given), loader, tuple(columns), split)
@@ -64,11 +65,9 @@ def source(given: str | Path, columns: Sequence[str], header: bool | None = None
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _file(path: Path, columns: tuple[str, ...], header: bool | None) -> Source:
+def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None) -> Source:
     if path.suffix.lower() not in KINDS:
-        raise InputError(
-            f"{path.name} is none of {', '.join(KINDS)}. Save the data as one of these, and name it so."
-        )
+        raise InputError(f"{path.name} is none of {', '.join(KINDS)}. Save the data as one of these, and name it so.")
     if header is None:
         header = not all(c.isdecimal() for c in columns)
 
@@ -87,7 +86,7 @@ def _file(path: Path, columns: tuple[str, ...], header: bool | None) -> Source:
     count = sum(1 for _ in rows())
     if not count:
         raise InputError(f"{path.name} has no rows. Name a file with at least one.")
-    return Source(path.name, digest.hexdigest(), count, rows)
+    return Source(name, digest.hexdigest(), count, rows)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -136,8 +135,8 @@ def _place(path: Path, column: str, names: Sequence[str] | None, width: int) -> 
         return int(column) - 1
     kind = "numbered" if column.isdecimal() else "named"
     raise InputError(
-        f"{path.name} has no column {kind} {shown(column)}. Its first row has {width}: name one as that row does, or by "
-        f"its number, 1 to {width}."
+        f"{path.name} has no column {kind} {shown(column)}. Its first row has {width}: name one as that row does, or "
+        f"by its number, 1 to {width}."
     )
 
 
@@ -153,9 +152,7 @@ def _jsonl(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
             raise InputError(f"{path.name}, line {number}, is no JSON object. Write one for each row.")
         for column in columns:
             if column not in row:
-                raise InputError(
-                    f"{path.name}, line {number}, has nothing named {shown(column)}. Each row needs it; null is a value."
-                )
+                raise InputError(f"{path.name}, line {number}, has nothing named {shown(column)}. Each row needs it.")
         yield {column: row[column] for column in columns}
 
 
