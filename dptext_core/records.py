@@ -179,7 +179,8 @@ class Overall:
     def sentence(self) -> str:
         """The promise of the whole in plain words."""
         n = self.rows - self.errors
-        left = f" {self.errors:,} rows had an error: nothing of them is released." if self.errors else ""
+        some = "1 row" if self.errors == 1 else f"{self.errors:,} rows"
+        left = f" {some} had an error: nothing is released of it." if self.errors else ""
         if not n:
             return f"No row was rewritten.{left}"
         if self.notions.get("none"):

@@ -38,7 +38,7 @@ def request() -> Asked:
     text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=100, key="case_text")
     pretrained = st.selectbox(
         "The model was pre-trained on", list(core.SETS), format_func=core.SETS.__getitem__, key="case_pretrained",
-        help="Snips has requests for music, books, films, restaurants and the weather; ATIS has questions about flights.",
+        help="Snips: requests for music, books, films, restaurants and the weather. ATIS: questions about flights.",
     )  # fmt: skip
     epsilon = st.select_slider(
         "Privacy budget ε", list(reversed(core.EPSILONS)), value=1000.0, format_func=named, key="case_epsilon",
@@ -107,8 +107,8 @@ def measured() -> None:
         )
         return
     st.caption(
-        "A classifier of intents learns from rewritten sentences and is tested on original ones. Where a model rewrites "
-        "what it was pre-trained on, intents survive; where it rewrites the other set, it writes what it remembers."
+        "A classifier of intents learns from rewritten sentences and is tested on original ones. A model that was "
+        "pre-trained on the sentences it rewrites keeps their intents; one that was not writes what it remembers."
     )
     figure = draw(found, dark=st.context.theme.type == "dark")
     st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="case_figure")

@@ -110,7 +110,6 @@ def case_study(
     wanted = [(pre, name, e) for name in SETS for pre in ("", *SETS) for e in (epsilons if pre else (None,))]
     config = {
         "mode": "case-study", "data": {name: s.files for name, s in sets.items()}, "checkpoints": checkpoints,
-        "models": {pre: rewriter(c, None).config.checkpoint for pre, c in checkpoints.items()},
         "epsilons": list(epsilons), "seeds": seeds, "n": n, "version": __version__,
     }  # fmt: skip
     reader = Embeddings(cancel=cancel)

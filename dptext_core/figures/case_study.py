@@ -19,7 +19,6 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 38
 
     The paper's numbers are hollow marks on dotted lines. Levels across: unprotected texts, and no information.
     """
-    import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
