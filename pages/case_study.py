@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.experiments import case_study as core
-from dptext_core.figures import case_study as draw
-from dptext_core.private import Private
+from dptext_core.figures import case_study as figure_of
 from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.text import literal
@@ -18,39 +14,28 @@ from pages.ui.text import literal
 LONGEST = 500
 
 
-@dataclass(frozen=True)
-class Asked(Private):
-    """What is shown. draw: grows where the same is drawn again."""
-
-    text: str
-    pretrained: str
-    epsilon: float | None
-    draw: int
-
-    _shown: ClassVar[tuple[str, ...]] = ("pretrained", "epsilon", "draw")
-
-
 def named(epsilon: float | None) -> str:
     return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
 
 
-def request() -> Asked:
+def request() -> core.Question:
     text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=100, key="case_text")
     pretrained = st.selectbox(
         "The model was pre-trained on", list(core.SETS), format_func=core.SETS.__getitem__, key="case_pretrained",
         help="Snips: requests for music, books, films, restaurants and the weather. ATIS: questions about flights.",
     )  # fmt: skip
+    epsilons = {named(e): e for e in reversed(core.EPSILONS)}
     epsilon = st.select_slider(
-        "Privacy budget ε", list(reversed(core.EPSILONS)), value=1000.0, format_func=named, key="case_epsilon",
+        "Privacy budget ε", list(epsilons), value=named(1000.0), key="case_epsilon",
         help="ε of the whole sentence. Without noise nothing is promised.",
     )  # fmt: skip
     again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
     before = session().at("case").asked
-    number = (before.draw if isinstance(before, Asked) else 0) + again
-    return Asked(text.strip(), pretrained, epsilon, number)
+    draw = (0 if before is None else before.draw) + again
+    return core.Question(text.strip(), pretrained, epsilons[epsilon], draw)
 
 
-def show(asked: Asked, found: core.Remembered) -> None:
+def show(asked: core.Question, found: core.Remembered) -> None:
     with st.container(border=True):
         st.caption(literal(f"Rewritten by the model that was pre-trained on {core.SETS[asked.pretrained]}"))
         st.markdown(f"##### {literal(found.result.text) or '(nothing)'}")
@@ -82,7 +67,7 @@ def live() -> None:
         if work.asked != asked:
             work.start(
                 asked,
-                lambda progress, cancel: core.remembered(asked.text, asked.pretrained, asked.epsilon, progress, cancel),
+                lambda progress, cancel: core.remembered(asked, progress, cancel),
                 "Rewriting",
             )
         if work.running():
@@ -110,7 +95,7 @@ def measured() -> None:
         "A classifier of intents learns from rewritten sentences and is tested on original ones. A model that was "
         "pre-trained on the sentences it rewrites keeps their intents; one that was not writes what it remembers."
     )
-    figure = draw(found, dark=st.context.theme.type == "dark")
+    figure = figure_of(found, dark=st.context.theme.type == "dark")
     st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="case_figure")
     heading, *rows = core.table(found)
     with st.expander("The table, beside the paper's Table 1"):

@@ -631,11 +631,11 @@ def test_the_papers_numbers_stand_as_its_text_has_them():
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
     monkeypatch.delenv(case_study.VARIABLE, raising=False)
     assert case_study.data_folder() is None
-    assert case_study.remembered("show flight 3", "snips", None).nearest is None
+    assert case_study.remembered(case_study.Question("show flight 3", "snips", None)).nearest is None
     monkeypatch.setenv(case_study.VARIABLE, str(data.parent))
     assert case_study.data_folder() is None, "a folder without the two sets"
     monkeypatch.setenv(case_study.VARIABLE, str(data))
-    found = case_study.remembered("show flight 3", "snips", 1.0)
+    found = case_study.remembered(case_study.Question("show flight 3", "snips", 1.0))
     assert found.result.text in SAID["snips"] and found.nearest.same and found.nearest.cosine == pytest.approx(1)
     near = case_study.nearest("show me flight 3", "atis", data)
     assert near.text == "show flight 3" and not near.same

@@ -9,7 +9,7 @@ from typing import Any
 from .. import cli
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
+def add(commands: Any) -> Any:
     parser = commands.add_parser(
         "case-study", help="DP-Rewrite's case study: what a pre-trained model remembers", allow_abbrev=False
     )

@@ -9,7 +9,7 @@ from .. import cli
 from .rewrite_data import data_options
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
+def add(commands: Any) -> Any:
     parser = commands.add_parser(
         "downstream", help="train and test a classifier on original or rewritten data", allow_abbrev=False
     )

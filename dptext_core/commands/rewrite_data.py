@@ -11,7 +11,7 @@ from ..mechanisms import codec
 from ..records import BATCH
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
+def add(commands: Any) -> Any:
     """The parser; the options of the mechanism are added by whoever knows which it is."""
     parser = commands.add_parser(
         "rewrite-data", help="rewrite one column of a data set, row by row", allow_abbrev=False

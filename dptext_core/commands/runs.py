@@ -8,7 +8,7 @@ from typing import Any
 from .. import cli
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
+def add(commands: Any) -> Any:
     parser = commands.add_parser("runs", help="what runs over data sets found", allow_abbrev=False)
     what = parser.add_subparsers(dest="what", required=True, metavar="what")
     comparing = what.add_parser("compare", help="a row for each run, a column for each difference", allow_abbrev=False)

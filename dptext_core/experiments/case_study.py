@@ -279,6 +279,19 @@ WITHOUT_DATA = (
 )
 
 
+@dataclass(frozen=True)
+class Question(Private):
+    """A sentence, what the model that rewrites it was pre-trained on, and ε (None: no noise). draw: tells apart two
+    draws for the same."""
+
+    text: str
+    pretrained: str
+    epsilon: float | None
+    draw: int = 0
+
+    _shown: ClassVar[tuple[str, ...]] = ("pretrained", "epsilon", "draw")
+
+
 @dataclass(frozen=True, eq=False)
 class Nearest(Private):
     """The pre-training sentence that is nearest to a rewrite. cosine: by all-MiniLM-L6-v2; same: word for word."""
@@ -300,13 +313,13 @@ class Remembered(Private):
     _shown: ClassVar[tuple[str, ...]] = ("result",)
 
 
-def remembered(
-    text: str, name: str, epsilon: float | None, progress: Progress | None = None, cancel: threading.Event | None = None
-) -> Remembered:
-    """Rewrite ``text`` by what was pre-trained on this set, and look up what the rewrite repeats of it."""
-    result = rewriter(name, epsilon).rewrite(text, cancel=cancel)
+def remembered(asked: Question, progress: Progress | None = None, cancel: threading.Event | None = None) -> Remembered:
+    """Rewrite the sentence, and look up what the rewrite repeats of the pre-training set."""
+    result = rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, cancel=cancel)
     folder = data_folder()
-    return Remembered(result, None if folder is None else nearest(result.text, name, folder, progress, cancel))
+    if folder is None:
+        return Remembered(result, None)
+    return Remembered(result, nearest(result.text, asked.pretrained, folder, progress, cancel))
 
 
 def data_folder() -> Path | None:

@@ -72,6 +72,7 @@ def registered() -> tuple[dict[str, Loader], dict[str, Classifier]]:
 
 def restore(before: tuple[Mapping[str, Loader], Mapping[str, Classifier]]) -> None:
     """Take back what was registered since :func:`registered` gave ``before``."""
-    for store, kept in zip((_data_sets, _classifiers), before, strict=True):
+    stores: tuple[dict[str, Any], ...] = (_data_sets, _classifiers)
+    for store, kept in zip(stores, before, strict=True):
         for name in set(store) - set(kept):
             del store[name]

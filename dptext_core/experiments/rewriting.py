@@ -65,7 +65,12 @@ def rewrite_data(
         for line in folder.lines():
             if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
                 raise InputError(f"{folder.path.name} holds rows that are not in order. Name another folder.")
-            whole.add(_promise(line[OWN]))
+            try:
+                whole.add(_promise(line[OWN]))
+            except (KeyError, TypeError):
+                raise InputError(
+                    f"Row {whole.rows} in {folder.path.name} does not say what is promised of it. Name another folder."
+                ) from None
         if m.together and 0 < whole.rows < data.count:
             raise ConfigError(
                 "With these options the draws are for all rows at once, and this run was stopped while they were "
@@ -130,9 +135,9 @@ def _promise(own: dict[str, Any]) -> Guarantee | None:
     """What :func:`_line` wrote of a guarantee, as far as a total needs it."""
     if own.get("error") is not None:
         return None
-    numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "draws", "total")}
+    numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
     return Guarantee(
-        own["notion"], numbers["epsilon"], "", "", numbers["draws"], numbers["total"], delta=numbers["delta"],
+        own["notion"], numbers["epsilon"], "", "", own["draws"], numbers["total"], delta=numbers["delta"],
         exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own,
     )  # fmt: skip
 
