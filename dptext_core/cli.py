@@ -27,7 +27,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import case_study, downstream, rewrite_data, runs
+from .commands import case_study, downstream, pretrain, rewrite_data, runs
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -305,6 +305,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         "models", help="list the models, and how to get those that are not here", allow_abbrev=False
     )
     models.set_defaults(run=_models)
+    pretrain.add(commands)
     for module in (downstream, runs, case_study):
         _add_plugin_option(module.add(commands))
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)

@@ -5,7 +5,9 @@ the whole text, its first and last piece, how many pieces there are, whether a w
 it. One half of the rewrites chooses the pair and the event, the other half gives Clopper-Pearson bounds of its two
 probabilities, simultaneous over what is tested (Bonferroni). With P_low and Q_up these bounds, (ε, δ)-DP needs
 ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the first one are compared exactly too: nothing was
-drawn before it, so that each text states one distribution.
+drawn before it, so that each text states one distribution. Where the text is written from something noisy alone whose
+chances have a formula (``Mechanism.latent_loss``), its loss is compared exactly: the text, being computed from it, loses
+no more.
 """
 
 from __future__ import annotations
@@ -98,6 +100,9 @@ def audit_outputs(
     report = _bounded(report, texts, limits, half, meter)
     if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
         return replace(report, verdict="refuted")
+    report = _latent(report, m, texts, limits)
+    if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
+        return replace(report, verdict="refuted")
     if claim is None and promise.notion == "none":
         return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
     if not pairs:
@@ -110,7 +115,7 @@ def audit_outputs(
             f"that happen in {chance(math.log(seen))} of them or more)."
         )
         return replace(report, verdict="inconclusive", reason=reason)
-    if report.detectable < claimed:
+    if report.detectable < claimed and not report.exact:
         reason = (
             f"with {2 * half:,} rewrites of each text the largest loss that could have been found is "
             f"{at_least(report.detectable)}, less than the claimed {bound(claimed)}."
@@ -251,6 +256,33 @@ def _first_pieces(
         f"{bound(allowed)}."
     )
     return replace(report, proven=said), None
+
+
+def _latent(
+    report: AuditReport, m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
+) -> AuditReport:
+    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    worst: tuple[float, float, int, int] | None = None
+    for (a, b), (allowed, delta) in limits.items():
+        loss = None if delta else m.latent_loss(texts[a].prepared, texts[b].prepared)
+        if loss is None:
+            return report
+        excess = loss - (allowed if math.isfinite(allowed) else 0.0)
+        if worst is None or excess > worst[0]:
+            worst = excess, loss, a, b
+    if worst is None:
+        return report
+    _, loss, a, b = worst
+    one, other = (texts[i].prepared.text for i in (a, b))
+    told = (
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”: "
+        "in all of its numbers beyond those of both."
+    )
+    proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
+    return replace(
+        report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
+    )  # fmt: skip
 
 
 def _bounded(

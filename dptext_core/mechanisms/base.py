@@ -200,6 +200,12 @@ class Mechanism(ABC):
         """As :meth:`distribution`, where these places and words were released before."""
         return self.distribution(prepared, index)
 
+    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
+        """Where the released text is computed from something noisy alone, of which the chances have a formula: the
+        largest ln of their ratio between two texts, over everything that it can be. No release tells them apart by
+        more. None where there is no such thing."""
+        return None
+
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
         """How open each place that is not kept is before the private text is looked at: the entropy of its public
         proposal, in nats, given what is kept alone. None where nothing is proposed by place."""

@@ -30,6 +30,8 @@ _BUILT_IN = {
     "mahalanobis": ("mahalanobis", "Mahalanobis"),
     "vickrey": ("vickrey", "Vickrey"),
     "gumbel": ("gumbel", "TruncatedGumbel"),
+    "adept": ("adept", "ADePT"),
+    "adept-original": ("adept", "ADePTOriginal"),
 }
 _registered: dict[str, type[Mechanism]] = {}
 

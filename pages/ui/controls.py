@@ -60,7 +60,7 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
 
 def _picked(field: dataclasses.Field) -> bool:
     meta = field.metadata
-    return bool(meta["kind"] == "choice" or meta.get("models") or meta.get("spaces"))
+    return bool(meta["kind"] == "choice" or meta.get("models") or meta.get("spaces") or meta.get("offered"))
 
 
 def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
@@ -82,6 +82,8 @@ def _asked(field: dataclasses.Field, key: str) -> Any:
     if meta.get("spaces"):
         titles = {s.name: s.title for s in words.word_spaces()}
         return st.selectbox(label, list(titles), format_func=titles.__getitem__, help=help, key=key)
+    if meta.get("offered"):
+        return st.selectbox(label, meta["offered"], help=help, key=key)
     if meta.get("lists"):
         return _lists(label, help, key)
     if kind == "choice":

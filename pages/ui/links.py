@@ -100,6 +100,8 @@ def _value(field: dataclasses.Field, text: str) -> Any:
         offered = [s.name for s in words.word_spaces()]
     elif meta.get("models"):
         offered = [str(field.default), *(m.id for m in models.list_models())]
+    elif meta.get("offered"):
+        offered = list(meta["offered"])
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):
