@@ -89,6 +89,12 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "chances and scores of rewritten sentences of SST-2; no text is in it",
         "MIT",
     ),
+    "benchmarks/case_study.json": (
+        "python -m dptext_core case-study --data DIR --out FOLDER --summary assets/benchmarks/case_study.json, "
+        "with the options that the file names",
+        "scores of rewritten sentences of Snips and ATIS; no sentence is in it",
+        "MIT",
+    ),
     "benchmarks/results.json": (
         "python -m dptext_core bench run --grid full --data DIR --out FILE, then --merge FILE --summary "
         "assets/benchmarks/results.json",

@@ -34,6 +34,7 @@ from ..evaluation.papers import paper_rows
 from ..guarantee import number
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..mechanisms.registry import get_mechanism
+from ..models import autoencoder
 from ..private import Private
 from ..records import rewrite_records
 from ..result import RewriteResult
@@ -61,6 +62,12 @@ def rewriter(checkpoint: str, epsilon: float | None) -> Mechanism:
     if epsilon is None:
         return get_mechanism(MECHANISM, checkpoint=checkpoint, no_noise=True)
     return get_mechanism(MECHANISM, checkpoint=checkpoint, epsilon=epsilon)
+
+
+def _weights(checkpoint: str) -> str:
+    """SHA-256 of a checkpoint's weights, by which a run knows whether it goes on with the same ones."""
+    path = autoencoder.checkpoint_folder(checkpoint) / autoencoder.WEIGHTS
+    return autoencoder.fingerprint(path) if path.is_file() else ""
 
 
 def epsilon_text(epsilon: float | None) -> str:
@@ -109,37 +116,43 @@ def case_study(
     sets = {name: _Set(name, folder, n) for name in SETS}
     wanted = [(pre, name, e) for name in SETS for pre in ("", *SETS) for e in (epsilons if pre else (None,))]
     config = {
-        "mode": "case-study", "data": {name: s.files for name, s in sets.items()}, "checkpoints": checkpoints,
+        "mode": "case-study", "data": {name: s.files for name, s in sets.items()},
+        "checkpoints": {pre: {"name": Path(c).name, "sha256": _weights(c)} for pre, c in checkpoints.items()},
         "epsilons": list(epsilons), "seeds": seeds, "n": n, "version": __version__,
     }  # fmt: skip
     reader = Embeddings(cancel=cancel)
     keep = [t for s in sets.values() for t in (*s.test, *s.all)]
+    fixed: dict[tuple[str, str], list[str | None]] = {}  # without noise every seed has the same rewrites
     with RunFolder(out, config) as run:
         lines = list(run.lines())
         done = {(x["pretrained"], x["data"], x["epsilon"], x["seed"]) for x in lines}
-        run.log(f"{len(lines)} of {len(wanted) * seeds} points are there")
-        for k, (pre, name, epsilon) in enumerate(wanted, 1):
-            missing = [s for s in range(1, seeds + 1) if (pre, name, epsilon, s) not in done]
-            if not missing:
+        # Seeds last, so that what is stopped early has every setting.
+        points = [(*setting, seed) for seed in range(1, seeds + 1) for setting in wanted]
+        run.log(f"{len(lines)} of {len(points)} points are there")
+        for k, (pre, name, epsilon, seed) in enumerate(points, 1):
+            if (pre, name, epsilon, seed) in done:
                 continue
+            check_cancel(cancel)
             there = sets[name]
-            told = f"{k}/{len(wanted)} {SETS[name]}"
-            told += f" by {SETS[pre]}, ε = {epsilon_text(epsilon)}" if pre else ", original"
             texts: list[str | None] = list(there.train)
-            for seed in missing:
-                check_cancel(cancel)
-                if pre and (epsilon is not None or seed == missing[0]):
+            if pre:
+                texts = fixed.get((pre, name), []) if epsilon is None else []
+                if not texts:
                     m = rewriter(checkpoints[pre], epsilon)
-                    records = rewrite_records(there.train, m, seed=seed, batch=_BATCH, cancel=cancel)
+                    noise = 1 if epsilon is None else seed
+                    records = rewrite_records(there.train, m, seed=noise, batch=_BATCH, cancel=cancel)
                     texts = [r.text for r in records]
-                line = {"pretrained": pre, "data": name, "epsilon": epsilon, "seed": seed}
-                line |= _scored(there, texts, reader, seed)
-                if pre:
-                    line |= _remembered(texts, there.train, sets[pre].all, reader)
-                run.append([line])
-                lines.append(line)
-                tell(f"{told}, seed {seed}: macro F1 {line['macro_f1']:.3f}")
-            reader.forget(keep)
+                if epsilon is None:
+                    fixed[pre, name] = texts
+            line = {"pretrained": pre, "data": name, "epsilon": epsilon, "seed": seed}
+            line |= _scored(there, texts, reader, seed)
+            if pre:
+                line |= _remembered(texts, there.train, sets[pre].all, reader)
+            run.append([line])
+            lines.append(line)
+            by = f"by {SETS[pre]}, ε = {epsilon_text(epsilon)}" if pre else "original"
+            tell(f"{k}/{len(points)} {SETS[name]}, {by}, seed {seed}: macro F1 {line['macro_f1']:.3f}")
+            reader.forget([*keep, *(t for some in fixed.values() for t in some if t is not None)])
         found = summary(lines, sets, config)
         run.finish({**found, "mode": "case-study"})
         run.log("done")
