@@ -163,6 +163,7 @@ def test_the_figure_has_ours_the_papers_and_both_levels(dark):
     ours = [t for t in figure.data if t.name == "pre-trained on Snips"]
     assert [list(t.x) for t in ours] == [["1", "10", "100", "1,000", "∞"]] * 2
     assert [t.y[0] for t in ours] == [0.9, 0.2]
+    assert (figure.layout.xaxis.type, figure.layout.xaxis2.type) == ("category", "category")
     printed = [t for t in figure.data if t.name == "pre-trained on ATIS, the paper"]
     assert [t.y[3] for t in printed] == [0.20, 0.68]
     assert [a.text for a in figure.layout.annotations].count("no information") == 2

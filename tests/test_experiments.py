@@ -328,10 +328,12 @@ def test_a_classifier_is_scored_over_seeds_beside_the_level_of_no_information(tm
         assert found[metric]["deviation"] == pytest.approx(np.std(found[metric]["values"], ddof=1))
     assert found["no_information"] == {"macro_f1": pytest.approx(0.4), "accuracy": pytest.approx(2 / 3)}
     assert (found["train"], found["test"], found["labels"]) == (60, 60, 2)
-    again = downstream(train, test, tmp_path / "out", seeds=3, with_="embeddings")
-    assert again == found and len(lines(tmp_path / "out")) == 3
-    with pytest.raises(dpt.ConfigError, match="seeds is 3 there and 4 here"):
-        downstream(train, test, tmp_path / "out", seeds=4)
+    assert downstream(train, test, tmp_path / "out", seeds=3) == found and len(lines(tmp_path / "out")) == 3
+    more = downstream(train, test, tmp_path / "out", seeds=4)
+    assert more["accuracy"]["values"][:3] == found["accuracy"]["values"] and len(lines(tmp_path / "out")) == 4
+    assert downstream(train, test, tmp_path / "out", seeds=3) == found
+    with pytest.raises(dpt.ConfigError, match="classifier is 'embeddings' there and 'finetune' here"):
+        downstream(train, test, tmp_path / "out", with_="finetune")
 
 
 def test_seeds_that_were_done_are_not_done_again(tmp_path):

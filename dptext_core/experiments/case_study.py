@@ -108,7 +108,8 @@ def case_study(
     say: Say | None = None,
     cancel: threading.Event | None = None,
 ) -> dict[str, Any]:
-    """All settings into the folder ``out``, which an interrupted run goes on with; what :func:`table` prints.
+    """All settings into the folder ``out``; what :func:`table` prints. A run that was interrupted, or is asked for more
+    seeds, goes on.
 
     folder: has snips/train.csv, snips/test.csv and the same of atis, intent and sentence in each row. checkpoints: by
     the set that each was pre-trained on (None: the bundled ones). n: at most so many training sentences of each set are
@@ -121,13 +122,13 @@ def case_study(
     config = {
         "mode": "case-study", "data": {name: s.files for name, s in sets.items()},
         "checkpoints": {pre: {"name": Path(c).name, "sha256": _weights(c)} for pre, c in checkpoints.items()},
-        "epsilons": list(epsilons), "seeds": seeds, "n": n, "version": __version__,
+        "epsilons": list(epsilons), "n": n, "version": __version__,
     }  # fmt: skip
     reader = Embeddings(cancel=cancel)
     keep = [t for s in sets.values() for t in (*s.test, *s.train)]
     fixed: dict[tuple[str, str], list[str | None]] = {}  # without noise every seed has the same rewrites
     with RunFolder(out, config) as run:
-        lines = list(run.lines())
+        lines = [x for x in run.lines() if x["seed"] <= seeds]
         done = {(x["pretrained"], x["data"], x["epsilon"], x["seed"]) for x in lines}
         # Seeds last, so that what is stopped early has every setting.
         points = [(*setting, seed) for seed in range(1, seeds + 1) for setting in wanted]
@@ -156,7 +157,7 @@ def case_study(
             by = f"by {SETS[pre]}, ε = {epsilon_text(epsilon)}" if pre else "original"
             tell(f"{k}/{len(points)} {SETS[name]}, {by}, seed {seed}: macro F1 {line['macro_f1']:.3f}")
             reader.forget([*keep, *(t for some in fixed.values() for t in some if t is not None)])
-        found = summary(lines, sets, config)
+        found = summary(lines, sets, config, seeds)
         run.finish({**found, "mode": "case-study"})
         run.log("done")
     return found
@@ -188,7 +189,9 @@ def _overlap(a: set[str], b: set[str]) -> float:
     return len(a & b) / max(1, len(a | b))
 
 
-def summary(lines: Sequence[Mapping[str, Any]], sets: Mapping[str, _Set], config: Mapping[str, Any]) -> dict[str, Any]:
+def summary(
+    lines: Sequence[Mapping[str, Any]], sets: Mapping[str, _Set], config: Mapping[str, Any], seeds: int
+) -> dict[str, Any]:
     """Scores alone, no sentence: over seeds, with what they were made of."""
     groups: dict[tuple, list[Mapping[str, Any]]] = {}
     for line in lines:
@@ -202,10 +205,10 @@ def summary(lines: Sequence[Mapping[str, Any]], sets: Mapping[str, _Set], config
         row |= {k: round(statistics.fmean(x[k] for x in some), 4) for k in ("verbatim", "nearest", "own") if pre}
         rows.append(row | {"seeds": len(some)})
     about = {
-        "command": f"python -m dptext_core case-study --data FOLDER --out FOLDER --seeds {config['seeds']}"
+        "command": f"python -m dptext_core case-study --data FOLDER --out FOLDER --seeds {seeds}"
         + (f" --n {config['n']}" if config["n"] else "") + f" --summary assets/{FILE}",
         "classifier": "logistic regression on frozen all-MiniLM-L6-v2 embeddings", "n": config["n"],
-        "seeds": config["seeds"], "data": config["data"], "checkpoints": config["checkpoints"],
+        "seeds": seeds, "data": config["data"], "checkpoints": config["checkpoints"],
         "environment": environment(),
     }  # fmt: skip
     none = {name: {k: round(v, 4) for k, v in nothing(s.labels, s.truth).items()} for name, s in sets.items()}

@@ -77,5 +77,6 @@ def _found(result: Mapping[str, Any]) -> dict[str, str]:
     for metric in METRICS:
         if metric in result:
             out[metric] = said(result[metric])
+            out["seeds"] = str(result.get("seeds", ""))
             out[f"{metric}, no information"] = f"{result['no_information'][metric]:.3f}"
     return out

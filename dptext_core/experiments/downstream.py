@@ -147,14 +147,14 @@ def downstream(
 ) -> dict[str, Any]:
     """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
 
-    A run that was stopped goes on behind the last seed that was done. with_: "embeddings", "finetune" (whose encoder is
-    ``model``), or the name of a classifier of one's own. Raises ConfigError, InputError, Cancelled.
+    A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
+    with_: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. Raises ConfigError, InputError, Cancelled.
     """
     seeds = whole("seeds", seeds, least=1)
     made = classifier(with_, model, progress, cancel)
     config = {
         "mode": "downstream", "train": train.to_dict(), "test": test.to_dict(), "text": text, "label": label,
-        "seeds": seeds, "classifier": with_, **({"model": model} if with_ == "finetune" else {}),
+        "classifier": with_, **({"model": model} if with_ == "finetune" else {}),
         "version": __version__,
     }  # fmt: skip
     with RunFolder(out, config) as folder:
@@ -174,7 +174,8 @@ def downstream(
             folder.append([done[seed]])
         result = {
             "mode": "downstream",
-            **{metric: summed([done[s][metric] for s in sorted(done)]) for metric in METRICS},
+            **{metric: summed([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
+            "seeds": seeds,
             "no_information": nothing(labels, truth),
             "train": len(learnt), "test": len(tested), "left_out": left_out + untested, "labels": len(set(labels)),
         }  # fmt: skip
