@@ -18,7 +18,10 @@ Proof, for clipped vectors z and z′ and any noisy vector y: ‖z‖₁, ‖z�
 P(y|z)/P(y|z′) = ∏ᵢ e^(r(|yᵢ−z′ᵢ|−|yᵢ−zᵢ|)) ≤ e^(r‖z−z′‖₁) ≤ e^ε. Everything before the noise may round as it likes,
 since the bound holds for any z and z′; everything after it is computed from y alone.
 
-Deviations from the papers: the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
+Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was
+trained, by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
+repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were trained
+with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
 frozen (there: the words of the training set); the text is read from its last piece to its first; the encoder reads a
 public number of pieces and leaves out what stands beyond.
 """
@@ -47,7 +50,7 @@ from .config import epsilon_option, option
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
-_BATCH = 4 * ae.ROWS
+_BATCH = 4 * ae.WIDTH
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,16 @@ class ADePTConfig:
         live=True,
         help="At most so many word pieces are written, whatever the length of the original.",
         said="at most {} word pieces",
+    )
+    rescale: bool = option(
+        True,
+        label="Scale the noisy vector",
+        kind="flag",
+        advanced=True,
+        live=True,
+        help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This is computed "
+        "from the noisy vector alone and costs nothing. The papers leave it as it is.",
+        said=("noisy vector as it is", "noisy vector scaled"),
     )
     no_noise: bool = option(
         False,
@@ -227,7 +240,12 @@ class ADePT(Mechanism):
         steps = self.clipped(prepared)
         if not self.config.no_noise:
             steps = steps + discrete_laplace(stream.at("latent"), len(steps), self.rate)
-        return steps.astype(np.float64) * (self.config.clip_norm / GRID)
+        # From here on only this noisy vector is looked at.
+        vector = steps.astype(np.float64) * (self.config.clip_norm / GRID)
+        learned, size = self.shape.clip_norm, float(np.abs(vector).sum())
+        if self.config.rescale and learned is not None and size > 0:
+            vector *= learned / size
+        return vector
 
     def _rewrite(
         self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None

@@ -6,8 +6,10 @@ likeliest piece each time. Input and output stand on the trunk's frozen word emb
 each: the embeddings are taken from the installed package when a checkpoint is loaded, and no checkpoint holds them, nor
 any list of words. ``pretraining`` trains these weights; here they only compute, in NumPy, so that no torch is loaded.
 
-Same text, same bits: sums in a matrix product depend on its shape, so that every pass has ROWS rows, filled up with
-empty ones, and every step of it is one piece of each row. What stands in the other rows changes nothing.
+Same text, same bits: sums in a matrix product depend on its shape and on the place in it, so that every pass has WIDTH
+texts, filled up with empty ones, each in a column of its own (processors compute columns side by side, all in the same
+way, where rows at an edge are computed in another order), and every step is one piece of each. What stands in the other
+columns changes nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ WEIGHTS, CONFIG = "model.safetensors", "config.json"
 KIND = "dptext lstm autoencoder"
 #: Bundled checkpoints: name → folder below assets/models.
 BUNDLED = {"snips": "adept_snips", "atis": "adept_atis"}
-#: Texts that are computed together; always so many.
-ROWS = 16
+#: Texts that are computed together; always so many, and a multiple of what a processor computes side by side.
+WIDTH = 16
 _LIMITS = {"hidden": (1, 1024), "window": (1, 512), "max_tokens": (1, 512)}
 
 
@@ -89,7 +91,7 @@ class Autoencoder:
                 )
         embeddings, self._ids = trunk_embeddings(), output_ids()
         self._read = embeddings @ self.weights["read"]
-        self._write = np.ascontiguousarray((embeddings[self._ids] @ self.weights["write"]).T)
+        self._write = embeddings[self._ids] @ self.weights["write"]
 
     def __repr__(self) -> str:
         return f"Autoencoder({self.name!r}, {self.shape!r})"
@@ -116,14 +118,13 @@ class Autoencoder:
         end = tokenizer().end
         for start, block in _blocks(texts):
             rows = [[end, *reversed(ids)] for ids in block]
-            h = np.zeros((ROWS, self.shape.hidden), np.float32)
+            h = np.zeros((self.shape.hidden, WIDTH), np.float32)
             c = np.zeros_like(h)
             for t in range(max(map(len, rows))):
-                at = np.array([row[t] if t < len(row) else 0 for row in rows] + [0] * (ROWS - len(rows)))
-                new_h, new_c = self._step("encoder", self._read[at], h, c)
-                on = np.array([t < len(row) for row in rows] + [False] * (ROWS - len(rows)))[:, None]
+                new_h, new_c = self._step("encoder", self._pieces_at(rows, t), h, c)
+                on = np.array([t < len(row) for row in rows] + [False] * (WIDTH - len(rows)))
                 h, c = np.where(on, new_h, h), np.where(on, new_c, c)
-            out[start : start + len(block)] = np.concatenate([h, c], axis=1)[: len(block)]
+            out[start : start + len(block)] = np.concatenate([h, c]).T[: len(block)]
         return out
 
     # --- numbers as a text
@@ -139,10 +140,10 @@ class Autoencoder:
         for _, block in _blocks(contexts):
             h, c, context = self._start(block)
             written: list[list[int]] = [[] for _ in block]
-            open_, last = np.ones(len(block), bool), np.full(ROWS, marks.begin)
+            open_, last = np.ones(len(block), bool), np.full(WIDTH, marks.begin)
             for _ in range(most):
-                h, c = self._step("decoder", np.concatenate([self._read[last], context], axis=1), h, c)
-                last = self._ids[np.argmax(h @ self._write, axis=1)]
+                h, c = self._step("decoder", np.concatenate([self._read[last].T, context]), h, c)
+                last = self._ids[np.argmax((self._write @ h).T.copy(), axis=1)]
                 open_ &= last[: len(block)] != marks.end
                 for row in np.flatnonzero(open_):
                     written[row].append(int(last[row]))
@@ -154,29 +155,34 @@ class Autoencoder:
     def scores(self, contexts: np.ndarray, texts: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
         """For each text the scores of all pieces at each of its places and at its end, given what stands before:
         float32 (len(text) + 1, pieces), columns in the order of :func:`output_ids`."""
-        marks = tokenizer()
+        begin = tokenizer().begin
         for start, block in _blocks(contexts):
             h, c, context = self._start(block)
-            rows = [[marks.begin, *ids] for ids in texts[start : start + len(block)]]
-            found: list[list[np.ndarray]] = [[] for _ in block]
+            rows = [[begin, *ids] for ids in texts[start : start + len(block)]]
+            found: list[list[np.ndarray]] = [[] for _ in rows]
             for t in range(max(map(len, rows))):
-                at = np.array([row[t] if t < len(row) else 0 for row in rows] + [0] * (ROWS - len(rows)))
-                h, c = self._step("decoder", np.concatenate([self._read[at], context], axis=1), h, c)
-                for k, scores in enumerate(h @ self._write):
-                    if k < len(rows) and t < len(rows[k]):
-                        found[k].append(scores)
+                h, c = self._step("decoder", np.concatenate([self._pieces_at(rows, t), context]), h, c)
+                scores = (self._write @ h).T
+                for k, row in enumerate(rows):
+                    if t < len(row):
+                        found[k].append(scores[k].copy())
             yield from (np.stack(one) for one in found)
 
+    def _pieces_at(self, rows: Sequence[Sequence[int]], t: int) -> np.ndarray:
+        """What stands for the t-th piece of each row, float32 (hidden, WIDTH)."""
+        ids = [row[t] if t < len(row) else 0 for row in rows]
+        return np.ascontiguousarray(self._read[ids + [0] * (WIDTH - len(ids))].T)
+
     def _start(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        context = np.zeros((ROWS, self.size), np.float32)
-        context[: len(contexts)] = np.asarray(contexts, np.float64) * self.shape.scale
-        both = context @ self.weights["bridge.weight"].T + self.weights["bridge.bias"]
-        return np.tanh(both[:, : self.shape.hidden]), both[:, self.shape.hidden :], context
+        context = np.zeros((self.size, WIDTH), np.float32)
+        context[:, : len(contexts)] = (np.asarray(contexts, np.float64) * self.shape.scale).T
+        both = self.weights["bridge.weight"] @ context + self.weights["bridge.bias"][:, None]
+        return np.tanh(both[: self.shape.hidden]), both[self.shape.hidden :], context
 
     def _step(self, half: str, x: np.ndarray, h: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         w = self.weights
-        gates = x @ w[f"{half}.input"].T + h @ w[f"{half}.state"].T + w[f"{half}.bias"]
-        i, f, g, o = np.split(gates, 4, axis=1)
+        gates = w[f"{half}.input"] @ x + w[f"{half}.state"] @ h + w[f"{half}.bias"][:, None]
+        i, f, g, o = np.split(gates, 4)
         c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
         return _sigmoid(o) * np.tanh(c), c
 
@@ -196,8 +202,8 @@ class Autoencoder:
 
 
 def _blocks(rows: Any) -> Iterator[tuple[int, Any]]:
-    for start in range(0, len(rows), ROWS):
-        yield start, rows[start : start + ROWS]
+    for start in range(0, len(rows), WIDTH):
+        yield start, rows[start : start + WIDTH]
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
