@@ -261,6 +261,19 @@ def test_a_folder_of_another_run_or_of_other_files_is_refused(tmp_path, swap):
         rewrite_file(data, swap, data)
 
 
+def test_a_kill_in_the_first_moments_and_other_versions_later_do_no_harm(tmp_path, swap, monkeypatch):
+    data, out = numbered(tmp_path, 3), tmp_path / "out"
+    out.mkdir()
+    write(out / "rows.jsonl", "")
+    write(out / ".config.json.tmp", "{")
+    assert rewrite_file(data, swap, out)["rows"] == 3
+    assert "other versions" not in (out / "log.txt").read_text()
+    monkeypatch.setattr("dptext_core.experiments.folder.PACKAGES", ("numpy",))
+    rewrite_file(data, swap, out)
+    assert "goes on with other versions" in (out / "log.txt").read_text()
+    assert list(json.loads((out / "environment.json").read_text())["packages"]) == ["numpy"]
+
+
 def test_broken_results_are_not_gone_on_with(tmp_path, swap):
     data, out = numbered(tmp_path, 3), tmp_path / "out"
     rewrite_file(data, swap, out)
@@ -605,6 +618,12 @@ def test_an_interrupted_case_study_goes_on_and_gives_the_same(tmp_path, data, pa
     assert whole["rows"] == found["rows"]
     with pytest.raises(dpt.ConfigError, match="n is None there and 9 here"):
         case_study.case_study(data, tmp_path / "out", seeds=2, n=9)
+
+
+def test_a_checkpoint_that_is_not_there_is_said_before_anything_is_read(tmp_path, data):
+    with pytest.raises(dpt.ConfigError, match="no checkpoint"):
+        case_study.case_study(data, tmp_path / "out", checkpoints={"snips": "nowhere", "atis": "nowhere"})
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):

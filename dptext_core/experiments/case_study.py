@@ -117,6 +117,8 @@ def case_study(
     """
     folder, tell = usable_path(folder), say or (lambda text: None)
     checkpoints = dict(checkpoints or {name: name for name in SETS})
+    for checkpoint in checkpoints.values():
+        rewriter(checkpoint, None)  # one that is not there is said before anything is computed
     sets = {name: _Set(name, folder, n) for name in SETS}
     wanted = [(pre, name, e) for name in SETS for pre in ("", *SETS) for e in (epsilons if pre else (None,))]
     config = {

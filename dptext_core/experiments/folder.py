@@ -46,21 +46,25 @@ class RunFolder:
         self._rows: Any = None
 
     def __enter__(self) -> Self:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._check()
-            self._rows = (self.path / ROWS).open("a+b", buffering=0)
-            self._lock()
-            self._cut()
-            if not (self.path / CONFIG).exists():
-                self._write(CONFIG, self.config)
-            self._write(ENVIRONMENT, environment())
-        except OSError as error:
-            self.close()
-            raise InputError(f"The folder {self.path.name} cannot be written to: {error.strerror}.") from error
-        except BaseException:
-            self.close()
-            raise
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                self._check()
+                self._rows = (self.path / ROWS).open("a+b", buffering=0)
+                self._lock()
+                self._cut()
+                if not (self.path / CONFIG).exists():
+                    self._write(CONFIG, self.config)
+                with contextlib.suppress(InputError):  # there is none at first
+                    if read_json(self.path / ENVIRONMENT) != environment():
+                        self.log("goes on with other versions than before")
+                self._write(ENVIRONMENT, environment())
+            except OSError as error:
+                raise InputError(
+                    f"The folder {self.path.name} cannot be written to: {error.strerror}. Name another one."
+                ) from error
+            undo.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,7 +77,9 @@ class RunFolder:
 
     def _check(self) -> None:
         if not (self.path / CONFIG).exists():
-            if any(self.path.iterdir()):
+            # A kill in the first moments leaves these of our own.
+            ours = [p for p in self.path.iterdir() if p.suffix == ".tmp" or (p.name == ROWS and not p.stat().st_size)]
+            if len(ours) < len(list(self.path.iterdir())):
                 raise ConfigError(
                     f"The folder {self.path.name} holds other files and no run. Name an empty or a new one."
                 )
