@@ -45,7 +45,7 @@ def test_the_l1_norm_of_what_is_clipped_is_never_larger(norm, size):
 
 def test_a_vector_within_the_norm_stays_and_the_largest_one_reaches_it():
     x = np.array([1.5, -0.25, 0.0, 3.25])
-    assert (clip_l1(x, 5.0) * (5.0 / GRID) == pytest.approx(x, abs=5.0 / GRID)) and np.abs(clip_l1(x, 5.0)).sum() <= GRID
+    assert clip_l1(x, 5.0) * (5.0 / GRID) == pytest.approx(x, abs=5.0 / GRID)
     big = np.array([60.0, 0.0, -60.0, 0.0])
     assert clip_l1(big, 5.0).tolist() == [GRID // 2, 0, -(GRID // 2), 0]
 
@@ -67,8 +67,8 @@ def test_the_l2_norm_is_clipped_too_and_leaves_an_l1_norm_of_up_to_the_root_of_t
 
 
 def test_the_noise_has_the_stated_chances():
-    """20 cells of 50,000 draws: a chance that is off by a tenth in one cell of 1,000 and more has a chi-square above 10,
-    and all off by 3% one of 40 in expectation; at level 1e-4 (56 for 19 degrees) 5% is found with more than 0.99."""
+    """At level 1e-4 the chi-square of these 21 cells is refused from 54 on. A rate that is 5% off adds 110 to it, and is
+    found with a chance above 0.999."""
     rate, n = Fraction(0.3), 50_000
     found = discrete_laplace(NoiseStream(3), n, rate)
     assert found.dtype == np.int64
@@ -85,8 +85,8 @@ def test_the_noise_has_the_stated_chances():
 
 @pytest.mark.parametrize(("epsilon", "norm"), [(1.0, 5.0), (100.0, 5.0), (1000.0, 0.5)])
 def test_the_noise_on_each_number_has_scale_two_c_over_epsilon(tiny_autoencoder, epsilon, norm):
-    """12,800 draws of Laplace noise of this scale: one that is 5% off has a Kolmogorov distance of 0.0092·… and more;
-    the mean of |noise| has a deviation of 0.9% of the scale, so that 5% off is 5.6 deviations."""
+    """12,800 draws of Laplace noise of this scale: the mean of their sizes has a deviation of 0.9% of it, so that a
+    scale that is 10% off is found (beyond 4.5%) with a chance above 0.999."""
     m = made(tiny_autoencoder, epsilon=epsilon, clip_norm=norm, rescale=False)
     p = m.prepare(TEXT)
     at = m.clipped(p) * (norm / GRID)
@@ -229,7 +229,7 @@ def test_the_same_text_has_the_same_bits_alone_and_in_every_place_of_a_batch(tin
     alone = model.encode([TEXT])[0]
     others = ["a", "", "word " * 40, *TEXTS]
     for place in range(ae.WIDTH + 3):
-        texts = (others * 4)[:place] + [TEXT] + (others * 4)[: 2 * ae.WIDTH - place]
+        texts = [*(others * 4)[:place], TEXT, *(others * 4)[: 2 * ae.WIDTH - place]]
         assert np.array_equal(model.encode(texts)[place], alone)
     m = made(tiny_autoencoder)
     several = m.rewrite([*TEXTS, TEXT], seed=3)
@@ -484,6 +484,8 @@ def test_the_bundled_checkpoints_are_small_and_hold_no_words(name):
     assert set(record["data"]) >= {"sha256", "texts"} and record["best"] > 5
 
 
-@pytest.mark.parametrize(("name", "text"), [("atis", "show me flights from boston to denver"), ("snips", "play a song")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("atis", "show me flights from boston to denver"), ("snips", "play a song")]
+)
 def test_without_noise_they_write_what_they_read(name, text):
     assert dpt.get_mechanism("adept", checkpoint=name, no_noise=True).rewrite(text).text == text

@@ -6,8 +6,8 @@ it. One half of the rewrites chooses the pair and the event, the other half give
 probabilities, simultaneous over what is tested (Bonferroni). With P_low and Q_up these bounds, (ε, δ)-DP needs
 ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the first one are compared exactly too: nothing was
 drawn before it, so that each text states one distribution. Where the text is written from something noisy alone whose
-chances have a formula (``Mechanism.latent_loss``), its loss is compared exactly: the text, being computed from it, loses
-no more.
+chances have a formula (``Mechanism.latent_loss``), its loss is compared exactly: the text, being computed from it,
+loses no more.
 """
 
 from __future__ import annotations
@@ -275,8 +275,8 @@ def _latent(
     _, loss, a, b = worst
     one, other = (texts[i].prepared.text for i in (a, b))
     told = (
-        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of “{other}”: "
-        "in all of its numbers beyond those of both."
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of "
+        f"“{other}”: in all of its numbers beyond those of both."
     )
     proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
     return replace(

@@ -38,6 +38,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         ("max-tokens", positive, 20, "word pieces that it learns to write"),
         ("epochs", positive, 200, "at most so many passes over the data"),
         ("lr", real, 0.003, "learning rate"),
+        ("decay", real, 0.5, "by what it is multiplied where it brings nothing more; 1 as in the paper"),
         ("batch", positive, 64, "texts in a step"),
         ("patience", positive, 10, "epochs without a better one, after which it ends"),
         ("seed", cli._typed_in(lambda text: codec.whole("the seed", text)), 1, "of weights, order and samples"),
@@ -68,8 +69,8 @@ def run(args: argparse.Namespace) -> None:
     try:
         done = pretrain(
             texts, held, args.out, clip=not args.no_clip, clip_norm=args.clip_norm, hidden=args.hidden,
-            window=args.window, max_tokens=args.max_tokens, epochs=args.epochs, lr=args.lr, batch=args.batch,
-            patience=args.patience, seed=args.seed, device=args.device, source=source, progress=said,
+            window=args.window, max_tokens=args.max_tokens, epochs=args.epochs, lr=args.lr, decay=args.decay,
+            batch=args.batch, patience=args.patience, seed=args.seed, device=args.device, source=source, progress=said,
         )  # fmt: skip
     except KeyboardInterrupt:
         cli._note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")
@@ -92,7 +93,8 @@ def column_of(file: str, column: str, header: bool | None) -> tuple[list[str], s
         raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8 and try again.") from None
     kind = path.suffix.lower()
     if kind == ".jsonl":
-        texts = [_member(path.name, n, line, column) for n, line in enumerate(content.splitlines(), 1) if line.strip()]
+        lines = enumerate(content.split("\n"), 1)
+        texts = [_member(path.name, n, line, column) for n, line in lines if line.strip()]
     elif kind in (".csv", ".tsv"):
         texts = _cells(path.name, content, kind == ".tsv", column, header)
     else:

@@ -18,10 +18,10 @@ Proof, for clipped vectors z and z′ and any noisy vector y: ‖z‖₁, ‖z�
 P(y|z)/P(y|z′) = ∏ᵢ e^(r(|yᵢ−z′ᵢ|−|yᵢ−zᵢ|)) ≤ e^(r‖z−z′‖₁) ≤ e^ε. Everything before the noise may round as it likes,
 since the bound holds for any z and z′; everything after it is computed from y alone.
 
-Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was
-trained, by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
-repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were trained
-with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
+Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was trained,
+by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
+repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were
+trained with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
 frozen (there: the words of the training set); the text is read from its last piece to its first; the encoder reads a
 public number of pieces and leaves out what stands beyond.
 """
@@ -38,6 +38,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..checks import listed
 from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee, number
@@ -46,7 +47,6 @@ from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
 from .base import Mechanism, Prepared, Progress, check_cancel
 from .config import epsilon_option, option
-
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
@@ -224,7 +224,7 @@ class ADePT(Mechanism):
     def prepare_many(
         self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> Iterator[Prepared]:
-        documents = [self._document(t) for t in texts]
+        documents = [self._document(t) for t in listed(texts)]
         for start in range(0, len(documents), _BATCH):
             yield from self._encode(documents[start : start + _BATCH], cancel)
             if progress:

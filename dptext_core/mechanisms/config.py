@@ -39,8 +39,8 @@ def option(
 
     kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts) or "epsilon". live: changing it
     needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
-    ``offered`` names what pages offer of a "text"; ``page=False`` keeps what names a file of the server off the pages; ``said`` words it in tables ("K = {}", or
-    of a flag what no and yes mean), and ``unset`` where it is None.
+    ``offered`` names what pages offer of a "text"; ``page=False`` keeps what names a file of the server off the pages;
+    ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,
@@ -55,7 +55,8 @@ def epsilon_option(
 ) -> Any:  # fmt: skip
     """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
 
-    spent: a sentence on what spends it. default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is made has a number.
+    spent: a sentence on what spends it. default None: what ``Mechanism.epsilon_range`` says for the other options; a
+    config that is made has a number.
     """
     return option(
         default,

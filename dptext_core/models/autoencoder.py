@@ -21,7 +21,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +265,7 @@ def trunk_embeddings() -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def output_ids() -> np.ndarray:
-    """The ids that can be written: the mark that ends a text, and all pieces but marks. Public: no text changes them."""
+    """The ids that can be written: the mark that ends a text, and all pieces but marks. No text changes them."""
     pieces = read_pieces(verified_trunk_folder())
     marks = re.compile(r"\[.+\]")
     return np.array([i for i, p in enumerate(pieces) if p == "[SEP]" or not marks.fullmatch(p)])
@@ -314,7 +314,7 @@ def read_shape(folder: Path) -> Shape:
             f"{folder.name} was trained on the word embeddings of another model ({shown(found.get('trunk'))}), not on "
             f"those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
         )
-    values = {k: found.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
+    values: dict[str, Any] = {k: found.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
     for name, (low, high) in _LIMITS.items():
         value = values[name]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:

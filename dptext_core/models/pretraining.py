@@ -1,10 +1,10 @@
 """Pre-training of the autoencoder: it learns to write the text that it read, through one clipped vector, without noise.
 
-Adam at a constant rate; each position's loss is over all pieces that occur in the batch and a random sample of the
-others, weighted so that the sum estimates the one over all (the softmax over 29,524 pieces is what costs); what is
-reported is over all of them. After each epoch the best weights so far lie in the folder as a checkpoint that can be
-used, and everything that continues the run beside them: a run that was stopped, cancelled or killed goes on from its
-last whole epoch and ends in the same numbers as one that never was.
+Adam, at a rate that is halved where it brings nothing more. Each position's loss is over all pieces that occur in the
+batch and a random sample of the others, weighted so that the sum estimates the one over all (the softmax over 29,524
+pieces is what costs); what is reported is over all of them. After each epoch the best weights so far lie in the folder
+as a checkpoint that can be used, and everything that continues the run beside them: a run that was stopped, cancelled
+or killed goes on from its last whole epoch and ends in the same numbers as one that never was.
 """
 
 from __future__ import annotations
@@ -58,9 +58,21 @@ class Settings:
     clip_norm: float | None = 5.0
     epochs: int = 200
     lr: float = 0.003
+    decay: float = 0.5
     batch: int = 64
     patience: int = 10
     seed: int = 1
+
+    def rate(self, accuracies: Sequence[float]) -> float:
+        """The learning rate after epochs of these accuracies: multiplied by ``decay`` whenever a third of the patience
+        passed without a better one."""
+        rate, best, waited = self.lr, -1.0, 0
+        for accuracy in accuracies:
+            waited = 0 if accuracy > best else waited + 1
+            best = max(best, accuracy)
+            if waited == max(1, self.patience // 3):
+                rate, waited = rate * self.decay, 0
+        return rate
 
     @property
     def shape(self) -> ae.Shape:
@@ -98,6 +110,7 @@ def pretrain(
     max_tokens: int = 20,
     epochs: int = 200,
     lr: float = 0.003,
+    decay: float = 0.5,
     batch: int = 64,
     seed: int = 1,
     patience: int = 10,
@@ -109,11 +122,12 @@ def pretrain(
     """Train an autoencoder on ``texts`` into the folder ``out``, or go on with the run that is there.
 
     validation: texts that are not trained on; None: every twentieth of ``texts``. The checkpoint that is kept is that
-    of the epoch with the best accuracy on them, and the run ends after ``patience`` epochs without a better one.
+    of the epoch with the best accuracy on them, and the run ends after ``patience`` epochs without a better one. decay:
+    by what the learning rate is multiplied after a third of them (1: it stays, as in the paper).
     source: what training.json says of the data (file, hash). Raises ConfigError, InputError, and Cancelled after a wish
     to stop: what was learned until then lies in ``out``.
     """
-    settings = _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, batch, patience, seed)
+    settings = _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed)
     texts = _texts("texts", texts)
     if validation is None:
         step = round(1 / _HELD_OUT)
@@ -126,7 +140,7 @@ def pretrain(
     return run.go(progress, cancel)
 
 
-def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, batch, patience, seed) -> Settings:
+def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed) -> Settings:
     for name, value in (("hidden", hidden), ("window", window), ("max_tokens", max_tokens)):
         low, high = ae._LIMITS[name]
         if whole(name, value, low) > high:
@@ -134,12 +148,13 @@ def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, batch, pa
     for name, value in (("epochs", epochs), ("batch", batch), ("patience", patience)):
         whole(name, value, 1)
     whole("seed", seed, 0)
-    if not 0 < real("lr", lr) <= 1:
-        raise ConfigError(f"lr, the learning rate, must be above 0 and at most 1; it is {lr:g}.")
+    for name, value in (("lr", lr), ("decay", decay)):
+        if not 0 < real(name, value) <= 1:
+            raise ConfigError(f"{name} must be above 0 and at most 1; it is {value:g}.")
     if not 0 < real("clip_norm", clip_norm) < 1e6:
         raise ConfigError(f"clip_norm must be above 0; it is {clip_norm:g}.")
     norm = float(clip_norm) if clip else None
-    return Settings(hidden, window, max_tokens, norm, epochs, float(lr), batch, patience, seed)
+    return Settings(hidden, window, max_tokens, norm, epochs, float(lr), float(decay), batch, patience, seed)
 
 
 def _texts(name: str, given: Any) -> list[str]:
@@ -157,9 +172,7 @@ class _Run:
     def __init__(self, out: Path, settings: Settings, data: dict, texts: list[str], held: list[str], device: str):
         self.out, self.settings, self.device = out, settings, device
         marks = ae.tokenizer()
-        self.texts, self.held = (
-            [marks.ids(t)[: settings.window] for t in group] for group in (texts, held)
-        )
+        self.texts, self.held = ([marks.ids(t)[: settings.window] for t in group] for group in (texts, held))
         self.training = Training(settings, data)
 
     def go(self, progress: Report | None, cancel: threading.Event | None) -> Training:
@@ -184,6 +197,8 @@ class _Run:
             self._write(model, optimizer, True)
         while not t.ended:
             number, began = len(t.history) + 1, time.monotonic()
+            for group in optimizer.param_groups:
+                group["lr"] = s.rate([e.accuracy for e in t.history])
             loss = self._epoch(model, optimizer, number, cancel)
             held, right = model.evaluate(self.held[:: max(1, len(self.held) // LOOKED)][:LOOKED])
             t.history.append(Epoch(number, loss, held, right, time.monotonic() - began))
@@ -300,7 +315,7 @@ def _stopped(cancel: threading.Event | None) -> None:
 def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> Iterator[list[int]]:
     """Every text once, in batches of about equal length, in an order of its own each epoch."""
     rng = np.random.default_rng([seed, epoch])
-    order = np.lexsort((rng.random(len(lengths)), lengths))
+    order = np.lexsort((rng.random(len(lengths)), np.array(lengths)))
     starts = np.arange(0, len(order), size)
     for start in rng.permutation(starts):
         yield order[start : start + size].tolist()
