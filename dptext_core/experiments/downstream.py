@@ -148,7 +148,8 @@ def downstream(
     """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
 
     A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
-    with_: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. Raises ConfigError, InputError, Cancelled.
+    with_: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. Raises
+    ConfigError, InputError, Cancelled.
     """
     seeds = whole("seeds", seeds, least=1)
     made = classifier(with_, model, progress, cancel)
