@@ -345,7 +345,8 @@ def test_a_classifier_is_scored_over_seeds_beside_the_level_of_no_information(tm
     for metric in ("macro_f1", "accuracy"):
         assert found[metric]["mean"] == pytest.approx(np.mean(found[metric]["values"])) and found[metric]["mean"] > 0.9
         assert found[metric]["deviation"] == pytest.approx(np.std(found[metric]["values"], ddof=1))
-    assert found["no_information"] == {"macro_f1": pytest.approx(0.4), "accuracy": pytest.approx(2 / 3)}
+    # Random guesses have the higher macro F1, always guessing one label the higher accuracy.
+    assert found["no_information"] == {"macro_f1": pytest.approx(0.5, abs=0.03), "accuracy": pytest.approx(2 / 3)}
     assert (found["train"], found["test"], found["labels"]) == (60, 60, 2)
     assert downstream(train, test, tmp_path / "out", seeds=3) == found and len(lines(tmp_path / "out")) == 3
     more = downstream(train, test, tmp_path / "out", seeds=4)
@@ -602,7 +603,7 @@ def test_the_case_study_finds_what_was_memorised(tmp_path, data, parrot):
         assert crossed["verbatim"] == 1 and crossed["own"] < crossed["nearest"] == pytest.approx(1)
         assert rows[name, name, None]["own"] == pytest.approx(1)
         assert crossed["macro_f1"]["mean"] < rows[name, name, 1000.0]["macro_f1"]["mean"]
-    assert found["no_information"]["atis"]["accuracy"] == 0.5
+    assert found["no_information"]["atis"]["accuracy"] == pytest.approx(0.5, abs=0.03)
     text = json.dumps(found) + (tmp_path / "out" / "log.txt").read_text()
     assert not any(s in text for both in SAID.values() for s in both)
 
@@ -642,7 +643,7 @@ def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
     assert len(rows) == 23 and "paper, macro F1" in rows[0]
     (crossed,) = [row for row in rows if row[:3] == ["ATIS", "Snips", "1,000"]]
     assert "0.20 (0.02)" in crossed
-    for part_of in ("most frequent intent", "the other way round", "stay at 0.50", "At most 30"):
+    for part_of in ("without a look at the text", "the other way round", "stay at 0.50", "At most 30"):
         assert part_of in error
     read = case_study._read(summary)
     assert read["about"]["command"].endswith("--n 30 --summary assets/benchmarks/case_study.json")
