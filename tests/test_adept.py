@@ -67,8 +67,8 @@ def test_the_l2_norm_is_clipped_too_and_leaves_an_l1_norm_of_up_to_the_root_of_t
 
 
 def test_the_noise_has_the_stated_chances():
-    """At level 1e-4 the chi-square of these 21 cells is refused from 54 on. A rate that is 5% off adds 110 to it, and is
-    found with a chance above 0.999."""
+    """At level 1e-4 the chi-square of these 21 cells is refused from 54 on. A rate that is 5% off adds 110 to it, and
+    is found with a chance above 0.999."""
     rate, n = Fraction(0.3), 50_000
     found = discrete_laplace(NoiseStream(3), n, rate)
     assert found.dtype == np.int64
@@ -188,6 +188,20 @@ class Careless(ADePT):
 def test_an_autoencoder_that_does_not_clip_is_refuted_by_its_own_claim(tiny_autoencoder):
     m = Careless.create(checkpoint=tiny_autoencoder, epsilon=5.0, clip_norm=0.5)
     assert dpt.audit(m, TEXTS, draws=100).verdict == "refuted"
+
+
+def test_a_text_of_which_nothing_comes_is_shown_and_written_down(tiny_autoencoder, monkeypatch):
+    from dptext_core.figures import token_view
+    from dptext_core.ledger import Ledger
+
+    monkeypatch.setattr(ae.Autoencoder, "decode", lambda self, contexts, most=None: [""] * len(contexts))
+    r = made(tiny_autoencoder).rewrite(TEXT)
+    assert r.text == "" and sum(p.epsilon for p in r.releases) == r.guarantee.total
+    shown = token_view.payload(r, run=1, low=1.0, high=1000.0, default=100.0)
+    assert json.dumps(shown, allow_nan=False) and json.dumps(r.to_dict())
+    ledger = Ledger()
+    ledger.record(r, released=True)
+    assert ledger.account(TEXT).totals[0].epsilon == 100.0
 
 
 # --- options

@@ -42,6 +42,21 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
+    "models/adept_*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
+    "models/adept_snips/*": (
+        "python -m dptext_core pretrain --data train.csv --validation valid.csv --column 2 --out "
+        "assets/models/adept_snips",
+        "weights over the frozen word embeddings of all-MiniLM-L6-v2, trained on the sentences of Snips 2017; no text "
+        "and no list of words is in it",
+        "MIT",
+    ),
+    "models/adept_atis/*": (
+        "python -m dptext_core pretrain --data train.csv --validation valid.csv --column 2 --out "
+        "assets/models/adept_atis",
+        "weights over the frozen word embeddings of all-MiniLM-L6-v2, trained on the sentences of ATIS; no text and no "
+        "list of words is in it",
+        "MIT",
+    ),
     "papers/*.json": (
         "typed from the papers that each file names",
         "facts and figures of published tables, with file and table number",

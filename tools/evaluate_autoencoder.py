@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core import NoiseStream
 from dptext_core.commands.pretrain import column_of

@@ -43,8 +43,10 @@ from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee, number
 from ..models import autoencoder as ae
+from ..models.coverage import known_by
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
+from ..words.vocabulary import trunk_folder
 from .base import Mechanism, Prepared, Progress, check_cancel
 from .config import epsilon_option, option
 
@@ -207,6 +209,15 @@ class ADePT(Mechanism):
         if self.config.no_noise:
             return None
         return float(self.rate * int(np.abs(self.clipped(a) - self.clipped(b)).sum()))
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = known_by(trunk_folder(), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the autoencoder reads them letter by letter or not at all, and writes something else."
 
     # --- rewriting
 

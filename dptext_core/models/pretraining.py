@@ -178,7 +178,8 @@ class _Run:
     def go(self, progress: Report | None, cancel: threading.Event | None) -> Training:
         import torch
 
-        # The caller's own random numbers go on as if nothing had been.
+        # Torch's layers draw their first weights from the one generator of the process: the caller's numbers go on as
+        # if nothing had been.
         with torch.random.fork_rng(devices=[]):
             return self._go(progress, cancel)
 
@@ -186,8 +187,7 @@ class _Run:
         import torch
 
         s, t = self.settings, self.training
-        torch.manual_seed(s.seed)
-        model = _Model(s.shape, self.device)
+        model = _Model(s.shape, self.device, s.seed)
         optimizer = torch.optim.Adam(model.parameters(), lr=s.lr, fused=True)
         best = self._resume(model, optimizer)
         if not t.ended:
@@ -217,11 +217,11 @@ class _Run:
         import torch
 
         # By the seed and the number, so that a run that goes on draws what it would have drawn.
-        torch.manual_seed(self.settings.seed * 1_000_003 + number)
+        random = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
         total, count = 0.0, 0
         for rows in batches([len(t) for t in self.texts], self.settings.batch, self.settings.seed, number):
             _stopped(cancel)
-            loss, n = model.loss([self.texts[i] for i in rows])
+            loss, n = model.loss([self.texts[i] for i in rows], random)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -324,12 +324,16 @@ def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> Iterato
 class _Model:
     """The autoencoder in torch, with the names and shapes of ``ae.Shape.tensors``."""
 
-    def __init__(self, shape: ae.Shape, device: str):
+    def __init__(self, shape: ae.Shape, device: str, seed: int = 0):
         import torch
         from torch import nn
 
         self.shape, self.device = shape, device
-        h = shape.hidden
+        h, width, random = shape.hidden, ae.trunk_width(), torch.Generator().manual_seed(seed)
+
+        def drawn(*size: int) -> torch.Tensor:
+            return torch.randn(*size, generator=random)
+
         self.embeddings = torch.from_numpy(ae.trunk_embeddings()).to(device)
         self.outputs = torch.from_numpy(ae.output_ids()).to(device)
         self.column = torch.full((len(self.embeddings),), -1, dtype=torch.long, device=device)
@@ -343,13 +347,15 @@ class _Model:
             # One bias is enough, and the files have one.
             half.bias_hh_l0.data.zero_().requires_grad_(False)
             half.bias_hh_l0.requires_grad_(False)
-            nn.init.orthogonal_(half.weight_hh_l0)
+            half.weight_ih_l0.data = drawn(*half.weight_ih_l0.shape) / half.weight_ih_l0.shape[1] ** 0.5
+            nn.init.orthogonal_(half.weight_hh_l0, generator=random)
             half.bias_ih_l0.data.zero_()
             half.bias_ih_l0.data[h : 2 * h] = 1.0  # forget gates begin open
-        width = ae.trunk_width()
-        self.read = nn.Parameter(torch.randn(width, h) / width**0.5)
-        self.write = nn.Parameter(torch.randn(width, h) / width**0.5)
+        self.read = nn.Parameter(drawn(width, h) / width**0.5)
+        self.write = nn.Parameter(drawn(width, h) / width**0.5)
         self.bridge = nn.Linear(2 * h, 2 * h)
+        self.bridge.weight.data = drawn(2 * h, 2 * h) / (2 * h) ** 0.5
+        self.bridge.bias.data.zero_()
         for part in (self.encoder, self.decoder, self.bridge):
             part.to(device)
         self.read.data, self.write.data = self.read.data.to(device), self.write.data.to(device)
@@ -418,13 +424,13 @@ class _Model:
         unique, place = torch.unique(ids.to(self.device), return_inverse=True)
         return (self.embeddings[unique] @ self.read)[place]
 
-    def loss(self, texts: Sequence[Sequence[int]]) -> tuple[Any, int]:
-        """The mean loss of a batch over its places, and their number."""
+    def loss(self, texts: Sequence[Sequence[int]], random: Any) -> tuple[Any, int]:
+        """The mean loss of a batch over its places, and their number. random: the generator of the sample."""
         import torch
 
         states, right, _ = self._states(texts)
         own, target = torch.unique(right, return_inverse=True)
-        others = torch.randperm(len(self.outputs))[:SAMPLED].to(self.device)
+        others = torch.randperm(len(self.outputs), generator=random)[:SAMPLED].to(self.device)
         # Each of the others stands for as many as were not drawn; one that is among its own counts there already.
         known = torch.isin(self.outputs[others], own)
         weight = np.log(max(1, len(self.outputs) - len(own)) / max(1, int((~known).sum())))
