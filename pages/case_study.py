@@ -46,7 +46,7 @@ def show(asked: core.Question, found: core.Remembered) -> None:
         return
     with st.container(border=True):
         same = "word for word" if found.nearest.same else f"cosine {found.nearest.cosine:.2f}"
-        st.caption(literal(f"The nearest sentence of the pre-training set ({same})"))
+        st.caption(literal(f"{core.NEAREST} ({same})"))
         st.markdown(f"##### {literal(found.nearest.text)}")
     st.caption(
         "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training set."
@@ -79,7 +79,7 @@ def live() -> None:
 
 
 def measured() -> None:
-    st.subheader("The whole data sets")
+    st.subheader("Measured over both data sets")
     try:
         found = core.bundled()
     except dpt.DPTextError as error:
