@@ -1,4 +1,5 @@
-"""The command line: ``python -m dptext_core rewrite|distribution|audit|calibrate|attack|mechanisms|models|bench``.
+"""The command line: ``python -m dptext_core rewrite|distribution|audit|calibrate|attack|mechanisms|models|bench``,
+and the commands of ``commands``, one a file.
 
 The options of a mechanism are made from the fields of its config, so a new field is a new flag; ``--plugin FILE``
 brings mechanisms of one's own. What may be released (the rewritten text) goes to standard output; what is for the
@@ -26,7 +27,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import models, pretrain
+from .commands import case_study, downstream, models, pretrain, rewrite_data, runs
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -291,7 +292,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     _add_text_options(attack)
     attack.set_defaults(run=_attack)
     named = {
-        "rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal, "attack": attack
+        "rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal, "attack": attack,
+        "rewrite-data": rewrite_data.add(commands),
     }  # fmt: skip
     if argv and argv[0] in named:
         _add_mechanism_options(named[argv[0]], mechanism_class(_asked_mechanism(argv[1:])).spec())
@@ -302,6 +304,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_plugin_option(command)
     models.add(commands)
     pretrain.add(commands)
+    for module in (downstream, runs, case_study):
+        _add_plugin_option(module.add(commands))
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser

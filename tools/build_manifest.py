@@ -59,7 +59,8 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "Apache-2.0",
     ),
     "benchmarks/generators.json": (
-        "python -m dptext_core bench generators --data DIR --judge gemma-3-270m --out assets/benchmarks/generators.json",
+        "python -m dptext_core bench generators --data DIR --judge gemma-3-270m --out "
+        "assets/benchmarks/generators.json",
         "scores of rewrites of SST-2; no sentence of it",
         "MIT",
     ),
@@ -123,6 +124,12 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "benchmarks/clipping.json": (
         "python -m dptext_core bench clipping --data DIR --stopwords FILE --out assets/benchmarks/clipping.json",
         "chances and scores of rewritten sentences of SST-2; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/case_study.json": (
+        "python -m dptext_core case-study --data DIR --out FOLDER --summary assets/benchmarks/case_study.json, "
+        "with the options that the file names",
+        "scores of rewritten sentences of Snips and ATIS; no sentence is in it",
         "MIT",
     ),
     "benchmarks/results.json": (

@@ -155,6 +155,11 @@ class Mechanism(ABC):
         return frozenset(("distribution", "alignment") if own else ("alignment",))
 
     @property
+    def together(self) -> bool:
+        """Whether texts that are rewritten in one call share draws, so that a data set has to be rewritten in one."""
+        return False
+
+    @property
     def by_word(self) -> WordByWord | None:
         """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
         return None
