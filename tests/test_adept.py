@@ -190,6 +190,11 @@ def test_an_autoencoder_that_does_not_clip_is_refuted_by_its_own_claim(tiny_auto
     assert dpt.audit(m, TEXTS, draws=100).verdict == "refuted"
 
 
+def test_a_planned_text_is_read_when_it_is_rewritten(tiny_autoencoder):
+    m = made(tiny_autoencoder)
+    assert m.rewrite(m.plan(TEXT), seed=2).text == m.rewrite(TEXT, seed=2).text
+
+
 def test_a_text_of_which_nothing_comes_is_shown_and_written_down(tiny_autoencoder, monkeypatch):
     from dptext_core.figures import token_view
     from dptext_core.ledger import Ledger

@@ -40,7 +40,6 @@ import numpy as np
 
 from ..checks import listed
 from ..document import Document
-from ..errors import ConfigError
 from ..guarantee import Guarantee, number
 from ..models import autoencoder as ae
 from ..models.coverage import known_by
@@ -222,9 +221,8 @@ class ADePT(Mechanism):
     # --- rewriting
 
     def _encoded(self, prepared: Prepared) -> Encoded:
-        if not isinstance(prepared, Encoded):
-            raise ConfigError("This text was not prepared by this mechanism. Prepare it with it.")
-        return prepared
+        """What ``plan`` made is read now."""
+        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document], None)[0]
 
     def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared:
         return next(iter(self._encode([document], cancel)))

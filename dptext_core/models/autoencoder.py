@@ -14,7 +14,6 @@ columns changes nothing.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -386,9 +385,3 @@ def load_autoencoder(checkpoint: str) -> Autoencoder:
 @lru_cache(maxsize=4)
 def _loaded(folder: Path, changed: tuple[int, ...]) -> Autoencoder:
     return Autoencoder.from_pretrained(folder)
-
-
-def fingerprint(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -299,12 +299,12 @@ class _Run:
                 tensors[f"second/{name}"] = own["exp_avg_sq"].cpu().numpy()
         record = {"steps": steps, "best": t.best, "history": [asdict(e) for e in t.history]}
         tensors["record"] = np.frombuffer(json.dumps(record).encode(), np.uint8).copy()
-        if t.ended:
-            (self.out / STATE).unlink(missing_ok=True)
-        else:
+        if not t.ended:
             ae.write_whole(self.out / STATE, save(tensors))
         text = json.dumps(t.to_dict(), ensure_ascii=False, indent=1).replace("\n   ", "").replace("\n  }", "}")
         ae.write_whole(self.out / LOG, (text + "\n").encode())
+        if t.ended:
+            (self.out / STATE).unlink(missing_ok=True)
 
 
 def _stopped(cancel: threading.Event | None) -> None:
