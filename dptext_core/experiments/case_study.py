@@ -277,10 +277,10 @@ def notes(found: Mapping[str, Any]) -> list[str]:
     none = found["no_information"]
     levels = " and ".join(f"{none[name]['macro_f1']:.2f} on {title}" for name, title in SETS.items())
     n, seeds = found["about"]["n"], found["about"]["seeds"]
-    low = [r["macro_f1"]["mean"] for r in found["rows"] if r["data"] == "atis" and r["epsilon"] in (10.0, 1.0)]
+    low = [f"{r['macro_f1']['mean']:.2f}" for r in found["rows"] if r["data"] == "atis" and r["epsilon"] in (10.0, 1.0)]
     hundred = [r for r in found["rows"] if (r["pretrained"], r["data"], r["epsilon"]) == ("snips", "snips", 100.0)]
     lost = f" Ours is at {hundred[0]['macro_f1']['mean']:.2f} there." if hundred else ""
-    ours = f"; ours are between {min(low):.2f} and {max(low):.2f}" if low else ""
+    ours = f"; ours are at {' to '.join(dict.fromkeys((min(low), max(low))))}" if low else ""
     return [
         f"Guessing without a look at the text reaches a macro F1 of {levels}: no information.",
         "The paper fine-tunes BERT; here a logistic regression reads frozen MiniLM embeddings. The pattern can be "
