@@ -657,6 +657,20 @@ def test_the_papers_numbers_stand_as_its_text_has_them():
     assert case_study.printed("snips", "snips", 7.0) is None
 
 
+def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern():
+    found = case_study.bundled()
+    assert found is not None
+    for name in case_study.SETS:
+        assert found["about"]["checkpoints"][name]["sha256"] == case_study._weights(name)
+    score = {(r["pretrained"], r["data"], r["epsilon"]): r["macro_f1"]["mean"] for r in found["rows"]}
+    for name, other in (("snips", "atis"), ("atis", "snips")):
+        nothing = found["no_information"][name]["macro_f1"]
+        for epsilon in (None, 1000.0):
+            assert score[name, name, epsilon] > 0.8 * score["", name, None] > 1.5 * score[other, name, epsilon]
+        for pre in case_study.SETS:
+            assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
+
+
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
     monkeypatch.delenv(case_study.VARIABLE, raising=False)
     assert case_study.data_folder() is None
