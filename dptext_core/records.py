@@ -110,9 +110,12 @@ def _block(
         results = _together(texts, m, stream, cancel)
     except _FATAL:
         raise
-    except Exception:
+    except Exception as error:
         # Nothing was released of it: find who is at fault, and draw for the others again.
-        errors |= {i: error for i, text in texts.items() if (error := _fault(text, m, cancel))}
+        at_fault = {i: why for i, text in texts.items() if (why := _fault(text, m, cancel))}
+        if not at_fault:
+            raise error
+        errors |= at_fault
         results = _together({i: text for i, text in texts.items() if i not in errors}, m, stream, cancel)
     for i, other in enumerate(others):
         result = results.get(i)

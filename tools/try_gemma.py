@@ -1,7 +1,6 @@
 """Try the language model that comes by pip, in an environment of its own, and print what was measured.
 
 Run:  python tools/try_gemma.py build/gemma
-      python tools/try_gemma.py build/gemma --pip "--extra-index-url https://download.pytorch.org/whl/cpu"
 
 It makes a virtual environment in FOLDER/venv, installs requirements.txt and requirements-llm.txt into it from the
 package index, adds the model to FOLDER/models, and measures there: how long that took and how much memory, and how many

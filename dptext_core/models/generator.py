@@ -21,6 +21,8 @@ import numpy as np
 
 from ..device import resolve_device
 from ..errors import ConfigError, DPTextError, ModelUnavailable
+from ..language import Language
+from ..languages import ENGLISH
 from .generators import PROMPTED, WEIGHTS_FILE, GeneratorSpec, Shape, generator_spec
 from .masked_lm import _first_line, _private_backend, _quiet, best_dtype, clean
 from .registry import BUNDLED, _read_json
@@ -372,8 +374,10 @@ def _start_id(model: Any, tokenizer: Any) -> int:
 _CLOSING, _OPENING, _TIGHT = set(".,;:!?)]}%…"), set("([{$#"), set("-–—/@_")
 
 
-def _word_pieces(tokens: Sequence[str]) -> list[str]:
-    """Word pieces as text: a public rule on what was written alone. Marks stand where English puts them."""
+def _word_pieces(tokens: Sequence[str], language: Language = ENGLISH) -> list[str]:
+    """Word pieces as text: a public rule on what was written alone. Marks stand where they do in Latin script."""
+    # An apostrophe inside a word stands tight: don ' t, ana ' s.
+    after = {*language.clitics, *(d.partition("'")[2] for d in language.detached)}
     out: list[str] = []
     glued, quoted = True, False
     for k, token in enumerate(tokens):
@@ -383,8 +387,7 @@ def _word_pieces(tokens: Sequence[str]) -> list[str]:
             out.append(token[2:])
             glued = False
         elif token == "'":
-            # An apostrophe inside a word stands tight: don ' t, ana ' s.
-            inside = k + 1 < len(tokens) and tokens[k + 1] in ("s", "t", "re", "ve", "ll", "d", "m")
+            inside = k + 1 < len(tokens) and tokens[k + 1] in after
             out.append("'" if inside or glued else " '")
             glued = True
         elif token == '"':
