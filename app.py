@@ -10,6 +10,7 @@ pages = {
     "playground": st.Page("pages/playground.py", title="Playground", default=True),
     "audit": st.Page("pages/audit.py", title="Audit"),
     "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
+    "case_study": st.Page("pages/case_study.py", title="Case study"),
     "findings": st.Page("pages/findings.py", title="What we found"),
 }
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus.

@@ -41,7 +41,9 @@ from .sampling import NoiseStream
 if TYPE_CHECKING:
     from .auditing import AuditReport, audit
     from .calibration import Calibration, calibrate, equal_privacy
+    from .experiments.components import register_classifier, register_data_set
     from .ledger import Ledger
+    from .records import Record, rewrite_records
     from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
 
 __version__ = "0.1.0"
@@ -50,9 +52,13 @@ _LAZY = {
     "AuditReport": "auditing",
     "Calibration": "calibration",
     "Ledger": "ledger",
+    "Record": "records",
     "audit": "auditing",
     "calibrate": "calibration",
     "equal_privacy": "calibration",
+    "register_classifier": "experiments.components",
+    "register_data_set": "experiments.components",
+    "rewrite_records": "records",
     "WordSpace": "words",
     "antonyms": "words",
     "stop_words": "words",
@@ -83,6 +89,7 @@ __all__ = [
     "NoDistribution",
     "NoiseStream",
     "Prepared",
+    "Record",
     "Release",
     "RewriteResult",
     "ScoreTable",
@@ -104,6 +111,9 @@ __all__ = [
     "metrics",
     "option",
     "register",
+    "register_classifier",
+    "register_data_set",
+    "rewrite_records",
     "stop_words",
     "unregister",
     "word_list",

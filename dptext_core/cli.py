@@ -1,4 +1,5 @@
-"""The command line: ``python -m dptext_core rewrite|distribution|audit|calibrate|attack|mechanisms|models|bench``.
+"""The command line: ``python -m dptext_core rewrite|distribution|audit|calibrate|attack|mechanisms|models|bench``,
+and the commands of ``commands``, one a file.
 
 The options of a mechanism are made from the fields of its config, so a new field is a new flag; ``--plugin FILE``
 brings mechanisms of one's own. What may be released (the rewritten text) goes to standard output; what is for the
@@ -26,6 +27,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
+from .commands import case_study, downstream, models, pretrain, rewrite_data, runs
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -48,6 +50,7 @@ BENCHES = {
     "audit": "evaluation.audit",
     "clipping": "evaluation.clipping",
     "prior": "evaluation.public_prior",
+    "generators": "evaluation.generation",
     "run": "evaluation.run",
 }
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"
@@ -289,7 +292,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     _add_text_options(attack)
     attack.set_defaults(run=_attack)
     named = {
-        "rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal, "attack": attack
+        "rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal, "attack": attack,
+        "rewrite-data": rewrite_data.add(commands),
     }  # fmt: skip
     if argv and argv[0] in named:
         _add_mechanism_options(named[argv[0]], mechanism_class(_asked_mechanism(argv[1:])).spec())
@@ -298,10 +302,10 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     listing.set_defaults(run=_mechanisms)
     for command in (*named.values(), listing):
         _add_plugin_option(command)
-    models = commands.add_parser(
-        "models", help="list the models, and how to get those that are not here", allow_abbrev=False
-    )
-    models.set_defaults(run=_models)
+    models.add(commands)
+    pretrain.add(commands)
+    for module in (downstream, runs, case_study):
+        _add_plugin_option(module.add(commands))
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser
@@ -561,24 +565,6 @@ def _mechanisms(args: argparse.Namespace) -> None:
             lines.append(f"      {_describe(field, spec.name)}")
         blocks.append("\n".join(lines))
     _emit("\n\n".join(blocks))
-
-
-def _models(args: argparse.Namespace) -> None:
-    from .models import list_models, load_masked_lm
-
-    rows = [("model", "licence", "where", "size", "clipping range")]
-    for model in list_models():
-        ranges = [] if model.tuned is None else [f"tuned {model.tuned.low:.3f} to {model.tuned.high:.3f}"]
-        if model.clip_min is not None and model.clip_max is not None:
-            ranges.append(f"paper {model.clip_min:.3f} to {model.clip_max:.3f}")
-        clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
-        rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
-    _emit(_table(rows))
-    try:
-        _note(f"The bundled model runs {load_masked_lm().description}.")
-    except DPTextError as error:
-        _note(f"warning: {error}")
-    _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -12,10 +12,12 @@ MOST_UNKNOWN = 0.5
 
 
 def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
-    """What happens to a text that the mechanism's vocabulary hardly covers, in plain words; "" for any other text.
+    """What happens to a text that the mechanism or its vocabulary hardly covers, in plain words; "" for any other.
 
     Runs no model. The note tells something of the text: it is for its author's eyes.
     """
+    if note := mechanism.reading_note(text):
+        return note
     known, words = mechanism.coverage(text)
     unknown = words - known
     if unknown <= MOST_UNKNOWN * words:

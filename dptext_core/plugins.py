@@ -1,8 +1,9 @@
-"""Mechanisms of one's own in every process: from installed packages, from DPTEXT_PLUGINS, from ``--plugin FILE``.
+"""Parts of one's own in every process: from installed packages, from DPTEXT_PLUGINS, from ``--plugin FILE``.
 
-A plugin is Python that runs with all rights of whoever started the program. So only that person names one: by
-installing a package with entry points of the group ``dptext.mechanisms``, in the environment variable, or on the
-command line. No page, link or upload of the app does.
+Parts are mechanisms, and for the commands over data sets also loaders of data and downstream classifiers. A plugin is
+Python that runs with all rights of whoever started the program. So only that person names one: by installing a package
+with entry points of a group of GROUPS, in the environment variable, or on the command line. No page, link or upload of
+the app does.
 
 The registry loads them when it is first asked for more than a built-in mechanism, once a process. A plugin that fails
 leaves nothing behind but its sentence in :func:`problems`.
@@ -25,10 +26,14 @@ from pathlib import Path
 
 from .checks import usable_path
 from .errors import ConfigError, DPTextError
+from .experiments import components
 from .mechanisms import registry
 from .mechanisms.base import Mechanism
 
 GROUP = "dptext.mechanisms"
+#: Groups of entry points that name a function, which is registered under the name of the entry point.
+NAMED = {"dptext.datasets": components.register_data_set, "dptext.classifiers": components.register_classifier}
+GROUPS = (GROUP, *NAMED)
 VARIABLE = "DPTEXT_PLUGINS"
 
 
@@ -54,8 +59,9 @@ def load() -> None:
         for name in os.environ.get(VARIABLE, "").split(os.pathsep):
             if name.strip():
                 _noted(partial(load_file, name, f"take it out of {VARIABLE}"))
-        for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda p: p.name):
-            _noted(partial(_load_point, point))
+        for group in GROUPS:
+            for point in sorted(importlib.metadata.entry_points(group=group), key=lambda p: p.name):
+                _noted(partial(_load_point, point))
 
 
 def problems() -> tuple[str, ...]:
@@ -65,7 +71,7 @@ def problems() -> tuple[str, ...]:
 
 
 def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
-    """Run a file that registers mechanisms; one that was loaded already is not run again.
+    """Run a file that registers parts; one that was loaded already is not run again.
 
     otherwise: what else one can do where it fails, for the message. Raises ConfigError.
     """
@@ -87,20 +93,21 @@ def _noted(work: Callable[[], None]) -> None:
 
 
 def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | None = None) -> None:
-    """Do ``work``, which registers mechanisms, or says that its own is registered; all of it or nothing.
+    """Do ``work``, which registers parts, or says that its own is registered; all of it or nothing.
 
     Raises ConfigError.
     """
-    before = registry.registered()
+    before, others = registry.registered(), components.registered()
     try:
         done = work()
     except (Exception, SystemExit) as error:  # a plugin may raise anything, and must end nothing else
         registry.restore(before)
+        components.restore(others)
         raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
-    if not done and registry.registered() == before:
+    if not done and (registry.registered(), components.registered()) == (before, others):
         raise ConfigError(
-            f"{what} was not loaded: it registers no mechanism. Put @dptext_core.register before its class, or "
-            f"{otherwise}."
+            f"{what} was not loaded: it registers no mechanism, data set or classifier. Put @dptext_core.register "
+            f"before its class, or {otherwise}."
         )
 
 
@@ -135,6 +142,9 @@ def _load_point(point: importlib.metadata.EntryPoint) -> None:
 
     def work() -> bool:
         found = point.load()
+        if point.group in NAMED:
+            NAMED[point.group](point.name)(found)
+            return True
         if isinstance(found, type) and issubclass(found, Mechanism):
             # Its module, which several entry points may name, can have registered it already.
             if found not in registry.registered().values():

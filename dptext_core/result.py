@@ -148,6 +148,10 @@ class Trace(Private):
         """The channel and the noise of unit ``i``: what it would be at every other ε."""
         raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
 
+    def candidate(self, i: int, unit: Unit) -> int | None:
+        """Which candidate of its distribution unit ``i`` is; None: the one that is written like it."""
+        return None
+
     def logits(self, i: int, unit: Unit) -> np.ndarray | None:
         """A model's scores before clipping, float32 (V,)."""
         return None
@@ -241,6 +245,10 @@ class RewriteResult(Private):
     def logits(self, i: int) -> np.ndarray | None:
         """The model's scores at drawn unit ``i`` before clipping, float32 (V,); None where the mechanism has none."""
         return self.trace.logits(i, self._unit(i))
+
+    def candidate(self, i: int) -> int | None:
+        """Which candidate of its distribution drawn unit ``i`` is, where it need not be written like it."""
+        return self.trace.candidate(i, self._unit(i))
 
     def views(self, i: int) -> tuple:
         """How drawn unit ``i`` came about, as data (``dptext_core.explain``); () where the mechanism has none."""

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 import os
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cache
 from hashlib import blake2b
 from typing import Any
@@ -188,6 +190,55 @@ def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> fl
     bits, n = _extended(stream, index, bits, draw, _MAX_BITS)
     shift = max(0, bits.bit_length() - 64)
     return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
+
+
+def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
+    """n independent whole numbers k = 0, 1, … with P(k) = (1 − e^−rate)·e^(−rate·k): whole (n,), int64, or Python's own
+    where one is larger than that.
+
+    Each is ⌊−ln U / rate⌋ of a uniform U with as many bits as decide it: where float64 cannot tell on which side of a
+    whole number the quotient lies, U is extended and the logarithm computed to more digits until it is clear. So the
+    chances are these exactly, and no floating-point number stands between them and the random bits. With the noise
+    locked, the numbers fall as the rate grows.
+    """
+    words = stream.words(n)
+    found = -stream.log_full_range(words)
+    # Far more than the error of found: 2^−44 where U is not extended, and a few units in the last place.
+    slack = 1e-12 + 1e-13 * found
+    low, high = (np.floor((found + side * slack) / float(rate)) for side in (-1, 1))
+    out = np.where(high < 2.0**62, low, 0.0).astype(np.int64)
+    exact = {int(j): _exactly(stream, int(j), int(words[j]), rate) for j in np.flatnonzero(low != high)}
+    if any(value >= 1 << 62 for value in exact.values()):
+        out = out.astype(object)
+    for j, value in exact.items():
+        out[j] = value
+    return out
+
+
+def _exactly(stream: NoiseStream, j: int, word: int, rate: Fraction) -> int:
+    """⌊−ln U / rate⌋ of the j-th uniform of ``stream.words``."""
+    index = np.array([2 * stream._block + j])
+    more = stream.extensions(index, 1 << 40)[0]
+    bits, n, level = word << 96 | int(more[0]) << 32 | int(more[1]) >> 32, 160, 1
+    while True:
+        if bits:
+            with localcontext() as context:
+                context.prec = n // 3 + 40
+                # U lies between bits and bits + 1 of 2^n. Decimal's logarithms are right to the last digit.
+                whole_, slack = n * Decimal(2).ln(), Decimal(10) ** (20 - context.prec)
+                step = Decimal(rate.numerator) / Decimal(rate.denominator)
+                nearest, farthest = (max(Decimal(0), (whole_ - Decimal(b).ln())) for b in (bits + 1, bits))
+                low = int(max(Decimal(0), nearest - slack) * (1 - slack) / step)
+                if low == int((farthest + slack) * (1 + slack) / step):
+                    return low
+        high, rest = (int(x) for x in stream.extensions(index, 1 << 40, level)[0])
+        bits, n, level = bits << 128 | high << 64 | rest, n + 128, level + 1
+
+
+def discrete_laplace(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
+    """n independent whole numbers with P(k) = tanh(rate/2)·e^(−rate·|k|), exactly: differences of two
+    :func:`geometric` ones."""
+    return geometric(stream.at("up"), n, rate) - geometric(stream.at("down"), n, rate)
 
 
 class Sampler:

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import figures, models, precomputed
+from dptext_core import figures, precomputed
 from dptext_core._assets import examples
 from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
@@ -194,11 +194,10 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     if "clip_min" not in {f.name for f in dataclasses.fields(spec.config_cls)}:
         return {}
     try:
-        known = models.masked_lm_spec(chosen.get("model", "bundled"))
+        clips = dpt.mechanism_class(spec.name).clips(chosen)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return {}
-    clips = known.clips
     values = controls.one(spec, "clip", "play") if len(clips) > 1 else {}
     name = values.get("clip", next(iter(clips), ""))
     exact = (clips[name].low, clips[name].high) if clips else (0.0, 15.0)
@@ -209,11 +208,12 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     pad = (highest - lowest) / 4
     picked = st.slider(
         "Ends of the range", round(lowest - pad, 1), round(highest + pad, 1), (low, high), step=0.1,
-        key=f"play_clip_{known.id}_{name}",
+        key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
         help="Move an end to set a range of your own. Any range has the same promise, as long as it does not depend on "
         "the text.",
     )  # fmt: skip
-    clip_figure()
+    if "contextualize" in {f.name for f in dataclasses.fields(spec.config_cls)}:
+        clip_figure()
     if clips and picked == (low, high):
         return values
     # An end that was not moved keeps its exact value.
@@ -279,15 +279,40 @@ def take(run: runs.Run) -> None:
 
 
 def under_way(inputs: runs.Inputs) -> str:
-    needs = dpt.mechanism_class(inputs.mechanism).needs
-    loading = "masked language model" in needs and not models.engine("bundled").ready
-    return "Loading the language model …" if loading else "Rewriting …"
+    try:
+        ready = dpt.get_mechanism(inputs.mechanism, **dict(inputs.options)).model_ready
+    except dpt.DPTextError:  # said where the rewrite would stand
+        ready = True
+    return "Rewriting …" if ready else "Loading the language model …"
 
 
 def redraw() -> None:
     run = session().run
     assert run is not None
     start(run.inputs, axis_of(run.inputs), redraw=True)
+
+
+def moved(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> runs.Run:
+    """The run at another ε, where that takes a new pass; the one before where it was stopped or refused.
+
+    What takes longer goes on beside the page, with progress and a way to stop.
+    """
+    mine = session()
+    work = mine.at("rewrite")
+    if work.job is not None:  # on its way
+        return run
+    if work.error is not None and mine.moved_to == epsilon:
+        st.caption(f"This is the rewrite at ε = {number(run.payload['eps'])}. Move ε to start again.")
+        return run
+    mine.moved_to = epsilon
+    start(run.inputs, axis, redraw=False)
+    if work.running():
+        st.rerun(scope="app")
+    if (made := work.take()) is None:
+        st.error(literal(work.said("Stopped.")))
+        return run
+    mine.show(made)
+    return made
 
 
 @st.fragment
@@ -298,13 +323,8 @@ def rewritten() -> None:
     axis = axis_of(run.inputs)
     epsilon = current_epsilon(axis)
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
-        try:
-            run = runs.moved(run, epsilon, axis, session().next_number())
-        except dpt.DPTextError as error:
-            st.error(literal(str(error)))
-            epsilon = run.payload["eps"]  # what is shown stays that of the last rewrite
-        else:
-            session().show(run)
+        run = moved(run, epsilon, axis)
+        epsilon = run.payload["eps"]
     if run.note:
         st.warning(literal(run.note))
     view = token_strip(run.payload, key="play_strip")

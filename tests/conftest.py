@@ -63,3 +63,11 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     from tiny import tiny_masked_lm
 
     return str(tiny_masked_lm(tmp_path_factory.mktemp("tiny")))
+
+
+@pytest.fixture(scope="session")
+def tiny_autoencoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a tiny random autoencoder, its weights the same in every run."""
+    from tiny import tiny_autoencoder
+
+    return str(tiny_autoencoder(tmp_path_factory.mktemp("tiny") / "autoencoder"))

@@ -80,7 +80,7 @@ def test_the_chosen_word_is_attacked_at_once(mechanism):
     assert metric(at, "Answers needed").startswith(("about", "never"))
     assert jobs(at)["curve"].result.words == 1 and len(at.get("plotly_chart")) == 1
     assert jobs(at)["nearest"].result.sentence() in said(at)
-    assert "mask" not in jobs(at)
+    assert not {"language-model", "likely-text"} & set(jobs(at))
 
 
 def test_moving_epsilon_attacks_again_and_keeps_the_curve():
@@ -102,10 +102,18 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     at = page("dp-mlm")
     assert "mask inference" in said(at)
     assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 1
-    at.button(key="attack_start_mask").click()
+    at.button(key="attack_start_language-model").click()
     settle(at)
-    found = jobs(at)["mask"].result
+    found = jobs(at)["language-model"].result
     assert found.sentence() in said(at) and metric(at, "First guess right")
+
+
+def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
+    at = page("custext")
+    at.button(key="attack_start_likely-text").click()
+    settle(at)
+    assert any("models add gemma-3-270m" in e.value.replace("\\", "") for e in at.error)
 
 
 def test_long_work_waits_for_a_button():

@@ -12,7 +12,7 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
 from dptext_core import attacks
-from dptext_core.attacks import Prior, bayes, mask_inference, nearest, query
+from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query
 from dptext_core.mechanisms import normalisers
 from dptext_core.mechanisms.custext import Groups
 from dptext_core.words import word_space
@@ -510,12 +510,67 @@ def test_one_mask_stands_for_all_that_one_step_released(tiny_model):
     assert mask_inference.attack(m, m.rewrite("The of.", seed=1), model=tiny_model).guesses == ()
 
 
+def test_the_first_guesses_come_in_the_order_of_the_likeliest_text(tiny_model, judge):
+    """Against a loop that reads each text alone; behind the first guesses the masked model's order stays."""
+    m = on(word_space(), "santext", epsilon=12.0, keep_stopwords=True)
+    r = m.rewrite("The doctor told the patient about the medicine. Doctors read it.", seed=2)
+    plain, seen = mask_inference.attack(m, r, model=tiny_model), []
+    told = lambda done, of: seen.append((done, of))  # noqa: E731
+    found = likely_text.attack(m, r, model=tiny_model, judge=judge, progress=told)
+    assert seen == [(k + 1, len(found.guesses)) for k in range(len(found.guesses))]
+    asked = []
+
+    def first(span, guesses):
+        asked.append(guesses)
+        return range(len(guesses))
+
+    mask_inference.attack(m, r, model=tiny_model, rescore=first)
+    assert len(asked) == len(found.guesses) and all(len(g) == mask_inference.RESCORED for g in asked)
+    moved = 0
+    for before, after, guesses in zip(plain.guesses, found.guesses, asked, strict=True):
+        start, end = r.steps[after.step].out
+        big = r.text[start].isupper()
+        texts = [r.text[:start] + (w.capitalize() if big else w) + r.text[end:] for w in guesses]
+        order = sorted(range(len(guesses)), key=lambda k: judge.read([texts[k]])[0].loss)
+        assert after.guesses == tuple(guesses[k] for k in order[: mask_inference.SHOWN])
+        if before.rank is None or before.rank > mask_inference.RESCORED:
+            assert after.rank == before.rank
+        else:
+            assert after.rank == 1 + order.index(before.rank - 1)
+        moved += after.guesses != before.guesses
+    assert moved and found.chance == plain.chance
+
+
+def test_of_a_long_text_the_surroundings_are_read():
+    text = "word " * 100 + "Here" + " more" * 100
+    start = text.index("Here")
+    around = likely_text.placed(text, (start, start + 4), "there")
+    assert "There" in around and around.startswith("word ") and len(around) <= 2 * likely_text.AROUND + 5
+    assert likely_text.placed("a b c", (2, 3), "x") == "a x c"
+
+
+def test_without_a_reader_a_sentence_names_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
+    m = dpt.get_mechanism("custext")
+    with pytest.raises(dpt.DPTextError, match="models add gemma-3-270m"):
+        attacks.get_attacker("likely-text").attack(m, m.rewrite("My doctor called.", seed=1))
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    from tiny_causal import write_model
+
+    from dptext_core.metrics.lm_perplexity import Judge
+
+    return Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), dtype="float32", device="cpu")
+
+
 # --- the registry
 
 
 def test_attackers_are_registered_once_and_by_scope():
     assert [a.name for a in attacks.attackers("word")] == ["best-guess", "repeated-answers"]
-    assert [a.name for a in attacks.attackers("text")] == ["nearest-words", "language-model"]
+    assert [a.name for a in attacks.attackers("text")] == ["nearest-words", "language-model", "likely-text"]
     assert [a.name for a in attacks.attackers("data set")] == ["static", "adaptive"]
     with pytest.raises(dpt.ConfigError, match="already"):
         attacks.register(bayes.BestGuess)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_spaces import on, random_space, words
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core.sampling import DEPTH
@@ -100,11 +101,21 @@ def small_space(tmp_path_factory) -> str:
     return str(path)
 
 
+@pytest.fixture(scope="session")
+def small_generators(tmp_path_factory) -> dict[str, str]:
+    kinds = {"decoder": "gpt2", "encoder-decoder": "bart"}
+    return {kind: str(tiny_generator(tmp_path_factory.mktemp(name), name)) for kind, name in kinds.items()}
+
+
 @pytest.fixture(params=NAMES)
-def make(request, tiny_model, small_space):
+def make(request, tiny_model, small_generators, tiny_autoencoder, small_space):
     """Builds the mechanism on a small model and a small space, with given options."""
-    fields = {f.name for f in dataclasses.fields(dpt.mechanism_class(request.param).spec().config_cls)}
-    small = {"model": tiny_model, "space": small_space, "lists": (f"{small_space}@1", f"{small_space}@2")}
+    fields = {f.name: f.metadata for f in dataclasses.fields(dpt.mechanism_class(request.param).spec().config_cls)}
+    writes = fields.get("model", {}).get("generators")
+    small = {
+        "model": small_generators[writes[0] or "decoder"] if writes else tiny_model, "space": small_space,
+        "lists": (f"{small_space}@1", f"{small_space}@2"), "checkpoint": tiny_autoencoder,
+    }  # fmt: skip
 
     def build(**options):
         return dpt.get_mechanism(request.param, **({k: v for k, v in small.items() if k in fields} | options))
@@ -116,8 +127,10 @@ def make(request, tiny_model, small_space):
 def test_with_what_is_bundled_it_works_too(name):
     r = dpt.get_mechanism(name).rewrite(TEXT, seed=1)
     assert r.text != TEXT and r.guarantee.total > 0
-    drawn = [k for k, s in enumerate(r.steps) if s.action == "replace" and s.epsilon > 0]
-    assert drawn and len(r.distribution(drawn[0])) > 20 - (name == "custext")
+    drawn = [k for k, u in enumerate(r.units) if u.drawn and u.epsilon > 0]
+    assert drawn
+    if "distribution" in r.can:
+        assert len(r.distribution(drawn[0])) > 20 - (name == "custext")
 
 
 def test_the_registry_refuses_a_second_of_the_same_name():
@@ -169,6 +182,11 @@ def test_steps_cover_the_text_and_the_rest_survives(make, text):
     m = make()
     r = m.rewrite(text, seed=1)
     assert r.original == text
+    if "alignment" not in r.can:
+        assert not len(r.steps) and all(p.source is None for p in r.releases)
+        assert [r.text[slice(*p.span)] for p in r.releases] == [p.text for p in r.releases]
+        assert "".join("".join(p.text for p in r.releases).split()) == "".join(r.text.split())
+        return
     covered = {i for s in r.steps for i in range(*s.span)}
     assert all(i in covered for i, c in enumerate(text) if c.isalnum())
     for s in r.steps:
@@ -188,7 +206,7 @@ def test_steps_cover_the_text_and_the_rest_survives(make, text):
 def test_any_text_is_handled(make, text):
     r = make().rewrite(text, seed=2)
     assert r.original == text and r.guarantee.sentence()
-    assert [r.text[slice(*s.out)] for s in r.steps] == [s.replacement for s in r.steps]
+    assert [r.text[slice(*u.out)] for u in r.units] == [u.text for u in r.units]
 
 
 @pytest.mark.parametrize("text", [None, 3, b"bytes", "broken \ud800 half"])
@@ -216,7 +234,7 @@ def test_a_list_gives_a_list_with_independent_stream(make):
     m = make()
     many = m.rewrite([TEXT] * 4, seed=5)
     assert [r.original for r in many] == [TEXT] * 4
-    assert any(s.changed for s in many[0].steps) == (len({r.text for r in many}) > 1) == (m.name != "keep-all")
+    assert (many[0].text != TEXT) == (len({r.text for r in many}) > 1) == (m.name != "keep-all")
 
 
 def test_equal_texts_one_after_the_other_are_read_once(make, monkeypatch):
@@ -230,15 +248,16 @@ def test_equal_texts_one_after_the_other_are_read_once(make, monkeypatch):
 def test_what_was_drawn_is_in_its_distribution(make):
     m = make()
     r = m.rewrite(TEXT, seed=11)
-    for i, s in enumerate(r.steps):
-        if s.action in ("keep", "delete"):
+    for i, s in enumerate(r.units):
+        if s.action in ("keep", "delete") or "distribution" not in r.can:
             with pytest.raises(dpt.NoDistribution):
                 r.distribution(i)
             continue
         d = r.distribution(i)
         assert d.probs.sum() == pytest.approx(1.0, abs=1e-9)
         # An estimate from draws need not have seen every word that is possible.
-        assert d.p(s.replacement) > 0 or d.draws is not None
+        known = r.candidate(i)
+        assert (d.p(s.text) if known is None else d.probs[known]) > 0 or d.draws is not None
         assert d.probs.dtype == np.float64 and len(d.candidates) == len(d.probs)
 
 
@@ -280,7 +299,7 @@ def test_a_sweep_is_the_same_rewrite_at_each_epsilon(make):
     epsilons = [1.0, 20.0, 120.0]
     s = m.sweep(TEXT, epsilons=epsilons, seed=3)
     assert [r.text for r in s.results] == [m.with_(epsilon=e).rewrite(TEXT, seed=3).text for e in epsilons]
-    assert len(s.distributions) == 3 and len(s.distributions[0]) == len(s.results[0].steps)
+    assert len(s.distributions) == 3 and len(s.distributions[0]) == len(s.results[0].units)
     assert len({r.noise_id for r in s.results}) == 1
 
 
@@ -297,11 +316,11 @@ def test_the_guarantee_adds_up(make):
     r = m.rewrite(TEXT, seed=6)
     g = r.guarantee
     assert g.notion in {"pure", "metric", "group", "approx", "none"}
-    assert sum(s.epsilon for s in r.steps if s.action in ("replace", "insert")) <= g.total + 1e-9
+    assert sum(u.epsilon for u in r.units if u.drawn) <= g.total + 1e-9
     assert g.sentence() and g.formal() and g.exposed
     assert "seed" in " ".join(g.exposed)
-    empty = m.guarantee("")
-    assert empty.total == 0
+    # What hides any two texts from each other hides that there is none, too.
+    assert (m.guarantee("").total == 0) == ("alignment" in m.can)
 
 
 def test_progress_and_cancel(make):

@@ -107,7 +107,9 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
     for name, options in itertools.chain(audit.configurations(), deniability.configurations(["minilm"])):
         config = dpt.mechanism_class(name).create(epsilon=1.0, **options).config
         assert all(getattr(config, k) == v for k, v in options.items() if k != "lists")
-    assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - {"dp-mlm", "dp-mlm-plus", "dp-mlm-prior"}
+    assert found["adept"] == found["adept-original"] == [{"checkpoint": "snips"}, {"checkpoint": "atis"}]
+    without = {"dp-mlm", "dp-mlm-plus", "dp-mlm-prior", "adept", "adept-original"}
+    assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - without
 
 
 def test_a_mechanism_without_a_vocabulary_is_refused_by_what_measures_words():

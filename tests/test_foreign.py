@@ -187,6 +187,44 @@ def test_the_audit_of_a_delta_says_when_draws_cannot_show_it():
     assert dpt.audit(made(Latent), draws=2000, seed=1).holds
 
 
+class Stated(Latent):
+    """Says what its noise loses between two texts: the number of letters they differ by, times ``rate``."""
+
+    name, title, notion = "foreign-stated", "Foreign stated", "pure"
+    rate = 0.2
+
+    def guarantee(self, text):
+        return dataclasses.replace(super().guarantee(text), notion="pure", delta=0.0)
+
+    def latent_loss(self, a, b):
+        return self.rate * abs(len(a.text) - len(b.text))
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(0.02, "holds"), (0.3, "refuted")])
+def test_the_stated_loss_of_what_a_text_is_written_from_is_looked_at(rate, verdict):
+    texts = ["sun", "sun and", "sun and water"]
+    m = type("Stated", (Stated,), {"rate": rate}).create(epsilon=1.0)
+    report = dpt.audit(m, texts, draws=100, seed=1)
+    assert report.verdict == verdict and report.exact and report.measured == pytest.approx(10 * rate)
+    assert "noisy vector" in report.of and report.witness is not None and "sun and water" in report.witness.sentence()
+    # Few draws show less than the claim of 1.0 here: what is proven is enough.
+    assert json.dumps(report.to_dict()) and (verdict == "refuted" or "Proven" in report.sentence())
+
+
+def test_what_is_released_is_still_looked_at_where_a_loss_is_stated():
+    class Tells(Stated):
+        """States a loss of nothing, and releases the text."""
+
+        rate = 0.0
+
+        def _rewrite(self, prepared, stream, progress, cancel):
+            piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
+            return dataclasses.replace(super()._rewrite(prepared, stream, progress, cancel), text=prepared.text,
+                                       pieces=(piece,))  # fmt: skip
+
+    assert dpt.audit(Tells.create(epsilon=1.0), ["sun", "water"], draws=400, seed=1).verdict == "refuted"
+
+
 class Loud(Generator):
     """Tells the first letter of the text by scores that are 10 apart, where 1/2 is allowed."""
 

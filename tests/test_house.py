@@ -18,6 +18,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.document import Document
+from dptext_core.models.added import SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -94,6 +95,18 @@ def test_requirements_are_pinned_and_installed(name):
     for package, version in wanted.items():
         # A local build of the same release, such as torch's +cpu, is the same release.
         assert importlib.metadata.version(package).partition("+")[0] == version, package
+
+
+def test_what_a_language_model_is_made_from_is_pinned_as_the_tests_have_it():
+    llm, dev = pins("requirements-llm.txt"), pins("requirements-dev.txt")
+    assert list(llm) == sorted(llm, key=str.lower)
+    shared = set(llm) & set(dev)
+    assert shared == {"accelerate", "gguf"} and all(llm[name] == dev[name] for name in shared)
+    for source in SOURCES.values():
+        # Whatever the package index gives for that name, only the known file is taken.
+        assert re.fullmatch(r"[0-9a-f]{64}", source.sha256)
+        packages = {same(module) for module, _ in source.parts}
+        assert packages <= {same(name) for name in llm} and len(packages) == len(source.parts)
 
 
 def test_every_requirement_is_used_and_has_its_reason():

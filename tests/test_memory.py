@@ -18,11 +18,13 @@ from memory_scan import Marker, left_by, table
 from sacrebleu import sentence_bleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+from tiny_causal import write_model
 
 import dptext_core as dpt
 from dptext_core import attacks, budget, cli, metrics
-from dptext_core.attacks import bayes, mask_inference, nearest, query
+from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
 from dptext_core.figures import token_view
+from dptext_core.metrics import lm_perplexity
 from dptext_core.metrics.bleu import corpus_bleu
 from dptext_core.metrics.cosine import embed
 from dptext_core.private import Private
@@ -139,6 +141,15 @@ def command(*arguments: str) -> Callable[[str], None]:
     return run
 
 
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    """The causal language model that reads texts, in the place of one that was added."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = lm_perplexity.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
+        patch.setattr(lm_perplexity, "judge", lambda: made)
+        yield
+
+
 def operations(model: str) -> dict[str, Callable[[str], object]]:
     word_level = ["--mechanism", "santext", "--oov", "keep"]
     return {
@@ -146,6 +157,9 @@ def operations(model: str) -> dict[str, Callable[[str], object]]:
         "errors": errors,
         "cancelled": cancelled,
         "language model attack": lambda w: mask_inference.attack(
+            m := dpt.get_mechanism("santext"), m.rewrite(text(w))
+        ).sentence(),
+        "likely text attack": lambda w: likely_text.attack(
             m := dpt.get_mechanism("santext"), m.rewrite(text(w))
         ).sentence(),
         "calibrate, equal privacy, budget": from_privacy,
@@ -184,7 +198,7 @@ def nothing_is_left_by(done: dict[str, Callable[[str], object]]) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_left_of_a_text(tiny_model):
+def test_nothing_is_left_of_a_text(tiny_model, judge):
     """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel."""
     nothing_is_left_by(operations(tiny_model))
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_causal import write_model
 
 from dptext_core import metrics, models
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.evaluation.results import interval
 from dptext_core.evaluation.tasks import SCORES
-from dptext_core.metrics import METRICS, REGISTRY, measure, score
+from dptext_core.metrics import METRICS, REGISTRY, lm_perplexity, measure, score
 from dptext_core.metrics.bleu import corpus_bleu
 from dptext_core.metrics.cosine import embed
 from dptext_core.metrics.registry import KINDS
@@ -41,8 +42,14 @@ class TinyModel:
         return float(np.log(np.exp(self.logits).sum()) - self.logits[self.candidates.index(word)])
 
 
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    return lm_perplexity.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
+
+
 @pytest.fixture
-def tiny(monkeypatch):
+def tiny(monkeypatch, judge):
+    monkeypatch.setattr(lm_perplexity, "judge", lambda: judge)
     model = TinyModel()
     monkeypatch.setattr(models, "load_masked_lm", lambda name="bundled", device=None: model)
     monkeypatch.setattr(models, "engine", lambda name="bundled", device=None: model)
@@ -57,7 +64,7 @@ def test_every_metric_takes_every_text(name, tiny):
     assert len(values) == len(ODD)
     for value in values:
         assert isinstance(value, float)
-        assert metric.low <= value <= metric.high or (name == "perplexity" and math.isnan(value))
+        assert metric.low <= value <= metric.high or (name in ("perplexity", "lm_perplexity") and math.isnan(value))
 
 
 @pytest.mark.parametrize("name", ["cosine", "bleu", "unchanged"])

@@ -25,6 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 RANGES = {
     "requirements.txt": PROJECT["dependencies"],
     "requirements-dev.txt": PROJECT["optional-dependencies"]["dev"],
+    "requirements-llm.txt": PROJECT["optional-dependencies"]["llm"],
 }
 
 

@@ -175,11 +175,11 @@ def test_draw_again_counts_what_releasing_would_spend():
 def test_moving_the_clipping_range_keeps_the_scores():
     at = settle(app())
     prepared = at.session_state["session"].run.prepared
-    at.slider(key="play_clip_bundled_tuned").set_value((0.0, 5.0))
+    at.slider(key="play_clip_dp-mlm_bundled_tuned").set_value((0.0, 5.0))
     settle(at)
     run = at.session_state["session"].run
     assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
-    at.slider(key="play_clip_bundled_tuned").set_value((-1.9, 5.0))
+    at.slider(key="play_clip_dp-mlm_bundled_tuned").set_value((-1.9, 5.0))
     settle(at)
     exact = dpt.get_mechanism("dp-mlm").config.clip_min
     assert at.session_state["session"].run.mechanism.config.clip_min == exact, "an end that was not moved stays exact"
@@ -193,7 +193,7 @@ def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
     run = at.session_state["session"].run
     paper = dpt.get_mechanism("dp-mlm", clip="paper").config
     assert run.prepared is prepared and run.mechanism.config.clip_max == paper.clip_max
-    assert at.slider(key="play_clip_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
+    assert at.slider(key="play_clip_dp-mlm_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
     costs = next(d.value for d in at.dataframe if "tied" in d.value)
     assert list(costs["range"]) == ["tuned", "paper (used)"]
     tied = dict(zip(costs["range"], costs["tied"], strict=True))

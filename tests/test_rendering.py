@@ -152,7 +152,11 @@ def parsed_once():
         yield
 
 
-@pytest.mark.parametrize("name", slow_but(["santext", "custext", "dp-mlm-plus"], [s.name for s in dpt.mechanisms()]))
+#: Those that put words in the place of words: the others write a new text, of which nothing is copied.
+ALIGNED = [s.name for s in dpt.mechanisms() if s.family not in ("autoencoder", "language models", "latent")]
+
+
+@pytest.mark.parametrize("name", slow_but(["santext", "custext", "dp-mlm-plus"], ALIGNED))
 def test_the_same_words_give_the_same_bytes(name, tiny_model, parsed_once):
     rng, texts = random.Random(f"options of {name}"), random.Random("pairs")
     tried = 0
@@ -175,8 +179,8 @@ def test_the_same_words_give_the_same_bytes(name, tiny_model, parsed_once):
 
 def test_the_forced_words_are_the_ones_released(tiny_model):
     """The test above would not see anything if its words never came out, or if its pairs were never alike."""
-    for spec in dpt.mechanisms():
-        m = forced(spec.name, {}, tiny_model)
+    for name in ALIGNED:
+        m = forced(name, {}, tiny_model)
         drawn = [s for s in m.rewrite(" ".join(KNOWN[:4]), seed=3).steps if s.action in ("replace", "insert")]
         assert drawn and all(s.replacement.lower() in RELEASED for s in drawn)
 
@@ -189,7 +193,7 @@ def test_a_repeated_word_shows_and_its_promise_says_so(strategy):
     assert "equal at the same places" not in m.with_(strategy="token").guarantee("doctor doctor").adjacency
 
 
-@pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms()])
+@pytest.mark.parametrize("name", ALIGNED)
 def test_all_that_the_text_is_computed_from_stands_in_the_adjacency(name, tiny_model):
     m = forced(name, {"recase": "original"}, tiny_model)
     told = m.guarantee(f"{KNOWN[0]} the {KNOWN[1]}").adjacency

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -324,3 +326,69 @@ def test_where_nothing_stands_out_all_are_compared(monkeypatch):
     for seed in range(50):
         whole = np.argmax(log_probs + NoiseStream(seed).gumbel(51))
         assert sampler.one(NoiseStream(seed)) == sampler.draws(NoiseStream(seed), 2)[0] == whole
+
+
+# --- whole-numbered noise
+
+
+@pytest.mark.parametrize("rate", [Fraction(2), Fraction(0.3), Fraction(1, 1000)])
+def test_whole_numbers_have_geometric_chances(rate):
+    """40,000 draws; of a mean that is off by 3% the deviation is 0.5%."""
+    found = sampling.geometric(NoiseStream(8), 40_000, rate)
+    r = float(rate)
+    assert found.dtype == np.int64 and found.min() == 0
+    assert found.mean() == pytest.approx(1 / math.expm1(r), rel=0.03)
+    assert (found == 0).mean() == pytest.approx(-math.expm1(-r), abs=4 * math.sqrt(r / 40_000))
+
+
+def test_quick_and_exact_whole_numbers_are_the_same():
+    stream, rate = NoiseStream(4), Fraction(1, 30)
+    quick = sampling.geometric(stream, 3000, rate)
+    exact = [sampling._exactly(stream, j, int(w), rate) for j, w in enumerate(stream.words(3000))]
+    assert quick.tolist() == exact
+
+
+@pytest.mark.parametrize("side", [-1, 0])
+def test_beside_a_whole_number_more_bits_are_asked_for_until_they_decide(side):
+    """U is just at e^−1, so that −ln U / rate lies at 1/rate = 1000: only bits behind the 160th decide."""
+    from decimal import Decimal, getcontext
+
+    getcontext().prec = 150
+    edge = Decimal(-1).exp()
+    depth = 288
+    bits = int(edge * 2**depth) + side  # just above the edge without its last bit, or just below
+    parts = [bits >> (depth - 64), *((bits >> (depth - 64 - 32 * k)) & (2**32 - 1) for k in range(1, 8))]
+
+    class Stub(NoiseStream):
+        __slots__ = ()
+
+        def words(self, n):
+            return np.full(n, parts[0], np.uint64)
+
+        def extensions(self, index, draw=0, level=0):
+            if level == 0:
+                first = (bits >> (depth - 128)) & (2**64 - 1)
+                second = ((bits >> (depth - 160)) & (2**32 - 1)) << 32
+            else:
+                shift = depth - 160 - 128 * level
+                rest = (bits >> shift) & (2**128 - 1) if shift >= 0 else 0
+                first, second = rest >> 64, rest & (2**64 - 1)
+            return np.array([[first, second]] * len(index), np.uint64)
+
+    # Below the edge U is smaller, its logarithm larger.
+    assert sampling.geometric(Stub(0), 2, Fraction(1, 1000)).tolist() == [1000, 1000]
+    if side == 0:
+        bits += 1
+        assert sampling.geometric(Stub(0), 2, Fraction(1, 1000)).tolist() == [999, 999]
+
+
+def test_whole_numbers_beyond_64_bits_are_whole_too():
+    found = sampling.geometric(NoiseStream(1), 50, Fraction(1, 10**25))
+    assert found.dtype == object and all(isinstance(k, int) for k in found) and max(found) > 2**64
+    both = sampling.discrete_laplace(NoiseStream(1), 50, Fraction(1, 10**25))
+    assert any(k < 0 for k in both) and any(k > 0 for k in both)
+
+
+def test_locked_whole_numbers_fall_as_the_rate_grows():
+    found = [sampling.geometric(NoiseStream(6), 500, Fraction(r)) for r in (0.001, 0.01, 0.011, 0.5)]
+    assert all((a >= b).all() for a, b in pairwise(found)) and found[1].sum() > found[2].sum()

@@ -144,3 +144,18 @@ def tiny_roberta(path: str | Path, *, max_positions: int = 128, seed: int = 12) 
         RobertaForMaskedLM(config).save_pretrained(folder)
     _write_clip(folder)
     return folder
+
+
+def tiny_autoencoder(path: str | Path, *, hidden: int = 8, seed: int = 13) -> Path:
+    """Write a tiny random LSTM autoencoder over the trunk's word pieces to `path`; return that."""
+    import numpy as np
+
+    from dptext_core.models.autoencoder import Autoencoder, Shape
+
+    shape, rng = Shape(hidden=hidden, window=16, max_tokens=6), np.random.default_rng(seed)
+    weights = {name: rng.normal(size=size).astype(np.float32) for name, size in shape.tensors().items()}
+    # So that another vector is another text.
+    weights["decoder.input"][:, hidden:] *= 3
+    weights["decoder.state"] *= 0.3
+    Autoencoder(shape, weights).save_pretrained(path)
+    return Path(path)

@@ -42,6 +42,43 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
+    "models/pro*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
+    "models/para*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
+    "models/prompted/*": (
+        "python tools/train_generator.py encoder-decoder --corpus train.txt.gz --pairs captions5.tsv.gz --out "
+        "assets/models/prompted, then python tools/choose_generator_clip.py dp-prompt --write for spec.json",
+        f"{TRUNK} and the bundled masked language model, trained further on {CORPUS}, and on pairs of captions "
+        "(Multi30k task 2)",
+        "Apache-2.0",
+    ),
+    "models/paraphraser/*": (
+        "python tools/train_generator.py decoder --corpus train.txt.gz --pairs captions5.tsv.gz --out "
+        "assets/models/paraphraser, then python tools/choose_generator_clip.py dp-paraphrase --write for spec.json",
+        f"{TRUNK} and the bundled masked language model, trained further on {CORPUS}, and on pairs of captions "
+        "(Multi30k task 2)",
+        "Apache-2.0",
+    ),
+    "benchmarks/generators.json": (
+        "python -m dptext_core bench generators --data DIR --judge gemma-3-270m --out "
+        "assets/benchmarks/generators.json",
+        "scores of rewrites of SST-2; no sentence of it",
+        "MIT",
+    ),
+    "models/adept_*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
+    "models/adept_snips/*": (
+        "python -m dptext_core pretrain --data train.csv --validation valid.csv --column 2 --out "
+        "assets/models/adept_snips",
+        "weights over the frozen word embeddings of all-MiniLM-L6-v2, trained on the sentences of Snips 2017; no text "
+        "and no list of words is in it",
+        "MIT",
+    ),
+    "models/adept_atis/*": (
+        "python -m dptext_core pretrain --data train.csv --validation valid.csv --column 2 --out "
+        "assets/models/adept_atis",
+        "weights over the frozen word embeddings of all-MiniLM-L6-v2, trained on the sentences of ATIS; no text and no "
+        "list of words is in it",
+        "MIT",
+    ),
     "papers/*.json": (
         "typed from the papers that each file names",
         "facts and figures of published tables, with file and table number",
@@ -87,6 +124,12 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "benchmarks/clipping.json": (
         "python -m dptext_core bench clipping --data DIR --stopwords FILE --out assets/benchmarks/clipping.json",
         "chances and scores of rewritten sentences of SST-2; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/case_study.json": (
+        "python -m dptext_core case-study --data DIR --out FOLDER --summary assets/benchmarks/case_study.json, "
+        "with the options that the file names",
+        "scores of rewritten sentences of Snips and ATIS; no sentence is in it",
         "MIT",
     ),
     "benchmarks/results.json": (

@@ -4,6 +4,7 @@
 * ``query``: how many answers would give a word away;
 * ``nearest``: the released word, or its nearest neighbour, as the guess;
 * ``mask_inference``: a language model guesses from the words around;
+* ``likely_text``: a larger one says which of these guesses makes the likeliest text;
 * ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark).
 
 ``base`` says what an attacker is, and holds the registry.
@@ -12,7 +13,7 @@ What they say of a text comes from the private text itself: for its owner's eyes
 """
 
 # In the order in which they are shown.
-from . import bayes, query, nearest, mask_inference, classifier  # isort: skip
+from . import bayes, query, nearest, mask_inference, likely_text, classifier  # isort: skip
 from .base import (
     Attacker,
     DataAttacker,
@@ -48,6 +49,7 @@ __all__ = [
     "drawn_by_looking",
     "expected_success",
     "get_attacker",
+    "likely_text",
     "mask_inference",
     "nearest",
     "posterior",

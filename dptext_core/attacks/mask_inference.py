@@ -7,13 +7,15 @@ released text. It does not know the mechanism; it reads what the other words sti
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from ..document import Document
 from ..guarantee import percent
-from ..mechanisms.base import Mechanism, Progress
+from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..private import Private
 from ..result import RewriteResult
 from .base import TextAttacker, register
@@ -24,6 +26,10 @@ SHOWN = 5
 _BLOCK = 128
 #: Seconds to wait for the model, and one more for each mask.
 PATIENCE = 60.0
+#: First guesses that another model may bring into another order.
+RESCORED = 10
+#: The span of a released word and the guesses for it → their places, the best first.
+Rescore = Callable[[tuple[int, int], Sequence[str]], Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -95,12 +101,14 @@ def attack(
     result: RewriteResult,
     *,
     model: str = "bundled",
+    rescore: Rescore | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> MaskInference:
     """Mask each replaced word of the released text and let ``model`` guess the original.
 
-    Loads the model on the first call. Raises ModelUnavailable, Busy or Cancelled.
+    rescore: brings its first guesses into another order; those behind them stay behind them. Loads the model on the
+    first call. Raises ModelUnavailable, Busy or Cancelled.
     """
     from ..models import MaskRequest, engine, load_masked_lm
 
@@ -126,12 +134,20 @@ def attack(
             place.setdefault(word.casefold(), []).append(j)
         for begin in range(0, len(steps), _BLOCK):
             block = requests[begin : begin + _BLOCK]
-            report = None if progress is None else _shifted(progress, begin, len(steps))
+            report = None if progress is None or rescore is not None else _shifted(progress, begin, len(steps))
             scores = lm_engine.score(block, cancel=cancel, progress=report, timeout=PATIENCE + len(block))
             for (i, s), row in zip(steps[begin : begin + _BLOCK], scores, strict=True):
                 own = place.get(s.original.casefold())
                 rank = None if own is None else 1 + int(np.count_nonzero(row > row[own].max()))
-                words = tuple(lm.candidates[j] for j in np.argsort(-row, kind="stable")[:SHOWN])
+                first = np.argsort(-row, kind="stable")[:RESCORED]
+                if rescore is not None:
+                    check_cancel(cancel)
+                    first = first[list(rescore(s.out, [lm.candidates[j] for j in first]))]
+                    if (among := np.flatnonzero(np.isin(first, own or ()))).size:
+                        rank = 1 + int(among[0])
+                    if progress is not None:
+                        progress(len(found) + 1, len(steps))
+                words = tuple(lm.candidates[j] for j in first[:SHOWN])
                 found.append(MaskGuess(i, s.original, s.replacement, rank, words))
     prior = public_prior(mechanism)
     return MaskInference(tuple(found), prior.chance, prior.chance_of(10), model)
@@ -150,6 +166,9 @@ class LanguageModel(TextAttacker):
     question = "What does a language model read from the words around?"
     scope = "text"
     needs = ("masked language model",)
+    how: ClassVar[str] = (
+        "Masks each replaced word of the released text, and asks the bundled language model what stood there."
+    )
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,

@@ -5,7 +5,11 @@ the whole text, its first and last piece, how many pieces there are, whether a w
 it. One half of the rewrites chooses the pair and the event, the other half gives Clopper-Pearson bounds of its two
 probabilities, simultaneous over what is tested (Bonferroni). With P_low and Q_up these bounds, (ε, δ)-DP needs
 ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the first one are compared exactly too: nothing was
-drawn before it, so that each text states one distribution.
+drawn before it, so that each text states one distribution. Where a mechanism also states what a piece would have been
+drawn from, had another text been read and the same pieces been released before it, all pieces are compared, and that
+is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was. Where the
+text is written from something noisy alone whose chances have a formula (``Mechanism.latent_loss``), its loss is
+compared exactly: the text, being computed from it, loses no more.
 """
 
 from __future__ import annotations
@@ -31,6 +35,8 @@ from .sampled import TESTED, could_show, event, highest, lowest, misfit
 
 #: Rewrites of each text.
 DRAWS = 2_000
+#: The same where every piece is compared exactly too.
+DRAWS_BESIDE = 200
 #: Rewrites of one call, so that a wish to stop is seen in between.
 _BLOCK = 100
 #: Words of each text whose presence in an output is looked at.
@@ -39,6 +45,8 @@ _WORDS = 12
 _LEVEL = 1e-6
 #: Rewrites whose first distributions are compared: hidden noise would make them differ.
 _LOOKED = 5
+#: Rewrites of each text whose pieces are looked at one by one, and of these, how many under every other text.
+_PIECEWISE, _CROSSED = 10, 2
 _WORD = re.compile(r"\w+")
 _EVENTS = {
     "text": "are the very text",
@@ -70,7 +78,7 @@ def audit_outputs(
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
     pairs = every if claim is not None else [(a, b) for a, b in every if m.adjacent(given[a], given[b])]
-    half = max(50, (draws or DRAWS) // 2)
+    half = max(50, (draws or (DRAWS_BESIDE if _piecewise(m) else DRAWS)) // 2)
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
     seeds = None if stream.seed is None else iter(range(stream.seed * 1_000_003, stream.seed * 1_000_003 + 10**9))
     texts: list[_Text] = []
@@ -95,8 +103,14 @@ def audit_outputs(
     report, broken = _first_pieces(report, texts, pairs, promise, claim, meter)
     if broken is not None:
         return broken
+    whole = _every_piece(report, m, texts, pairs, promise, claim, stream, meter)
+    if whole is not None and whole.verdict == "refuted":
+        return whole
     report = _bounded(report, texts, limits, half, meter)
     if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
+        return replace(report, verdict="refuted")
+    report = _latent(report, m, texts, limits)
+    if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if claim is None and promise.notion == "none":
         return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
@@ -104,13 +118,15 @@ def audit_outputs(
         reason = "no two of these texts are alike under the promise, so that there is nothing to compare."
         return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
     seen = float(highest(0, half, (1 - report.confidence) / (2 * TESTED)))
-    if 0 < delta < seen:
+    if 0 < delta < seen and not report.exact:
         reason = (
             f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
             f"that happen in {chance(math.log(seen))} of them or more)."
         )
         return replace(report, verdict="inconclusive", reason=reason)
-    if report.detectable < claimed:
+    if whole is not None:
+        return replace(whole, verdict="holds", tested=f"{whole.tested} {report.tested}")
+    if report.detectable < claimed and not report.exact:
         reason = (
             f"with {2 * half:,} rewrites of each text the largest loss that could have been found is "
             f"{at_least(report.detectable)}, less than the claimed {bound(claimed)}."
@@ -160,7 +176,8 @@ def _look(
                     elif looked < _LOOKED:
                         looked += 1
                         stated = stated and _alike(first, r.distribution(0))
-                    drawn_first[r.releases[0].text.casefold()] += 1
+                    known = r.candidate(0)
+                    drawn_first[r.releases[0].text.casefold() if known is None else known] += 1
             done, n = done + size, n + size
     if len(noises) < n:
         raise InputError(f"{m.title} gives rewrites of one text the same noise, so that they are no fresh draws.")
@@ -202,13 +219,15 @@ def _misstated(m: Mechanism, texts: Sequence[_Text]) -> tuple[Witness, str] | No
         place: dict[str, int] = {}
         for i, word in enumerate(t.first.candidates):
             place.setdefault(word.strip().casefold(), i)
-        alike = np.array([place[w.strip().casefold()] for w in t.first.candidates])
-        log_p = np.full(len(t.first), -np.inf)
-        np.logaddexp.at(log_p, alike, t.first.log_probs)
+        log_p = t.first.log_probs
+        if not all(isinstance(word, int) for word in t.drawn_first):
+            alike = np.array([place[w.strip().casefold()] for w in t.first.candidates])
+            log_p = np.full(len(t.first), -np.inf)
+            np.logaddexp.at(log_p, alike, t.first.log_probs)
         counts = np.zeros(len(t.first), np.int64)
         n = t.drawn_first.total()
         for word, times in t.drawn_first.items():
-            at = place.get(word.strip())
+            at = word if isinstance(word, int) else place.get(word.strip())
             if at is None or not np.isfinite(log_p[at]):
                 told = f"“{word}” began a rewrite of “{t.prepared.text}”, and is stated to be impossible there."
                 reason = "what is released is impossible under the distribution that the mechanism states."
@@ -251,6 +270,117 @@ def _first_pieces(
         f"{bound(allowed)}."
     )
     return replace(report, proven=said), None
+
+
+def _piecewise(m: Mechanism) -> bool:
+    """Whether the mechanism states what every piece of a rewrite would have been drawn from under another text."""
+    return type(m).distributions_given is not Mechanism.distributions_given
+
+
+def _every_piece(
+    report: AuditReport, m: Mechanism, texts: Sequence[_Text], pairs: Sequence[tuple[int, int]], promise: Guarantee,
+    claim: float | None, stream: NoiseStream, meter: Meter,
+) -> AuditReport | None:  # fmt: skip
+    """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
+    if not pairs or promise.notion != "pure" or not _piecewise(m):
+        return None
+    allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
+    loss, witness, compared, ranks = 0.0, None, 0, []
+    for a, t in enumerate(texts):
+        others = [a, *(b for b in range(len(texts)) if (a, b) in set(pairs))]
+        apart = np.array([[1.0 if (x, y) in set(pairs) else np.nan for y in others] for x in others])
+        for k in range(_PIECEWISE):
+            meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
+            seed = None if stream.seed is None else stream.seed * 1_000_003 + 7_919 * (a * _PIECEWISE + k) + 1
+            r = m.rewrite(t.prepared, seed, cancel=meter.cancel)
+            own = [r.distribution(i) for i in range(len(r.releases))] if "distribution" in r.can else []
+            noise = stream.at("ranks", a, k).uniforms(max(1, len(own)))
+            for i, d in enumerate(own):
+                known = r.candidate(i)
+                if known is None or not r.releases[i].drawn:
+                    return None
+                ranks.append(float(d.probs[:known].sum() + noise[i] * d.probs[known]))
+            if k >= _CROSSED:
+                continue
+            stated = [m.distributions_given(texts[b].prepared, r) for b in others]
+            if any(s is None for s in stated):
+                return None
+            for i, d in enumerate(own):
+                column = [s[i] for s in stated if s is not None]
+                if not np.allclose(column[0].log_probs, d.log_probs, rtol=1e-9, atol=1e-9):
+                    return replace(
+                        report, verdict="refuted", sampler_p=0.0,
+                        reason=f"piece {i} of a rewrite is stated to come from two different distributions.",
+                    )  # fmt: skip
+                probes = [
+                    Probe(texts[b].prepared.text, None, texts[b].prepared.text, c, texts[b].prepared, i, True)
+                    for b, c in zip(others, column, strict=True)
+                ]
+                value, found = largest_loss(probes, apart, meter)
+                compared += len(others) * (len(others) - 1) // 2
+                if value > loss:
+                    loss, witness = value, found
+    if not compared:
+        return None
+    p = _uniform(ranks)
+    said = f"Proven from the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all outputs."
+    tested = (
+        f"Tested: {len(ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow what is stated of them, by how "
+        f"likely each was (p = {p:.2g})."
+    )
+    report = replace(
+        report, claimed=allowed, measured=loss, exact=True, witness=witness, of="each piece, given those before it",
+        proven=said, tested=tested, sampler_p=p,
+    )  # fmt: skip
+    if loss > allowed * (1 + TOLERANCE) + TOLERANCE:
+        return replace(report, verdict="refuted")
+    if p < _LEVEL:
+        reason = "pieces do not follow the distributions that the mechanism states of them."
+        return replace(report, verdict="refuted", reason=reason)
+    return report
+
+
+def _uniform(ranks: Sequence[float]) -> float:
+    """The chance of numbers that lie so unevenly in (0, 1), were they uniform (Kolmogorov and Smirnov)."""
+    from scipy.special import kolmogorov
+
+    x, n = np.sort(ranks), len(ranks)
+    steps = np.arange(n + 1) / n
+    far = max(float((steps[1:] - x).max()), float((x - steps[:-1]).max()))
+    return float(kolmogorov(math.sqrt(n) * far))
+
+
+def _latent(
+    report: AuditReport, m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
+) -> AuditReport:
+    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    worst: tuple[float, float, int, int] | None = None
+    for (a, b), (allowed, delta) in limits.items():
+        loss = m.latent_loss(texts[a].prepared, texts[b].prepared)
+        # A loss that is stated beside a δ says nothing of a claim without one.
+        if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
+            return report
+        excess = loss - (allowed if math.isfinite(allowed) else 0.0)
+        if worst is None or excess > worst[0]:
+            worst = excess, loss, a, b
+    if worst is None:
+        return report
+    _, loss, a, b = worst
+    one, other = (texts[i].prepared.text for i in (a, b))
+    told = (
+        f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of "
+        f"“{other}”: in all of its numbers beyond those of both."
+    )
+    if delta := limits[a, b][1]:
+        told = (
+            f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
+            f"{at_least(loss)} holds."
+        )
+    proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
+    return replace(
+        report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
+    )  # fmt: skip
 
 
 def _bounded(

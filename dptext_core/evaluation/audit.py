@@ -85,7 +85,8 @@ def main(argv: Sequence[str] = ()) -> int:
         inputs: list[Any] | None = None
         for epsilon in epsilons(name, options):
             m = get_mechanism(name, epsilon=epsilon, **options)
-            inputs = inputs or default_inputs(m)
+            if inputs is None and {"alignment", "distribution"} <= m.can:
+                inputs = default_inputs(m)
             draws = DRAWS if m.notion == "none" or not m.closed_form else REWRITES
             report = audit(m, inputs, draws=draws, seed=SEED)
             rows.append(row(name, options, report))

@@ -92,7 +92,7 @@ def load(
         rows = _invented()
         digest = hashlib.sha256("\n".join("\t".join((*parts, *t.values())) for parts, t in rows).encode()).hexdigest()
         labels = [t["label"] + t["author"] for _, t in rows]
-        chosen = set(_sample(labels, len(rows) // 3, 0, "split"))
+        chosen = set(stratified(labels, len(rows) // 3, 0, "split"))
         train = [row for i, row in enumerate(rows) if i not in chosen]
         test = [row for i, row in enumerate(rows) if i in chosen]
     elif name in _SOURCES:
@@ -116,7 +116,7 @@ def load(
     first = next(iter(test[0][1]))
     kept = []
     for part, rows, n in (("train", train, n_train), ("test", test, n_test)):
-        kept.append([rows[i] for i in _sample([t[first] for _, t in rows], n, sample, part)])
+        kept.append([rows[i] for i in stratified([t[first] for _, t in rows], n, sample, part)])
     both = [*kept[0], *kept[1]]
     return Data(
         name=name,
@@ -179,7 +179,7 @@ def _cut(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _sample(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
+def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
     """Rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows' hashes."""
     if n is None or n >= len(labels):
         return list(range(len(labels)))

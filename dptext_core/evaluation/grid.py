@@ -2,7 +2,7 @@
 
 A point is one mechanism with its options at one ε, on one data set, with one seed. Points that share mechanism, options
 and data are a group: its texts are prepared once and serve every ε and seed. A mechanism that is registered later needs
-an entry in ``_entries`` and a line in ``COST``, nothing else.
+an entry in ``_entries`` and a line in ``COST``, nothing else, unless its family is measured ``ELSEWHERE``.
 """
 
 from __future__ import annotations
@@ -111,6 +111,9 @@ def plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # --- groups and shards ----------------------------------------------------------------------------------------------
+
+#: Families of mechanisms that are measured elsewhere, and where: a new text is compared with other things.
+ELSEWHERE = {"autoencoder": "case-study", "language models": "bench generators"}
 
 #: Seconds on one core: to prepare 1,000 words of a group, and to rewrite 1,000 words at one ε with one seed.
 COST: dict[str, tuple[float, float]] = {

@@ -29,7 +29,7 @@ from ..attacks import mask_inference
 from ..budget import check_mechanism, distribute
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import get_mechanism
-from ..metrics import score
+from ..metrics import lm_perplexity, score
 from ..result import RewriteResult
 from ..sampling import NoiseStream
 from . import data
@@ -128,30 +128,6 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else math.nan
 
 
-class Judge:
-    """A causal language model in a folder on this machine: ln perplexity of a text for each of its words."""
-
-    def __init__(self, folder: Path):
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        self._torch = torch
-        self._tokens = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        self._model = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, dtype=torch.bfloat16
-        ).eval()
-
-    def __call__(self, text: str) -> float:
-        torch = self._torch
-        ids = self._tokens(text, return_tensors="pt")["input_ids"]
-        words = len(text.split())
-        if ids.shape[1] < 2 or not words:
-            return math.nan
-        with torch.inference_mode():
-            logits = self._model(input_ids=ids).logits[0, :-1].float()
-            return float(torch.nn.functional.cross_entropy(logits, ids[0, 1:], reduction="sum")) / words
-
-
 def run(
     names: Sequence[str], systems: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int], folder: Path | None,
     rows: Path, options: Mapping[str, Any], sizes: Mapping[str, int] = TEXTS,
@@ -207,15 +183,16 @@ def _drop_cut_line(path: Path) -> None:
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
 
 
-def judge_rows(path: Path, judge: Callable[[str], float], name: str = "") -> Iterator[tuple[int, int]]:
+def judge_rows(
+    path: Path, judge: Callable[[Sequence[str]], Sequence[float]], name: str = ""
+) -> Iterator[tuple[int, int]]:
     """Add ln perplexity by the judge where a row lacks it, and its name. Yields how many are done, of how many."""
     rows = read_rows(path)
     known: dict[str, float] = {}
     for k, row in enumerate(rows):
         if "judge_perplexity" not in row["measures"]:
-            for text in row["texts"]:
-                if text not in known:
-                    known[text] = judge(text)
+            new = [text for text in dict.fromkeys(row["texts"]) if text not in known]
+            known.update(zip(new, judge(new), strict=True))
             row["measures"]["judge_perplexity"] = [known[t] for t in row["texts"]]
             row["judge"] = name
             beside = path.with_suffix(".new")
@@ -299,19 +276,24 @@ def main(argv: Sequence[str] = ()) -> int:
     parser.add_argument(
         "--rows", type=Path, required=True, help="the file of measured points; an old one is gone on with"
     )
-    parser.add_argument("--judge", type=Path, metavar="FOLDER", help="a causal language model, for perplexity")
-    parser.add_argument("--judge-name", help="what the judge is called; else the name of its folder")
+    parser.add_argument(
+        "--judge", metavar="NAME", help=f"a causal language model, for perplexity: a folder, or {lm_perplexity.JUDGE}"
+    )
+    parser.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
     parser.add_argument("--out", type=Path, help="write the means to this JSON file")
     args = parser.parse_args(argv)
     options = {"stopwords": args.stopwords} if args.stopwords else {}
     sizes = TEXTS if args.n is None else dict.fromkeys(args.sets, args.n)
     args.rows.parent.mkdir(parents=True, exist_ok=True)
+    if args.judge:
+        lm_perplexity.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
     for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options, sizes):
         print(
             f"{row['data']}, {row['system']}, ε {row['epsilon']:g}, seed {row['seed']}: {row['seconds']} s", flush=True
         )
     if args.judge:
-        for done, of in judge_rows(args.rows, Judge(args.judge), args.judge_name or args.judge.name):
+        judge = lm_perplexity.judge(args.judge)
+        for done, of in judge_rows(args.rows, judge, args.judge_name or judge.title):
             print(f"judged {done} of {of}", flush=True)
     rows = read_rows(args.rows)
     found = means(rows)

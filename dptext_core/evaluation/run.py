@@ -273,7 +273,7 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
     if first.mechanism == BASELINE:
         out = Scores()
         task_scores(out, base, base.embedded)
-        more = [(m, n) for m, n in setup.extra if m == "perplexity"]
+        more = [(m, n) for m, n in setup.extra if m in ("perplexity", "lm_perplexity")]
         further_scores(out, base, base.flat, more)
         if setup.finetune:
             finetuned(out, base, base.flat, setup.finetune, setup.seed)
@@ -510,6 +510,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
     parser.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
     parser.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
+    parser.add_argument(
+        "--lm-perplexity", action="store_true", help="perplexity of 50 test texts under a language model that was added"
+    )
     parser.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
     parser.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
     parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
@@ -541,7 +544,12 @@ def main(argv: Sequence[str] = ()) -> int:
         extra.setdefault("bertscore", 100)
     if args.perplexity:
         extra["perplexity"] = 50
-    everywhere = tuple(m for m, asked in (("bertscore", args.bertscore), ("perplexity", args.perplexity)) if asked)
+    if args.lm_perplexity:
+        from ..metrics import lm_perplexity
+
+        lm_perplexity.judge_folder()  # that it is missing is said before anything is measured
+        extra["lm_perplexity"] = 50
+    everywhere = tuple(m for m in ("bertscore", "perplexity", "lm_perplexity") if getattr(args, m))
     setup = Setup(
         None if args.data is None else str(args.data), args.stopwords, _command(args), tuple(extra.items()), everywhere,
         args.finetune,
@@ -573,7 +581,8 @@ def _command(args: argparse.Namespace) -> str:
     words += ["--data", "FOLDER"] * (args.data is not None)
     words += ["--stopwords", Path(args.stopwords).name] if args.stopwords else []
     words += ["--n", str(args.n)] if args.n else []
-    words += ["--bertscore"] * args.bertscore + ["--perplexity"] * args.perplexity
+    for metric in ("bertscore", "perplexity", "lm_perplexity"):
+        words += ["--" + metric.replace("_", "-")] * getattr(args, metric)
     words += ["--finetune"] * (args.finetune is not None)
     return shlex.join(words)
 

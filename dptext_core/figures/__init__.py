@@ -7,6 +7,7 @@ figure is made, not before.
 
 from .attackers import query_figure
 from .audit import audit_figure
+from .case_study import case_study
 from .clip_ranges import clipping
 from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
@@ -16,6 +17,6 @@ from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
 
 __all__ = [
     "DARK", "DASHES", "LIGHT", "LINES_DARK", "LINES_LIGHT", "N_W", "PAD", "SYMBOLS", "S_W", 
-    "audit_figure", "caption", "clipping", "curves", "draw_view", "logit_histogram",
+    "audit_figure", "caption", "case_study", "clipping", "curves", "draw_view", "logit_histogram",
     "public_prior", "query_figure", "title",
 ]  # fmt: skip

@@ -41,13 +41,14 @@ class PlacedToken(TypedDict):
     ``pre``: the released text between the token before and this one; "" for a deleted token. ``o``: the original word
     where there is one, else what stands there. ``a``: what happened, as the action of a step; "whole" for a drawn piece
     that has no chances of its own. ``why``: why it was kept, deleted, inserted or replaced in another way; "" where
-    there is nothing to say.
+    there is nothing to say. ``t``: what was released, where its candidate is listed otherwise.
     """
 
     pre: str
     o: str
     a: Action
     why: str
+    t: NotRequired[str]
 
 
 class DrawnToken(PlacedToken):
@@ -257,7 +258,8 @@ def _unit(config) -> str:
 def _of_one_epsilon(placed: PlacedToken, result: RewriteResult, k: int, low: float, shown_at: float) -> ScoredToken:
     """A drawn unit at ``shown_at`` alone: there ε·s is log p, and ln Z is 0."""
     word, d = result.units[k].text, result.distribution(k)
-    at = d.index(word)
+    known = result.candidate(k)
+    at = d.index(word) if known is None else np.array([known])
     if not len(at):  # pieces of words may be written without the blank that they begin with
         at = np.flatnonzero([c.strip().casefold() == word.strip().casefold() for c in d.candidates])
     if not len(at):
@@ -266,6 +268,8 @@ def _of_one_epsilon(placed: PlacedToken, result: RewriteResult, k: int, low: flo
             "be shown."
         )
     exact = [i for i in at if d.candidates[i] == word]
+    if known is not None:
+        placed = {**placed, "t": word}
     table = ScoreTable(d.candidates, np.maximum(d.log_probs, -1e5) / shown_at, d.source)
     token = _of_scores(placed, result, k, table, [(low, int((exact or list(at))[0]))], np.zeros(N_GRID))
     if d.draws is not None:

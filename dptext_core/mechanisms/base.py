@@ -155,6 +155,11 @@ class Mechanism(ABC):
         return frozenset(("distribution", "alignment") if own else ("alignment",))
 
     @property
+    def together(self) -> bool:
+        """Whether texts that are rewritten in one call share draws, so that a data set has to be rewritten in one."""
+        return False
+
+    @property
     def by_word(self) -> WordByWord | None:
         """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
         return None
@@ -168,11 +173,27 @@ class Mechanism(ABC):
         return f"{type(self).__name__}({self.config!r})"
 
     @classmethod
+    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The clipping ranges (:class:`~dptext_core.models.ClipRange`) that are known for these options, by name, the
+        default first. Raises what :meth:`resolve` would of a model that is not there."""
+        return {}
+
+    @property
+    def model_ready(self) -> bool:
+        """Whether what it computes with is in memory, so that a rewrite needs not wait for it."""
+        return True
+
+    @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
         """Lower end, upper end and default of an ε axis for these options (those not given at their defaults)."""
         field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
         low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
         return low, high, (low * high) ** 0.5 if default is None else float(default)
+
+    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
+        """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
+        it: for mechanisms whose pieces answer to no word. None where that is not known."""
+        return None
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
@@ -195,6 +216,13 @@ class Mechanism(ABC):
     ) -> TokenDistribution:
         """As :meth:`distribution`, where these places and words were released before."""
         return self.distribution(prepared, index)
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
+        """Where the released text is computed from something noisy alone, of which the chances have a formula: the
+        largest ln of their ratio between two texts, over everything that it can be. No release tells them apart by
+        more. Where the promise has a δ: the smallest ε that holds with it between the two. None where there is no such
+        thing."""
+        return None
 
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
         """How open each place that is not kept is before the private text is looked at: the entropy of its public
@@ -228,6 +256,10 @@ class Mechanism(ABC):
         document = text.document if isinstance(text, Prepared) else self._document(text)
         words = sum(t.kind == "word" for t in document.tokens)
         return words, words
+
+    def reading_note(self, text: str | Prepared) -> str:
+        """What its author should know of how this text is read, in a sentence; "" for nothing. Runs no model."""
+        return ""
 
     def uncovered(self) -> str:
         """A sentence on what happens to the words that it does not know."""

@@ -39,8 +39,8 @@ def option(
 
     kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts) or "epsilon". live: changing it
     needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
-    ``page=False`` keeps what names a file of the server off the pages; ``said`` words it in tables ("K = {}", or
-    of a flag what no and yes mean), and ``unset`` where it is None.
+    ``offered`` names what pages offer of a "text"; ``page=False`` keeps what names a file of the server off the pages;
+    ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,
@@ -49,19 +49,23 @@ def option(
     return dataclasses.field(default=default, metadata=meta)
 
 
-def epsilon_option(default: float | None, low: float, high: float, unit: str = "per word") -> Any:
+def epsilon_option(
+    default: float | None, low: float, high: float, unit: str = "per word",
+    spent: str = "Every word that is replaced spends it.", most: float = MAX_EPSILON,
+) -> Any:  # fmt: skip
     """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
 
-    default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is made has a number.
+    spent: a sentence on what spends it. most: the largest that is taken; another one than MAX_EPSILON where no chance
+    of a word is a float64. default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is
+    made has a number.
     """
     return option(
         default,
         label="Privacy budget ε",
-        help="A smaller ε is more private, a larger one stays closer to the original. Every word that is replaced "
-        "spends it.",
+        help=f"A smaller ε is more private, a larger one stays closer to the original. {spent}",
         kind="epsilon",
         min=MIN_EPSILON,
-        max=MAX_EPSILON,
+        max=most,
         unit=unit,
         live=True,
         low=low,
@@ -205,7 +209,7 @@ def _number(name: str, value: Any, meta: Mapping[str, Any]) -> float:
         why = (
             " Beyond it, float64 gives some words the probability 0 under one text and not under another, "
             "and then no finite ε holds."
-            if meta["kind"] == "epsilon"
+            if meta["kind"] == "epsilon" and high == MAX_EPSILON
             else ""
         )
         raise ConfigError(f"{name} must be at most {high:g}; it is {x:g}.{why}")

@@ -413,8 +413,12 @@ class CusText(PriorMechanism):
             return outputs[at], scores[at]
         return _ordered(self.vocabulary, self.groups, rows, c.metric)
 
+    @property
+    def together(self) -> bool:
+        return self.config.strategy == "dataset"
+
     def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
-        return stream.at(0 if self.config.strategy == "dataset" else i)
+        return stream.at(0 if self.together else i)
 
     def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
         return stream.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_stream(stream, i)

@@ -24,7 +24,7 @@ Deviations from the paper and its released code, each on purpose:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -34,6 +34,7 @@ import numpy as np
 from ..distribution import ScoreTable
 from ..errors import ConfigError
 from ..language import Language
+from ..models.registry import ClipRange
 from ..sampling import NoiseStream
 from ..words.lexicons import antonyms
 from .base import ClipCost, Mechanism
@@ -174,10 +175,14 @@ class DPMLM(MaskedWords):
     config_cls: ClassVar[type] = DPMLMConfig
 
     @classmethod
-    def resolve(cls, config: Any) -> Any:
+    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
         from ..models import masked_lm_spec
 
-        known = masked_lm_spec(config.model).clips
+        return masked_lm_spec(options.get("model", "bundled")).clips
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        known = cls.clips({"model": config.model})
         # The config names the range that holds, also where a model has one only.
         name = config.clip if config.clip in known else next(iter(known), config.clip)
         low, high = config.clip_min, config.clip_max
@@ -195,10 +200,8 @@ class DPMLM(MaskedWords):
 
     def with_(self, **options: Any) -> Self:
         if options.keys() & {"clip", "model"}:
-            from ..models import masked_lm_spec
-
             # Ends that came with the old name or model follow the new one; those that were given stay.
-            old = masked_lm_spec(self.config.model).clips.get(self.config.clip)
+            old = self.clips({"model": self.config.model}).get(self.config.clip)
             ends = {} if old is None else {"clip_min": old.low, "clip_max": old.high}
             options = {k: None for k, end in ends.items() if getattr(self.config, k) == end} | options
         return super().with_(**options)
@@ -221,10 +224,8 @@ class DPMLM(MaskedWords):
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
         """The ranges that are known of the model, and the one in use, at one mask with raw logits float32 (V,)."""
-        from ..models import masked_lm_spec
-
         mine = (self.config.clip_min, self.config.clip_max)
-        ranges = {name: (c.low, c.high) for name, c in masked_lm_spec(self.config.model).clips.items()}
+        ranges = {name: (c.low, c.high) for name, c in self.clips({"model": self.config.model}).items()}
         used = self.config.clip if ranges.get(self.config.clip) == mine else "your own"
         ranges.setdefault(used, mine)
         out = []

@@ -180,6 +180,13 @@ class MaskedWords(Mechanism):
     family = "masked language model"
     notion = "pure"
     needs = ("masked language model",)
+
+    @property
+    def model_ready(self) -> bool:
+        from ..models import engine
+
+        return engine(self.config.model, language=self.language).ready
+
     prepared_cls: ClassVar[type[MaskedPrepared]] = MaskedPrepared
 
     # --- which tokens are replaced

@@ -30,6 +30,11 @@ _BUILT_IN = {
     "mahalanobis": ("mahalanobis", "Mahalanobis"),
     "vickrey": ("vickrey", "Vickrey"),
     "gumbel": ("gumbel", "TruncatedGumbel"),
+    "dp-prompt": ("dp_prompt", "DPPrompt"),
+    "dp-paraphrase": ("dp_paraphrase", "DPParaphrase"),
+    "dp-bart": ("dp_bart", "DPBART"),
+    "adept": ("adept", "ADePT"),
+    "adept-original": ("adept", "ADePTOriginal"),
 }
 _registered: dict[str, type[Mechanism]] = {}
 

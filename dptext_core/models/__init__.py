@@ -10,10 +10,12 @@ files only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..language import Language
 from ..languages import ENGLISH
+from .generators import GeneratorSpec, generator_spec, list_generators
 from .registry import CLIPS, ClipRange, MaskedLMSpec, ModelInfo, list_models, masked_lm_spec
 from .windows import MaskRequest
 
@@ -25,15 +27,31 @@ if TYPE_CHECKING:
 __all__ = [
     "CLIPS",
     "ClipRange",
+    "GeneratorSpec",
     "MaskRequest",
     "MaskedLMSpec",
     "ModelInfo",
     "engine",
     "estimate_clip_range",
+    "estimate_generator_clip",
+    "generator_spec",
+    "list_generators",
     "list_models",
     "load_masked_lm",
     "masked_lm_spec",
+    "offered",
 ]
+
+
+def offered(option: Mapping[str, Any], default: str) -> list[str] | None:
+    """The models of this machine that an option takes, by its metadata, the default first; None where it names none."""
+    if option.get("models"):
+        found = list_models()
+    elif kind := option.get("generators"):
+        found = list_generators(*kind)
+    else:
+        return None
+    return list(dict.fromkeys([default, *(m.id for m in found)]))
 
 
 def load_masked_lm(name: str = "bundled", device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
@@ -57,6 +75,13 @@ def engine(name: str = "bundled", device: str | None = None, language: Language 
     from .worker import shared_engine
 
     return shared_engine(name, device, language)
+
+
+def estimate_generator_clip(texts, mechanism, **options) -> ClipEstimate:
+    """The same of a generator, with the prompt of a ``mechanism`` that writes with it: see ``clip``."""
+    from .clip import estimate_generator_clip as estimate
+
+    return estimate(texts, mechanism, **options)
 
 
 def estimate_clip_range(texts, name: str = "bundled", **options) -> ClipEstimate:

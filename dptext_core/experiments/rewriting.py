@@ -1,0 +1,172 @@
+"""The mode ``rewrite``: any mechanism over any data set, into a folder.
+
+A line of ``rows.jsonl`` has the rewritten text under the name of its column, the columns that were to be kept as they
+are, and ``dp``: the row's number, what is promised of it, and why it has no text where it has none. Columns are kept
+only where they are named, since nothing protects them. Rows that are written are never drawn again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..errors import ConfigError, InputError
+from ..guarantee import Guarantee
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism, Progress
+from ..records import BATCH, Overall, Record, rewrite_records
+from .folder import RunFolder, read_lines
+from .tables import Source, source
+
+#: The one name that no column may have.
+OWN = "dp"
+_MEASURED = 256
+
+
+def rewrite_data(
+    data: Source,
+    m: Mechanism,
+    out: str | Path,
+    *,
+    column: str = "text",
+    keep: Sequence[str] = (),
+    seed: int | None = None,
+    batch: int = BATCH,
+    measures: Sequence[str] = (),
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> dict[str, Any]:
+    """Rewrite ``column`` of every row into the folder ``out``; what the rows come to, as its result.json has it.
+
+    A run that was stopped goes on behind its last row. data: a source with ``column`` and ``keep``. seed: a
+    demonstration, not private. measures: metrics of the rewrites against their originals, taken at the end. Raises
+    ConfigError where the folder holds another run, Cancelled with all finished rows in the file.
+    """
+    if OWN in (column, *keep):
+        raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or name its number.")
+    if column in keep:
+        raise ConfigError(
+            f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
+        )
+    config = {
+        "mode": "rewrite", "mechanism": m.name, "options": options_of(m), "data": data.to_dict(), "column": column,
+        "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
+    }  # fmt: skip
+    with RunFolder(out, config) as folder:
+        whole = Overall(m.together)
+        for line in folder.lines():
+            if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
+                raise InputError(f"{folder.path.name} holds rows that are not in order. Name another folder.")
+            try:
+                whole.add(_promise(line[OWN]))
+            except (KeyError, TypeError):
+                raise InputError(
+                    f"Row {whole.rows} in {folder.path.name} does not say what is promised of it. Name another folder."
+                ) from None
+        if m.together and 0 < whole.rows < data.count:
+            raise ConfigError(
+                "With these options the draws are for all rows at once, and this run was stopped while they were "
+                "written. Name another folder to begin anew."
+            )
+        if whole.rows < data.count:
+            folder.log(f"{'goes on at' if whole.rows else 'begins with'} row {whole.rows} of {data.count}")
+        if progress:
+            progress(whole.rows, data.count)
+        if whole.rows < data.count:
+            try:
+                records = rewrite_records(
+                    data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, cancel=cancel
+                )
+                for some in _several(records, batch):
+                    folder.append(_line(r, column, keep) for r in some)
+                    for r in some:
+                        whole.add(r.guarantee)
+                    if progress:
+                        progress(whole.rows, data.count)
+            except BaseException as error:
+                folder.log(f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written")
+                raise
+        result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
+        if measures:
+            result["measures"] = measured(data, folder.path, column, measures, cancel)
+        folder.finish(result)
+        folder.log(f"done: {whole.rows} rows, {whole.errors} errors")
+    return result
+
+
+def options_of(m: Mechanism) -> dict[str, str]:
+    """Every option of a mechanism as text, as the command line takes it."""
+    return {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)}
+
+
+def _several(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
+    while some := list(itertools.islice(records, n)):
+        yield some
+
+
+def _written(folder: RunFolder) -> int:
+    return sum(1 for _ in folder.lines())
+
+
+def _line(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
+    own: dict[str, Any] = {"row": r.index}
+    if r.guarantee is not None:
+        g = r.guarantee
+        numbers = {"epsilon": g.epsilon, "delta": g.delta, "draws": g.draws, "total": g.total}
+        own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
+        if g.reason:
+            own["reason"] = g.reason
+        own["exposed"] = list(g.exposed)
+        if g.seeded:
+            own["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
+    own["error"] = r.error
+    return {OWN: own, **{k: r.row[k] for k in keep}, column: r.text}
+
+
+def _promise(own: dict[str, Any]) -> Guarantee | None:
+    """What :func:`_line` wrote of a guarantee, as far as a total needs it."""
+    if own.get("error") is not None:
+        return None
+    numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
+    return Guarantee(
+        own["notion"], numbers["epsilon"], "", "", own["draws"], numbers["total"], delta=numbers["delta"],
+        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own,
+    )  # fmt: skip
+
+
+def measured(
+    data: Source, folder: Path, column: str, measures: Sequence[str], cancel: threading.Event | None = None
+) -> dict[str, dict[str, float]]:
+    """Mean of each metric over the rewritten rows against their originals, with its standard error and their number."""
+    from ..mechanisms.base import check_cancel
+    from ..metrics import score
+
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    pairs = zip(data.rows(), read_lines(folder), strict=False)
+    while block := list(itertools.islice(pairs, _MEASURED)):
+        check_cancel(cancel)
+        both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str)]
+        for name in measures:
+            found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []
+    out = {}
+    for name, values in found.items():
+        x = np.array([v for v in values if math.isfinite(v)])
+        if len(x):
+            error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else 0.0
+            out[name] = {"mean": float(x.mean()), "error": error, "n": len(x)}
+    return out
+
+
+def rewrite_file(given: str | Path, m: Mechanism, out: str | Path, **options: Any) -> dict[str, Any]:
+    """:func:`rewrite_data` of a file or a named data set; ``header`` and ``split`` as in ``tables.source``."""
+    header, split = options.pop("header", None), options.pop("split", "")
+    columns = (options.get("column", "text"), *options.get("keep", ()))
+    return rewrite_data(source(given, columns, header, split), m, out, **options)

@@ -1,0 +1,191 @@
+"""Which models there are that write a text token by token, and what is known of each without loading it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._assets import assets_folder
+from ..checks import shown, usable_path
+from ..errors import ConfigError, ModelUnavailable
+from .added import SOURCES, added, how_to_add
+from .registry import (
+    _HUB_ID,
+    BUNDLED,
+    LONGEST,
+    ClipRange,
+    ModelInfo,
+    _cached_repos,
+    _hub_folder,
+    _range,
+    _read_json,
+)  # fmt: skip
+
+#: Weights that stand on the MiniLM trunk: the format of the bundled generators (tools/train_generator.py).
+WEIGHTS_FILE = "generator.safetensors"
+#: The bundled models' folders in ``assets/models``.
+PROMPTED, PARAPHRASER = "prompted", "paraphraser"
+KINDS = ("encoder-decoder", "decoder")
+
+# Clipping ranges that papers or their released code give.
+PUBLISHED = {
+    "google/flan-t5-base": (-19.22705113016047, 7.48324937989716, "released DP-MLM code, DP-Prompt"),
+    "openai-community/gpt2": (
+        -96.85249956065758, -8.747697966442914, "released DP-MLM code, DP-Paraphrase after fine-tuning on SNLI",
+    ),
+}  # fmt: skip
+# Those of models that can be added, by tools/choose_generator_clip.py on 8 lines of WikiText-2 (test).
+ESTIMATED = {
+    "gemma-3-270m": {
+        "paper": ClipRange(-1.0641, 14.1893, "μ to μ + 4σ of public texts"),
+        "tuned": ClipRange(10.376, 21.816, "μ + 3σ to μ + 6σ of public texts"),
+    },
+}
+ALIASES = {"gpt2": "openai-community/gpt2", "flan-t5-base": "google/flan-t5-base"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of what a generator computed: scores in the same shape have the same bits.
+
+    prompts: how many were read together; width: the length they were filled up to; draws: rows of each.
+    """
+
+    prompts: int
+    width: int
+    draws: int
+
+
+@dataclass(frozen=True)
+class GeneratorSpec:
+    """What is known of a generator before it is loaded.
+
+    kind: "encoder-decoder" (reads with an encoder) or "decoder" (continues the text before). clips: the known public
+    clipping ranges of its logits by name ("tuned", "paper"), the default first; empty where none is known.
+    max_length: tokens of one input, what is written included. folder: where its files lie.
+    """
+
+    id: str
+    title: str
+    license: str
+    kind: str
+    clips: dict[str, ClipRange]
+    max_length: int
+    folder: Path
+
+    @property
+    def on_trunk(self) -> bool:
+        """Whether the weights stand on the MiniLM trunk, as the bundled ones do."""
+        return (self.folder / WEIGHTS_FILE).is_file()
+
+
+def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpec:
+    """Look up a generator: "bundled" (the one in ``assets/models/{bundled}``), a model that was added, a folder, or a
+    hub id that is in the local cache. Loads no torch.
+
+    A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
+    tuned_max, tuned_source, max_length. Raises ConfigError or ModelUnavailable.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shown(name)}.")
+    if name == BUNDLED:
+        folder = assets_folder() / "models" / bundled
+        if not (folder / WEIGHTS_FILE).is_file():
+            raise ModelUnavailable(
+                f"The bundled generator is not in assets/models/{bundled} ({WEIGHTS_FILE} is missing). Take that "
+                "folder from the repository again, or make it with tools/train_generator.py."
+            )
+        return _describe(folder, BUNDLED, BUNDLED)
+    for model in added():
+        if model.id == name:
+            return _describe(model.folder, name, model.title)
+    if name in SOURCES:
+        raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_add(name)}")
+    local = usable_path(name, ConfigError)
+    if local.is_dir():
+        return _describe(local.resolve(), str(local.resolve()), local.name)
+    if not _HUB_ID.fullmatch(name):
+        raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
+    folder_or_none = _hub_folder(name) or _hub_folder(ALIASES.get(name, name))
+    if folder_or_none is None:
+        raise ModelUnavailable(
+            f"The model {name!r} is not on this machine. Get it once with 'hf download {ALIASES.get(name, name)}'; it "
+            "then works offline."
+        )
+    return _describe(folder_or_none, name, name)
+
+
+def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
+    on_trunk = (folder / WEIGHTS_FILE).is_file()
+    notes_file = folder / ("spec.json" if on_trunk else "dptext.json")
+    notes, config = _read_json(notes_file), _read_json(folder / "config.json")
+    if on_trunk:
+        kind = str(notes.get("kind"))
+        if kind not in KINDS:
+            raise ConfigError(f"{notes_file} must name a kind: {' or '.join(KINDS)}.")
+    else:
+        if not config:
+            raise ConfigError(f"{folder} holds no model: it has neither config.json nor {WEIGHTS_FILE}.")
+        if not list(folder.glob("*.safetensors")):
+            raise ModelUnavailable(
+                f"{folder} has no weights in safetensors format, the only one that is read (other formats can run "
+                "code). Convert them with save_pretrained of a current transformers, or download a revision that has "
+                "model.safetensors."
+            )
+        kind = "encoder-decoder" if config.get("is_encoder_decoder") else "decoder"
+    clips, known_ranges = {}, ESTIMATED.get(name, {})
+    if (tuned := _range(notes, "tuned", notes_file) or known_ranges.get("tuned")) is not None:
+        clips["tuned"] = tuned
+    paper = _range(notes, "clip", notes_file) or known_ranges.get("paper")
+    if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
+        paper = ClipRange(*known)
+    if paper is not None:
+        clips["paper"] = paper
+    return GeneratorSpec(
+        id=name,
+        title=str(notes.get("title") or title),
+        license=str(notes.get("license") or ("" if on_trunk else "see the model's page")),
+        kind=kind,
+        clips=clips,
+        max_length=_max_length(notes_file, notes, config),
+        folder=folder,
+    )
+
+
+def _max_length(notes_file: Path, notes: dict, config: dict) -> int:
+    limits = [LONGEST]
+    for key in ("max_position_embeddings", "n_positions", "n_ctx"):
+        if isinstance(positions := config.get(key), int) and positions > 0:
+            limits.append(positions)
+    if (own := notes.get("max_length")) is not None:
+        if isinstance(own, bool) or not isinstance(own, int) or own < 16:
+            raise ConfigError(f"max_length in {notes_file} must be a whole number, at least 16.")
+        limits.append(own)
+    return min(limits)
+
+
+def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[ModelInfo]:
+    """The generators on this machine: the bundled one, those that were added, those of the local hub cache.
+
+    kind: only those that are "encoder-decoder" or "decoder"; None: all.
+    """
+    found = []
+    places = [(BUNDLED, "bundled"), *((m.id, "added") for m in added()), *((r, "hub cache") for r in _cached_repos())]
+    for name, where in places:
+        try:
+            spec = generator_spec(name, bundled)
+        except (ConfigError, ModelUnavailable):
+            continue
+        if where == "hub cache":
+            architectures = _read_json(spec.folder / "config.json").get("architectures") or []
+            if not any(
+                str(a).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")) for a in architectures
+            ):
+                continue
+        if kind in (None, spec.kind):
+            size = sum(f.stat().st_size for f in spec.folder.glob("*.safetensors")) / 1e6
+            paper = spec.clips.get("paper")
+            low, high = (None, None) if paper is None else (paper.low, paper.high)
+            tuned = spec.clips.get("tuned")
+            found.append(ModelInfo(name, spec.title, spec.license, where, round(size, 1), low, high, tuned))
+    return found

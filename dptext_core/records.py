@@ -1,0 +1,214 @@
+"""Data sets, row by row: iterator in, iterator out, in bounded memory.
+
+Each row is a text of its own with noise of its own and a guarantee of its own; :class:`Overall` adds up what is
+promised of them together. Rows come out in order, so that a stopped run goes on behind the last row that was written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .checks import whole
+from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
+from .guarantee import NOTIONS, Guarantee, bound, scientific
+from .mechanisms.base import Mechanism, check_cancel
+from .private import Private
+from .result import RewriteResult
+from .sampling import NoiseStream
+
+#: Rows that are rewritten together, for mechanisms that are faster on several texts at once.
+BATCH = 32
+#: What is wrong with all rows alike, and ends the run.
+_FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
+
+
+@dataclass(frozen=True, eq=False)
+class Record(Private):
+    """A row after its text was rewritten.
+
+    index: its number in the input, from 0. text: the released text; guarantee: its promise. error: why there is neither
+    of them, else None. row: the other columns as they were; nothing protects those.
+    """
+
+    index: int
+    text: str | None
+    guarantee: Guarantee | None
+    error: str | None
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+    _shown: ClassVar[tuple[str, ...]] = ("index", "guarantee")
+
+
+def rewrite_records(
+    rows: Iterable[Mapping[str, Any] | str],
+    m: Mechanism,
+    column: str = "text",
+    *,
+    seed: int | None = None,
+    start: int = 0,
+    batch: int = BATCH,
+    cancel: threading.Event | None = None,
+) -> Iterator[Record]:
+    """Each row with the text of its ``column`` rewritten, in order; a row may also be the text itself.
+
+    No more than ``batch`` rows are held, save where the mechanism draws for all texts together (``m.together``). The
+    first ``start`` rows are passed over and not drawn. A row that cannot be rewritten comes out with its error. seed: a
+    demonstration, not private; the same seed and batch give the same rows, wherever the run starts. Raises ConfigError
+    for what no row can be rewritten with, Cancelled, ModelUnavailable.
+    """
+    if not isinstance(m, Mechanism):
+        raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
+    if not isinstance(column, str):
+        raise ConfigError("column is the name of a column. Give it as a text.")
+    if isinstance(rows, str | bytes | Mapping):
+        raise InputError("Give the rows as a list, a generator or the like.")
+    start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
+    if start and m.together:
+        raise ConfigError(
+            "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
+            "at the first one, with a new result file."
+        )
+    stream = None if seed is None else NoiseStream(seed)
+    return _records(iter(rows), m, column, stream, start, batch, cancel)
+
+
+def _records(
+    rows: Iterator[Any], m: Mechanism, column: str, stream: NoiseStream | None, start: int, batch: int, cancel: Any
+) -> Iterator[Record]:
+    size = None if m.together else batch
+    # The noise of a seeded row follows from the place in its batch: one that was begun is drawn whole again.
+    at = start if stream is None else start - start % batch
+    rows = itertools.islice(rows, at, None)
+    while block := list(itertools.islice(rows, size)):
+        check_cancel(cancel)
+        own = NoiseStream() if stream is None else stream.at("records", at)
+        for record in _block(block, at, m, column, own, cancel):
+            if record.index >= start:
+                yield record
+        at += len(block)
+
+
+def _block(
+    block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, cancel: threading.Event | None
+) -> Iterator[Record]:
+    texts: dict[int, str] = {}
+    errors: dict[int, str] = {}
+    others: list[Mapping[str, Any]] = []
+    for i, row in enumerate(block):
+        text = row if isinstance(row, str) else row.get(column) if isinstance(row, Mapping) else None
+        others.append({k: v for k, v in row.items() if k != column} if isinstance(row, Mapping) else {})
+        if isinstance(text, str):
+            texts[i] = text
+        else:
+            errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
+    try:
+        results = _together(texts, m, stream, cancel)
+    except _FATAL:
+        raise
+    except Exception as error:
+        # Nothing was released of it: find who is at fault, and draw for the others again.
+        at_fault = {i: why for i, text in texts.items() if (why := _fault(text, m, cancel))}
+        if not at_fault:
+            raise error
+        errors |= at_fault
+        results = _together({i: text for i, text in texts.items() if i not in errors}, m, stream, cancel)
+    for i, other in enumerate(others):
+        result = results.get(i)
+        if result is None:
+            yield Record(at + i, None, None, errors[i], other)
+        else:
+            yield Record(at + i, result.text, result.guarantee, None, other)
+
+
+def _together(texts: Mapping[int, str], m: Mechanism, stream: NoiseStream, cancel: Any) -> dict[int, RewriteResult]:
+    if not texts:
+        return {}
+    return dict(zip(texts, m.rewrite(list(texts.values()), stream=stream, cancel=cancel), strict=True))
+
+
+def _fault(text: str, m: Mechanism, cancel: Any) -> str:
+    """Why this text cannot be rewritten; empty where it can."""
+    try:
+        m.rewrite(text, cancel=cancel)
+    except _FATAL:
+        raise
+    except DPTextError as error:
+        return str(error)
+    except Exception as error:  # a mechanism of somebody's own; its message may quote the text
+        return f"{m.title} stopped with {type(error).__name__} at this row. Rewrite it by itself."
+    return ""
+
+
+@dataclass(eq=False)
+class Overall:
+    """What is promised of many rows: each by itself, and all of them together by sequential composition.
+
+    together: whether the mechanism draws for all rows at once, so that each row's total is that of all. exposed: of the
+    first row; what the others expose differs in numbers only, and stands with each of them.
+    """
+
+    together: bool = False
+    rows: int = 0
+    errors: int = 0
+    notions: dict[str, int] = field(default_factory=dict)
+    one: float = 0.0
+    one_delta: float = 0.0
+    all: float = 0.0
+    all_delta: float = 0.0
+    seeded: bool = False
+    reason: str = ""
+    exposed: tuple[str, ...] = ()
+
+    def add(self, g: Guarantee | None) -> None:
+        """Count a row with this guarantee; None: one with an error, of which nothing is released."""
+        self.rows += 1
+        if g is None:
+            self.errors += 1
+            return
+        total, delta = g.total, g.total_delta
+        self.notions[g.notion] = self.notions.get(g.notion, 0) + 1
+        self.one, self.one_delta = max(self.one, total), max(self.one_delta, delta)
+        self.all = max(self.all, total) if self.together else self.all + total
+        self.all_delta = max(self.all_delta, delta) if self.together else min(1.0, self.all_delta + delta)
+        self.seeded = self.seeded or g.seeded
+        self.reason = self.reason or g.reason
+        self.exposed = self.exposed or g.exposed
+
+    def sentence(self) -> str:
+        """The promise of the whole in plain words."""
+        n = self.rows - self.errors
+        some = "1 row" if self.errors == 1 else f"{self.errors:,} rows"
+        left = f" {some} had an error: nothing is released of it." if self.errors else ""
+        if not n:
+            return f"No row was rewritten.{left}"
+        if self.notions.get("none"):
+            return f"There is no privacy guarantee: {self.reason}{left}"
+        said = ""
+        if self.seeded:
+            said = "This is a demonstration, not private: whoever knows the seed can replay it. Without a seed: "
+        kind = " and ".join(NOTIONS[name] for name in self.notions)
+        unit = " for each unit of distance" if "metric" in self.notions else ""
+        one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
+        if self.all_delta:
+            one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
+        if self.together:
+            return f"{said}All {n:,} rows together: {kind}, at most {every}.{left}"
+        return (
+            f"{said}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
+            f"Whoever wrote several rows has the sum of theirs, over all rows at most {every}.{left}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: null where a total is not finite."""
+        totals = {"one_row": self.one, "one_row_delta": self.one_delta, "all_rows": self.all,
+                  "all_rows_delta": self.all_delta}  # fmt: skip
+        return {
+            "rows": self.rows, "errors": self.errors, "notions": dict(self.notions),
+            **{k: v if math.isfinite(v) else None for k, v in totals.items()},
+            "seeded": self.seeded, "exposed": list(self.exposed), "sentence": self.sentence(),
+        }  # fmt: skip

@@ -1,0 +1,116 @@
+"""Case study: a model rewrites a sentence into what it was pre-trained on, and what that means for a data set."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.experiments import case_study as core
+from dptext_core.figures import case_study as figure_of
+from pages.ui.session import session
+from pages.ui.shell import within_app
+from pages.ui.text import literal
+
+LONGEST = 500
+
+
+def named(epsilon: float | None) -> str:
+    return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
+
+
+def request() -> core.Question:
+    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=100, key="case_text")
+    pretrained = st.selectbox(
+        "The model was pre-trained on", list(core.SETS), format_func=core.SETS.__getitem__, key="case_pretrained",
+        help="Snips: requests for music, books, films, restaurants and the weather. ATIS: questions about flights.",
+    )  # fmt: skip
+    epsilons = {named(e): e for e in reversed(core.EPSILONS)}
+    epsilon = st.select_slider(
+        "Privacy budget ε", list(epsilons), value=named(1000.0), key="case_epsilon",
+        help="ε of the whole sentence. Without noise nothing is promised.",
+    )  # fmt: skip
+    again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
+    before = session().at("case").asked
+    draw = (0 if before is None else before.draw) + again
+    return core.Question(text.strip(), pretrained, epsilons[epsilon], draw)
+
+
+def show(asked: core.Question, found: core.Remembered) -> None:
+    with st.container(border=True):
+        st.caption(literal(f"Rewritten by the model that was pre-trained on {core.SETS[asked.pretrained]}"))
+        st.markdown(f"##### {literal(found.result.text) or '(nothing)'}")
+    guarantee = found.result.guarantee
+    (st.warning if guarantee.notion == "none" else st.info)(literal(guarantee.sentence()))
+    if found.nearest is None:
+        st.caption(literal(core.WITHOUT_DATA))
+        return
+    with st.container(border=True):
+        same = "word for word" if found.nearest.same else f"cosine {found.nearest.cosine:.2f}"
+        st.caption(literal(f"{core.NEAREST} ({same})"))
+        st.markdown(f"##### {literal(found.nearest.text)}")
+    st.caption(
+        "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training set."
+    )
+
+
+def live() -> None:
+    left, right = st.columns([1, 1.6], gap="large")
+    with left:
+        asked = request()
+    work = session().at("case")
+    with right:
+        if not asked.text:
+            work.stop()
+            work.asked = None
+            st.info("Type a sentence on the left. Its rewrite appears here.")
+            return
+        if work.asked != asked:
+            work.start(
+                asked,
+                lambda progress, cancel: core.remembered(asked, progress, cancel),
+                "Rewriting",
+            )
+        if work.running():
+            work.waiting("case_stop")
+        elif said := work.said("Stopped. Press “Draw again” to start again."):
+            st.error(literal(said))
+        elif work.result is not None:
+            show(asked, work.result)
+
+
+def measured() -> None:
+    st.subheader("Measured over both data sets")
+    try:
+        found = core.bundled()
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    if found is None:
+        st.info(
+            "Nothing was measured yet. `python -m dptext_core case-study --data FOLDER --out FOLDER --summary "
+            "assets/benchmarks/case_study.json` measures it."
+        )
+        return
+    st.caption(
+        "A classifier of intents learns from rewritten sentences and is tested on original ones. A model that was "
+        "pre-trained on the sentences it rewrites keeps their intents; one that was not writes what it remembers."
+    )
+    figure = figure_of(found, dark=st.context.theme.type == "dark")
+    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="case_figure")
+    heading, *rows = core.table(found)
+    with st.expander("The table, beside the paper's Table 1"):
+        st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, key="case_table")
+    for note in core.notes(found):
+        st.markdown("- " + literal(note))
+    st.code(found["about"]["command"], language="sh")
+
+
+def main() -> None:
+    st.markdown("## Case study")
+    st.caption("What a model remembers of the texts that it was pre-trained on: DP-Rewrite's leak, live and measured.")
+    live()
+    measured()
+
+
+within_app("case_study")
+main()

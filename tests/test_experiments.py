@@ -1,0 +1,685 @@
+"""DP-Rewrite's modes over data sets: files of all kinds, runs that are killed and go on, and what they come to."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foreign import Swap
+
+import dptext_core as dpt
+from dptext_core import cli, plugins
+from dptext_core.evaluation import tasks
+from dptext_core.experiments import case_study, components, tables
+from dptext_core.experiments.compare import compare
+from dptext_core.experiments.downstream import Embeddings, downstream, part
+from dptext_core.experiments.folder import RunFolder
+from dptext_core.experiments.rewriting import rewrite_data, rewrite_file
+from dptext_core.mechanisms import registry
+from dptext_core.metrics import cosine
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = "My doctor sent a letter to my sister"
+
+
+@pytest.fixture(autouse=True)
+def light(monkeypatch):
+    """Bags of words in place of the sentence encoder; no plugin, and none afterwards."""
+
+    def bag(texts, **_):
+        out = np.zeros((len(texts), 64), np.float32)
+        for row, text in zip(out, texts, strict=True):
+            for word in text.lower().split():
+                row[sum(map(ord, word)) % 64] += 1
+            row /= np.linalg.norm(row) or 1
+        return out
+
+    monkeypatch.setattr(cosine, "embed", bag)
+    before, others = registry.registered(), components.registered()
+    monkeypatch.setattr(plugins, "_state", plugins._State())
+    monkeypatch.delenv(plugins.VARIABLE, raising=False)
+    yield
+    registry.restore(before)
+    components.restore(others)
+
+
+@pytest.fixture
+def swap():
+    dpt.register(Swap)
+    return Swap.create(epsilon=2.0)
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*argv: object):
+        try:
+            status = cli.main([str(a) for a in argv])
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def numbered(folder: Path, n: int) -> Path:
+    return write(folder / "data.csv", "label,text\n" + "".join(f"{i % 2},Row {i}: {TEXT}\n" for i in range(n)))
+
+
+def lines(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+# --- reading data
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "header"),
+    [
+        ("a.csv", 'label,text\r\n0,"one, ""1""\nmore"\r\n\r\n1,two\r\n', ("text", "label"), None),
+        ("a.csv", '0,"one, ""1""\nmore"\n1,two', ("2", "1"), None),
+        ("a.csv", '\ufefflabel,text\n0,"one, ""1""\nmore"\n1,two', ("2", "1"), True),
+        ("a.tsv", 'text\tlabel\none, "1\t0\ntwo\t1\n', ("text", "label"), None),
+        ("a.jsonl", '{"text": "one", "label": 0, "x": 5}\n\n{"label": 1, "text": "two"}\n', ("text", "label"), None),
+    ],
+)
+def test_files_of_every_kind_are_read_by_name_and_by_number(tmp_path, name, content, columns, header):
+    data = tables.source(write(tmp_path / name, content), columns, header)
+    first, second = data.rows()
+    assert first[columns[0]].startswith("one") and second[columns[0]] == "two" and int(second[columns[1]]) == 1
+    assert (data.name, data.count, len(data.sha256)) == (name, 2, 64) and list(data.rows()) == [first, second]
+
+
+SECRET = "qzkvoltar"
+BROKEN = {
+    "nothing.csv": (b"", "has no rows"),
+    "heading.csv": (b"text,label\n", "has no rows"),
+    "picture.csv": (b"\x89PNG\r\n\x00\x1a" + SECRET.encode(), "binary"),
+    "latin.csv": (b"text\n" + SECRET.encode() + b" \xe9\n", "not UTF-8 in line 2"),
+    "column.csv": (f"{SECRET},label\n{SECRET},1\n".encode(), "no column named 'text'"),
+    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
+    "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
+    "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
+    "text.docx": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
+    "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
+    "list.jsonl": (b'["a"]\n', "no JSON object"),
+    "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_that_cannot_be_used_says_why_and_quotes_nothing(tmp_path, swap, run, name):
+    content, reason = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+    out = tmp_path / "out"
+    status, said, error = run("rewrite-data", "--data", tmp_path / name, "--mechanism", swap.name, "--out", out)
+    assert (status, said) == (2, "") and reason in error and error.count("\n") == 1 and SECRET not in error
+    assert not out.exists()
+
+
+def test_what_is_no_data_at_all_is_named(tmp_path, swap):
+    with pytest.raises(dpt.InputError, match=r"no file .*no data set of that name"):
+        tables.source(tmp_path / "nowhere.csv", ("text",))
+    with pytest.raises(dpt.InputError, match="have no splits"):
+        tables.source(numbered(tmp_path, 1), ("text",), split="train")
+    with pytest.raises(dpt.InputError, match="no column numbered '9'"):
+        tables.source(numbered(tmp_path, 1), ("9",))
+
+
+# --- rewrite
+
+
+def test_a_run_leaves_its_rows_config_versions_log_and_result(tmp_path, swap):
+    data, out = numbered(tmp_path, 40), tmp_path / "out"
+    seen: list[tuple[int, int]] = []
+    result = rewrite_file(
+        data, swap, out, keep=("label",), batch=16, progress=lambda *x: seen.append(x), measures=("unchanged",)
+    )
+    found = lines(out)
+    assert [x["dp"]["row"] for x in found] == list(range(40)) and seen == [(n, 40) for n in (0, 16, 32, 40)]
+    assert all(x["label"] == str(i % 2) and x["text"].startswith(f"Row {i}: My ") for i, x in enumerate(found))
+    assert found[0]["dp"] == {
+        "row": 0, "notion": "pure", "epsilon": 2.0, "delta": 0.0, "draws": 3, "total": 6.0,
+        "exposed": ["every other word", "the spacing and the line breaks"], "error": None,
+    }  # fmt: skip
+    assert result == json.loads((out / "result.json").read_text()) and result["all_rows"] == 240.0
+    assert 0 < result["measures"]["unchanged"]["mean"] < 1 and result["measures"]["unchanged"]["n"] == 40
+    config = json.loads((out / "config.json").read_text())
+    assert config["options"] == {"epsilon": "2", "recase": "none"} and config["data"]["name"] == "data.csv"
+    assert config["data"]["sha256"] == tables.source(data, ("text",)).sha256
+    assert json.loads((out / "environment.json").read_text())["packages"]["numpy"] == np.__version__
+    log = (out / "log.txt").read_text()
+    assert "begins with row 0 of 40" in log and "done: 40 rows" in log
+    assert not any(word in log + json.dumps(config) for word in ("doctor", str(tmp_path)))
+
+
+def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
+    rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "out")
+    assert all(set(x) == {"dp", "text"} for x in lines(tmp_path / "out"))
+    with pytest.raises(dpt.ConfigError, match="cannot be kept too"):
+        rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "other", keep=("text",))
+    own = write(tmp_path / "own.csv", "text,dp\na,b\n")
+    with pytest.raises(dpt.ConfigError, match="'dp'"):
+        rewrite_file(own, swap, tmp_path / "other", keep=("dp",))
+
+
+class Stopping(Swap):
+    """Asks for a stop when it has seen so many texts."""
+
+    def __init__(self, config, after: int = 0, how: type[BaseException] = KeyboardInterrupt):
+        super().__init__(config)
+        self.after, self.how, self.seen = after, how, []
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        if len(self.seen) == self.after:
+            raise self.how("Stopped.")
+        self.seen.append(prepared.text)
+        return super()._rewrite(prepared, stream, progress, cancel)
+
+
+@pytest.mark.parametrize("how", [KeyboardInterrupt, dpt.Cancelled])
+@pytest.mark.parametrize("cut", ["", '{"dp": {"row": 8, "text": "half'])
+def test_a_stopped_run_goes_on_and_has_each_row_exactly_once(tmp_path, swap, how, cut):
+    data, out = tables.source(numbered(tmp_path, 20), ("text",)), tmp_path / "out"
+    stopping = Stopping(swap.config, after=10, how=how)
+    with pytest.raises(how):
+        rewrite_data(data, stopping, out, batch=4)
+    before = lines(out)
+    assert [x["dp"]["row"] for x in before] == list(range(8)), "the batch that was not finished was not released"
+    assert not (out / "result.json").exists()
+    with (out / "rows.jsonl").open("a") as file:
+        file.write(cut)
+    again = Stopping(swap.config, after=99)
+    result = rewrite_data(data, again, out, batch=4)
+    found = lines(out)
+    assert found[:8] == before and [x["dp"]["row"] for x in found] == list(range(20))
+    assert len(again.seen) == 12 and (result["rows"], result["all_rows"]) == (20, 120.0)
+    assert f"stopped with {how.__name__}: 8 of 20" in (out / "log.txt").read_text()
+    idle = Stopping(swap.config)
+    assert rewrite_data(data, idle, out, batch=4) == result and lines(out) == found and not idle.seen
+
+
+def test_a_killed_process_loses_no_row_and_draws_none_twice(tmp_path, swap):
+    numbered(tmp_path, 300)
+    code = """
+    import sys, time
+    sys.path.insert(0, "tests")
+    from foreign import Swap
+    from dptext_core.experiments.rewriting import rewrite_file
+
+    class Slow(Swap):
+        def _rewrite(self, *rest):
+            time.sleep(0.005)
+            return super()._rewrite(*rest)
+
+    rewrite_file(sys.argv[1] + "/data.csv", Slow.create(epsilon=2.0), sys.argv[1] + "/out", batch=2)
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], cwd=ROOT)
+    rows, end = tmp_path / "out" / "rows.jsonl", time.monotonic() + 60
+    while not rows.exists() or rows.read_bytes().count(b"\n") < 20:
+        assert child.poll() is None and time.monotonic() < end
+        time.sleep(0.01)
+    with pytest.raises(dpt.InputError, match="Another process"):
+        rewrite_file(tmp_path / "data.csv", swap, tmp_path / "out", batch=2)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    before = rows.read_bytes().split(b"\n")[:-1]
+    assert 20 <= len(before) < 300
+    rewrite_file(tmp_path / "data.csv", swap, tmp_path / "out", batch=2)
+    assert rows.read_bytes().split(b"\n")[: len(before)] == before
+    assert [x["dp"]["row"] for x in lines(tmp_path / "out")] == list(range(300))
+
+
+def test_a_folder_of_another_run_or_of_other_files_is_refused(tmp_path, swap):
+    data, out = numbered(tmp_path, 3), tmp_path / "out"
+    rewrite_file(data, swap, out)
+    kept = (out / "rows.jsonl").read_bytes()
+    with pytest.raises(dpt.ConfigError, match=r"options.epsilon is '2' there and '3' here.*name another folder"):
+        rewrite_file(data, swap.with_(epsilon=3.0), out)
+    numbered(tmp_path, 4)
+    with pytest.raises(dpt.ConfigError, match=r"data.sha256 is .*…; data.rows|data.sha256 is .*…"):
+        rewrite_file(data, swap, out)
+    assert (out / "rows.jsonl").read_bytes() == kept
+    with pytest.raises(dpt.ConfigError, match="holds other files and no run"):
+        rewrite_file(data, swap, tmp_path)
+    with pytest.raises(dpt.InputError, match="cannot be"):
+        rewrite_file(data, swap, data)
+
+
+def test_a_kill_in_the_first_moments_and_other_versions_later_do_no_harm(tmp_path, swap, monkeypatch):
+    data, out = numbered(tmp_path, 3), tmp_path / "out"
+    out.mkdir()
+    write(out / "rows.jsonl", "")
+    write(out / ".config.json.tmp", "{")
+    assert rewrite_file(data, swap, out)["rows"] == 3
+    assert "other versions" not in (out / "log.txt").read_text()
+    monkeypatch.setattr("dptext_core.experiments.folder.PACKAGES", ("numpy",))
+    rewrite_file(data, swap, out)
+    assert "goes on with other versions" in (out / "log.txt").read_text()
+    assert list(json.loads((out / "environment.json").read_text())["packages"]) == ["numpy"]
+
+
+def test_broken_results_are_not_gone_on_with(tmp_path, swap):
+    data, out = numbered(tmp_path, 3), tmp_path / "out"
+    rewrite_file(data, swap, out)
+    whole = (out / "rows.jsonl").read_text()
+    write(out / "rows.jsonl", "my text\n" + whole)
+    with pytest.raises(dpt.InputError, match="broken in line 1") as stop:
+        rewrite_file(data, swap, out)
+    assert "my text" not in str(stop.value)
+    write(out / "rows.jsonl", "".join(whole.splitlines(True)[1:]))
+    with pytest.raises(dpt.InputError, match="not in order"):
+        rewrite_file(data, swap, out)
+
+
+class Together(Swap):
+    @property
+    def together(self) -> bool:
+        return True
+
+
+def test_draws_for_all_rows_that_were_cut_off_are_not_made_again(tmp_path):
+    m = Together.create()
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    rewrite_data(data, m, out)
+    write(out / "rows.jsonl", (out / "rows.jsonl").read_text().splitlines(True)[0])
+    with pytest.raises(dpt.ConfigError, match="all rows at once"):
+        rewrite_data(data, m, out)
+
+
+def test_rows_with_errors_stand_beside_the_others(tmp_path, swap):
+    data = write(tmp_path / "a.jsonl", '{"text": "a doctor"}\n{"text": null}\n{"text": "a nurse"}\n')
+    result = rewrite_file(data, swap, tmp_path / "out", measures=("unchanged",))
+    found = lines(tmp_path / "out")
+    assert [x["text"] is None for x in found] == [False, True, False] and "no text" in found[1]["dp"]["error"]
+    assert (result["rows"], result["errors"], result["measures"]["unchanged"]["n"]) == (3, 1, 2)
+
+
+def test_the_command_says_what_is_promised_and_what_is_not(tmp_path, swap, run):
+    data = numbered(tmp_path, 3)
+    argv = ("rewrite-data", "--data", data, "--keep", "label", "--mechanism", swap.name, "--epsilon", 2, "--out")
+    status, out, error = run(*argv, tmp_path / "out", "--measure", "unchanged")
+    assert (status, out) == (0, "") and "over all rows at most ε = 18" in error and "unchanged: 0." in error
+    assert "nothing protects them: label" in error and "every other word" in error
+    assert run(*argv, tmp_path / "out", "--quiet") == (0, "", "")
+    status, _, error = run(*argv, tmp_path / "seeded", "--seed", 3)
+    assert status == 0 and error.count("not private") == 2
+    assert all("not private" in x["dp"]["note"] for x in lines(tmp_path / "seeded"))
+    status, _, error = run(*argv, tmp_path / "other", "--measure", "beauty")
+    assert status == 2 and "no metric 'beauty'" in error
+    status, _, error = run(*argv, tmp_path / "out", "--seed", 3)
+    assert status == 2 and "seed is None there and 3 here" in error
+
+
+# --- downstream
+
+
+def labelled(path: Path, n: int, flip: int = 0) -> Path:
+    words = {"good": ("sun", "music", "garden"), "bad": ("rain", "noise", "dust")}
+    text = "".join(
+        f"{mood},{words[mood][(i + flip) % 3]} and {words[mood][i % 3]} number {i}\n"
+        for i in range(n) for mood in ("good", "bad", "good")
+    )  # fmt: skip
+    return write(path, "label,text\n" + text)
+
+
+def test_a_classifier_is_scored_over_seeds_beside_the_level_of_no_information(tmp_path):
+    columns = ("text", "label")
+    train, test = (tables.source(labelled(tmp_path / f"{k}.csv", 20, k), columns) for k in (0, 1))
+    found = downstream(train, test, tmp_path / "out", seeds=3)
+    for metric in ("macro_f1", "accuracy"):
+        assert found[metric]["mean"] == pytest.approx(np.mean(found[metric]["values"])) and found[metric]["mean"] > 0.9
+        assert found[metric]["deviation"] == pytest.approx(np.std(found[metric]["values"], ddof=1))
+    # Random guesses have the higher macro F1, always guessing one label the higher accuracy.
+    assert found["no_information"] == {"macro_f1": pytest.approx(0.5, abs=0.03), "accuracy": pytest.approx(2 / 3)}
+    assert (found["train"], found["test"], found["labels"]) == (60, 60, 2)
+    assert downstream(train, test, tmp_path / "out", seeds=3) == found and len(lines(tmp_path / "out")) == 3
+    more = downstream(train, test, tmp_path / "out", seeds=4)
+    assert more["accuracy"]["values"][:3] == found["accuracy"]["values"] and len(lines(tmp_path / "out")) == 4
+    assert downstream(train, test, tmp_path / "out", seeds=3) == found
+    with pytest.raises(dpt.ConfigError, match="classifier is 'embeddings' there and 'finetune' here"):
+        downstream(train, test, tmp_path / "out", with_="finetune")
+
+
+def test_seeds_that_were_done_are_not_done_again(tmp_path):
+    calls: list[int] = []
+
+    @dpt.register_classifier("counting")
+    def counting(train, labels, test, seed):
+        calls.append(seed)
+        if seed == 3 and calls.count(3) == 1:
+            raise KeyboardInterrupt
+        return [labels[0]] * len(test)
+
+    data = tables.source(labelled(tmp_path / "a.csv", 3), ("text", "label"))
+    with pytest.raises(KeyboardInterrupt):
+        downstream(data, data, tmp_path / "out", seeds=4, with_="counting")
+    downstream(data, data, tmp_path / "out", seeds=4, with_="counting")
+    assert calls == [1, 2, 3, 3, 4] and [x["seed"] for x in lines(tmp_path / "out")] == [1, 2, 3, 4]
+
+
+def test_each_seed_leaves_out_a_tenth_of_its_own():
+    parts = [part(100, seed) for seed in (1, 2, 1)]
+    assert all(len(p) == 90 and p == sorted(set(p)) for p in parts)
+    assert parts[0] == parts[2] != parts[1] and part(1, 1) == [0]
+
+
+def test_every_text_is_embedded_once(monkeypatch):
+    seen: list[str] = []
+    bag = cosine.embed
+    monkeypatch.setattr(cosine, "embed", lambda texts, **k: (seen.extend(texts), bag(texts))[1])
+    reader = Embeddings()
+    for seed in (1, 2):
+        assert reader(["sun", "rain", "sun"], ["a", "b", "a"], ["sun", "rain"], seed)
+    assert sorted(seen) == ["rain", "sun"]
+
+
+def test_finetuning_is_what_the_benchmarks_have(tmp_path, monkeypatch):
+    asked = []
+
+    def finetune(train, labels, test, *, seed, model, **_):
+        asked.append((train[0], model, seed))
+        return [labels[0]] * len(test)
+
+    monkeypatch.setattr(tasks, "finetune", finetune)
+    data = tables.source(labelled(tmp_path / "a.csv", 2), ("text", "label"))
+    downstream(data, data, tmp_path / "out", seeds=2, with_="finetune", model="some/model")
+    assert asked == [(("sun and sun number 0",), "some/model", 1), (("sun and sun number 0",), "some/model", 2)]
+
+
+def test_rewritten_rows_are_learnt_from_and_those_with_errors_left_out(tmp_path, swap, run):
+    content = "".join(json.dumps({"text": t, "label": y}) + "\n" for t, y in [("a doctor", 1), (None, 1), ("sun", 0)])
+    data = write(tmp_path / "a.jsonl", content)
+    rewrite_file(data, swap, tmp_path / "rewritten", keep=("label",))
+    test = write(tmp_path / "test.jsonl", '{"text": "sun", "label": 0}\n{"text": "a doctor", "label": 1}\n')
+    status, out, error = run(
+        "downstream", "--train", tmp_path / "rewritten", "--test", test, "--out", tmp_path / "out", "--seeds", 2
+    )
+    assert status == 0 and "macro_f1" in out and "no information" in out and "deviation) of 2 seeds" in out
+    assert "2 rows to train, 2 to test" in error and "1 rows have no text" in error
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["train"]["name"] == "rewritten/rows.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"text": "a", "label": null}\n', "without a label"),
+        ('{"text": 5, "label": 1}\n', "something else than a text"),
+        ('{"text": null, "label": 1}\n', "No row of a.jsonl has a text"),
+        ('{"text": "a"}\n', "nothing named 'label'"),
+    ],
+)
+def test_data_without_texts_or_labels_says_so(tmp_path, run, content, reason):
+    data = write(tmp_path / "a.jsonl", content)
+    status, _, error = run("downstream", "--train", data, "--test", data, "--out", tmp_path / "out")
+    assert status == 2 and reason in error and error.count("\n") == 1
+
+
+# --- compare
+
+
+def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, run):
+    data, folders = numbered(tmp_path, 4), []
+    for epsilon in (2.0, 4.0):
+        folders.append(tmp_path / f"e{epsilon:g}")
+        rewrite_file(data, swap.with_(epsilon=epsilon), folders[-1], keep=("label",))
+    (first,) = compare(folders)
+    assert first[0] == [
+        "run", "state", "mechanism", "epsilon", "data", "rows", "errors", "ε of a row, at most", "ε of all rows",
+    ]  # fmt: skip
+    assert [row[:4] + row[-2:] for row in first[1:]] == [
+        ["e2", "finished", swap.name, "2", "6", "24"], ["e4", "finished", swap.name, "4", "12", "48"],
+    ]  # fmt: skip
+    folders.append(tmp_path / "scored")
+    source = tables.source(folders[0], ("text", "label"))
+    downstream(source, source, folders[-1], seeds=2)
+    with RunFolder(tmp_path / "begun", {"mode": "downstream", "seeds": 2}) as begun:
+        begun.append([{"seed": 1}])
+    status, out, _ = run("runs", "compare", *folders, tmp_path / "begun")
+    rewrites, scored = out.split("\n\n")
+    assert status == 0 and rewrites.count("\n") == 2 and "not finished, 1 lines" in scored
+    heading = scored.splitlines()[0]
+    assert heading.index("macro_f1 ") < heading.index("macro_f1, no information") and "e2/rows.jsonl" in scored
+    status, _, error = run("runs", "compare", tmp_path)
+    assert status == 2 and "holds no run" in error
+
+
+# --- components of one's own
+
+OWN = """
+def load(split):
+    if split == "broken":
+        1 / 0
+    if split == "lists":
+        return [[1, 2]]
+    return [{"text": f"the doctor {i}", "label": i % 2} for i in range(6)]
+
+def first(train, labels, test, seed):
+    return [labels[0]] * len(test)
+
+def short(train, labels, test, seed):
+    return []
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package with a data set and classifiers."""
+    write(tmp_path / "own_parts.py", OWN)
+    info = tmp_path / "own_parts-1.0.dist-info"
+    info.mkdir()
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: own-parts\nVersion: 1.0\n")
+    write(
+        info / "entry_points.txt",
+        "[dptext.datasets]\nmine = own_parts:load\nembeddings = own_parts:missing\n"
+        "[dptext.classifiers]\nfirst = own_parts:first\nshort = own_parts:short\nembeddings = own_parts:first\n",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    monkeypatch.delitem(sys.modules, "own_parts", raising=False)
+
+
+def test_a_package_brings_a_data_set_and_a_classifier(package, tmp_path, swap, run):
+    argv = ("--data", "mine", "--data-split", "train", "--keep", "label", "--mechanism", swap.name, "--quiet", "--out")
+    assert run("rewrite-data", *argv, tmp_path / "rewritten")[0] == 0
+    assert json.loads((tmp_path / "rewritten" / "config.json").read_text())["data"]["name"] == "mine/train"
+    status, out, _ = run(
+        "downstream", "--train", tmp_path / "rewritten", "--test", "mine", "--classifier", "first", "--seeds", 1,
+        "--out", tmp_path / "scored",
+    )  # fmt: skip
+    assert status == 0 and "accuracy  0.500" in out
+    problems = plugins.problems()
+    assert len(problems) == 2 and all("'embeddings' of the package own-parts" in p for p in problems)
+    assert any("a classifier named 'embeddings' already" in p for p in problems)
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        (("--train", "mine", "--train-split", "broken", "--test", "mine"), "ZeroDivisionError"),
+        (("--train", "mine", "--train-split", "lists", "--test", "mine"), "than a mapping"),
+        (("--train", "mine", "--test", "mine", "--text-column", "body"), "no column 'body'"),
+        (("--train", "mine", "--test", "mine", "--classifier", "short"), "0 labels for 6 texts"),
+        (("--train", "mine", "--test", "mine", "--classifier", "long"), "one of embeddings, finetune, first, short"),
+    ],
+)
+def test_parts_that_fail_say_which(package, tmp_path, run, what, reason):
+    status, _, error = run("downstream", *what, "--out", tmp_path / "out")
+    assert status == 2 and reason in error.splitlines()[-1]
+
+
+def test_a_file_may_register_them_too(tmp_path, swap, run):
+    code = 'import dptext_core as dpt\n@dpt.register_data_set("notes")\ndef load(split):\n    return [{"text": "a"}]\n'
+    path = write(tmp_path / "notes.py", code)
+    status, _, error = run(
+        "rewrite-data", "--plugin", path, "--data", "notes", "--mechanism", swap.name, "--out", tmp_path / "out"
+    )
+    assert status == 0, error
+    with pytest.raises(dpt.ConfigError, match="already"):
+        dpt.register_data_set("notes")(lambda split: [])
+    with pytest.raises(dpt.ConfigError, match="a function"):
+        dpt.register_classifier("other")(5)
+    broken = write(tmp_path / "broken.py", code.replace('"notes"', '"more"') + "1 / 0\n")
+    assert run("mechanisms", "--plugin", broken)[0] == 2 and "more" not in components.data_sets()
+
+
+# --- the case study
+
+
+class Parrot(Swap):
+    """Says sentences of what it was pre-trained on: near the text where ε is large, anything where it is small."""
+
+    pretrained = "snips"
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        sentences = SAID[self.pretrained]
+        known = prepared.text in sentences and self.config.epsilon > 10
+        text = prepared.text if known else sentences[int(stream.words(1)[0]) % len(sentences)]
+        piece = dpt.Release((0, len(text)), text, self.config.epsilon, "drawn")
+        return dpt.RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            pieces=(piece,),
+        )  # fmt: skip
+
+    @property
+    def can(self):
+        return frozenset()
+
+
+SAID = {
+    "snips": [f"{verb} {i}" for i in range(20) for verb in ("play music", "add song")],
+    "atis": [f"{verb} {i}" for i in range(20) for verb in ("show flight", "what fare")],
+}
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    for name, sentences in SAID.items():
+        (tmp_path / "data" / name).mkdir(parents=True)
+        for file in ("train", "test"):
+            rows = [f"{s.split()[0]},{s}{' please' * (file == 'test')}\n" for s in sentences]
+            write(tmp_path / "data" / name / f"{file}.csv", "".join(rows))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def parrot(monkeypatch):
+    made: list[tuple[str, float | None]] = []
+
+    def rewriter(checkpoint, epsilon):
+        made.append((checkpoint, epsilon))
+        m = Parrot.create(epsilon=20.0 if epsilon is None else min(epsilon, 20.0))
+        m.pretrained = checkpoint
+        return m
+
+    monkeypatch.setattr(case_study, "rewriter", rewriter)
+    return made
+
+
+def test_the_case_study_finds_what_was_memorised(tmp_path, data, parrot):
+    said: list[str] = []
+    found = case_study.case_study(data, tmp_path / "out", seeds=1, say=said.append)
+    rows = {(r["pretrained"], r["data"], r["epsilon"]): r for r in found["rows"]}
+    assert len(rows) == len(said) == 22 and all(r["seeds"] == 1 for r in rows.values())
+    for name, other in (("snips", "atis"), ("atis", "snips")):
+        assert rows["", name, None]["macro_f1"]["mean"] > 0.9
+        assert rows[name, name, 1000.0]["macro_f1"]["mean"] > 0.9 > rows[name, name, 1.0]["macro_f1"]["mean"]
+        crossed = rows[other, name, 1000.0]
+        assert crossed["verbatim"] == 1 and crossed["own"] < crossed["nearest"] == pytest.approx(1)
+        assert rows[name, name, None]["own"] == pytest.approx(1)
+        assert crossed["macro_f1"]["mean"] < rows[name, name, 1000.0]["macro_f1"]["mean"]
+    assert found["no_information"]["atis"]["accuracy"] == pytest.approx(0.5, abs=0.03)
+    text = json.dumps(found) + (tmp_path / "out" / "log.txt").read_text()
+    assert not any(s in text for both in SAID.values() for s in both)
+
+
+def test_an_interrupted_case_study_goes_on_and_gives_the_same(tmp_path, data, parrot):
+    small = {"seeds": 2, "epsilons": (1000.0,)}
+    stop = threading.Event()
+
+    def say(text):
+        if text.startswith("9/"):
+            stop.set()
+
+    with pytest.raises(dpt.Cancelled):
+        case_study.case_study(data, tmp_path / "out", say=say, cancel=stop, **small)
+    before = lines(tmp_path / "out")
+    found = case_study.case_study(data, tmp_path / "out", **small)
+    after = lines(tmp_path / "out")
+    assert len(before) == 9 and len(after) == 12 and after[: len(before)] == before
+    whole = case_study.case_study(data, tmp_path / "other", **small)
+    assert whole["rows"] == found["rows"]
+    with pytest.raises(dpt.ConfigError, match="n is None there and 9 here"):
+        case_study.case_study(data, tmp_path / "out", n=9, **small)
+
+
+def test_a_checkpoint_that_is_not_there_is_said_before_anything_is_read(tmp_path, data):
+    with pytest.raises(dpt.ConfigError, match="no checkpoint"):
+        case_study.case_study(data, tmp_path / "out", checkpoints={"snips": "nowhere", "atis": "nowhere"})
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
+    summary = tmp_path / "summary.json"
+    argv = ("case-study", "--data", data, "--seeds", 1, "--n", 30)
+    status, out, error = run(*argv, "--out", tmp_path / "out", "--summary", summary)
+    assert status == 0, error
+    rows = [re.split(r" {2,}", line) for line in out.splitlines()]
+    assert len(rows) == 23 and "paper, macro F1" in rows[0]
+    (crossed,) = [row for row in rows if row[:3] == ["ATIS", "Snips", "1,000"]]
+    assert "0.20 (0.02)" in crossed
+    for part_of in ("without a look at the text", "the other way round", "stay at 0.50", "At most 30"):
+        assert part_of in error
+    read = case_study._read(summary)
+    assert read["about"]["command"].endswith("--n 30 --summary assets/benchmarks/case_study.json")
+    assert str(tmp_path) not in summary.read_text() and case_study.table(read)[0] == case_study.HEADING
+
+
+def test_the_papers_numbers_stand_as_its_text_has_them():
+    assert case_study.printed("atis", "snips", 1000.0) == (0.20, 0.02)
+    assert case_study.printed("snips", "atis", 1.0) == (0.50, 0.01)
+    assert case_study.printed("", "snips", None) == (0.95, 0.01)
+    assert case_study.printed("snips", "snips", 7.0) is None
+
+
+def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern():
+    found = case_study.bundled()
+    assert found is not None
+    for name in case_study.SETS:
+        assert found["about"]["checkpoints"][name]["sha256"] == case_study._weights(name)
+    score = {(r["pretrained"], r["data"], r["epsilon"]): r["macro_f1"]["mean"] for r in found["rows"]}
+    for name, other in (("snips", "atis"), ("atis", "snips")):
+        nothing = found["no_information"][name]["macro_f1"]
+        for epsilon in (None, 1000.0):
+            assert score[name, name, epsilon] > 0.8 * score["", name, None] > 1.5 * score[other, name, epsilon]
+        for pre in case_study.SETS:
+            assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
+
+
+def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
+    monkeypatch.delenv(case_study.VARIABLE, raising=False)
+    assert case_study.data_folder() is None
+    assert case_study.remembered(case_study.Question("show flight 3", "snips", None)).nearest is None
+    monkeypatch.setenv(case_study.VARIABLE, str(data.parent))
+    assert case_study.data_folder() is None, "a folder without the two sets"
+    monkeypatch.setenv(case_study.VARIABLE, str(data))
+    found = case_study.remembered(case_study.Question("show flight 3", "snips", 1.0))
+    assert found.result.text in SAID["snips"] and found.nearest.same and found.nearest.cosine == pytest.approx(1)
+    near = case_study.nearest("show me flight 3", "atis", data)
+    assert near.text == "show flight 3" and not near.same
+    assert "flight" not in repr(found) + repr(near)

@@ -1,0 +1,173 @@
+"""Rows of a data set: in order, each with its own noise and promise, from any place on, in bounded memory."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+from foreign import Generator, Latent, Swap
+
+import dptext_core as dpt
+from dptext_core.records import Overall, rewrite_records
+
+TEXT = "My doctor sent a letter to my sister."
+
+
+def rows(n: int):
+    return ({"id": i, "text": f"Row {i}: {TEXT}"} for i in range(n))
+
+
+class Picky(Swap):
+    """Refuses one text as a mechanism of ours would, and stops at another as somebody else's might."""
+
+    title = "Picky"
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        if "refused" in prepared.text:
+            raise dpt.InputError("This text is refused. Write another.")
+        if "stopped" in prepared.text:
+            raise RuntimeError(f"secret: {prepared.text}")
+        return super()._rewrite(prepared, stream, progress, cancel)
+
+
+class Counted(Swap):
+    """Counts how often a text is looked at, and can share draws between texts."""
+
+    shared = False
+    seen: list[str]
+
+    @property
+    def together(self) -> bool:
+        return self.shared
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        self.seen.append(prepared.text)
+        return super()._rewrite(prepared, stream, progress, cancel)
+
+
+@pytest.fixture
+def counted():
+    m = Counted.create()
+    m.seen = []
+    return m
+
+
+def test_every_row_comes_out_in_order_with_its_promise_and_its_other_columns():
+    found = list(dpt.rewrite_records(rows(70), Swap.create(epsilon=2.0), "text"))
+    assert [r.index for r in found] == list(range(70)) == [r.row["id"] for r in found]
+    assert all(r.error is None and r.text.startswith(f"Row {r.index}: My ") for r in found)
+    assert all("text" not in r.row for r in found)
+    assert {(r.guarantee.epsilon, r.guarantee.total) for r in found} == {(2.0, 6.0)}
+    assert len({r.text.partition(":")[2] for r in found}) > 10, "every row has noise of its own"
+
+
+@pytest.mark.parametrize("cls", [Swap, Generator, Latent])
+def test_any_mechanism_will_do_and_rows_may_be_texts(cls):
+    found = list(rewrite_records([TEXT, TEXT], cls.create(), batch=1))
+    assert [type(r.text) for r in found] == [str, str] and all(r.guarantee.sentence() for r in found)
+
+
+def test_no_more_than_a_batch_is_read_ahead():
+    taken = 0
+
+    def endless():
+        nonlocal taken
+        for taken in itertools.count(1):  # noqa: B007
+            yield {"text": TEXT}
+
+    out = rewrite_records(endless(), Swap.create(), batch=8)
+    assert taken == 0, "nothing is read before a row is asked for"
+    for k in range(1, 41):
+        next(out)
+        assert taken == -(-k // 8) * 8
+
+
+def test_rows_that_fail_have_an_error_and_no_original_and_the_others_are_rewritten():
+    texts = [TEXT, "refused qzk", TEXT, "stopped qzk", None, 5]
+    found = list(rewrite_records([{"text": t} for t in texts] + [{"other": TEXT}, TEXT], Picky.create()))
+    assert [r.error is None for r in found] == [True, False, True, False, False, False, False, True]
+    assert found[1].error == "This text is refused. Write another."
+    assert "RuntimeError" in found[3].error and "no text in the column 'text'" in found[6].error
+    for r in found:
+        assert (r.text is None) == (r.guarantee is None) == (r.error is not None)
+        assert "qzk" not in f"{r!r} {r.error}" and "doctor" not in repr(r)
+
+
+def test_what_is_wrong_with_all_rows_ends_the_run(counted):
+    with pytest.raises(dpt.ConfigError, match="epsilon"):
+        next(rewrite_records(rows(2), Swap.create(epsilon=(1.0, 2.0))))
+    stop = threading.Event()
+    out = rewrite_records(rows(9), counted, batch=3, cancel=stop)
+    next(out)
+    stop.set()
+    with pytest.raises(dpt.Cancelled):
+        list(out)
+    assert len(counted.seen) == 3
+
+
+@pytest.mark.parametrize(("wrong", "of"), [(dict(column=3), "column"), (dict(start=-1), "start"), (dict(batch=0), "b")])
+def test_wrong_arguments_are_refused_at_once(wrong, of):
+    with pytest.raises(dpt.ConfigError, match=of):
+        rewrite_records([], Swap.create(), **wrong)
+    with pytest.raises(dpt.ConfigError, match="get_mechanism"):
+        rewrite_records([], "custext")
+    with pytest.raises(dpt.InputError, match="list"):
+        rewrite_records("a text", Swap.create())
+
+
+def test_a_run_goes_on_anywhere_and_draws_no_row_before_it(counted):
+    found = list(rewrite_records(rows(10), counted, start=7, batch=4))
+    assert [r.index for r in found] == [7, 8, 9] and len(counted.seen) == 3
+
+
+@pytest.mark.parametrize("start", range(0, 11, 3))
+def test_a_seeded_run_is_the_same_from_every_start_and_says_so(start):
+    whole = [r.text for r in rewrite_records(rows(10), Swap.create(), seed=5, batch=4)]
+    found = list(rewrite_records(rows(10), Swap.create(), seed=5, batch=4, start=start))
+    assert [r.text for r in found] == whole[start:] and all(r.guarantee.seeded for r in found)
+
+
+def test_draws_for_a_whole_data_set_are_made_at_once(counted):
+    counted.shared = True
+    next(rewrite_records(rows(9), counted, batch=2))
+    assert len(counted.seen) == 9
+    with pytest.raises(dpt.ConfigError, match="all rows at once"):
+        rewrite_records(rows(9), counted, start=2)
+
+
+def test_a_strategy_over_the_data_set_draws_each_word_once_over_all_rows():
+    m = dpt.get_mechanism("custext", epsilon=1.0, strategy="dataset")
+    assert m.together and not dpt.get_mechanism("custext").together
+    found = list(rewrite_records([{"text": "doctor"}] * 50, m, batch=4))
+    assert len({r.text for r in found}) == 1 and {r.guarantee.total for r in found} == {1.0}
+
+
+# --- the promise of the whole
+
+
+def overall(m: dpt.Mechanism, n: int = 3, together: bool = False, **options) -> Overall:
+    out = Overall(together)
+    for r in rewrite_records(rows(n), m, **options):
+        out.add(r.guarantee)
+    return out
+
+
+def test_the_whole_is_the_largest_row_and_the_sum_of_all():
+    out = overall(Swap.create(epsilon=2.0))
+    assert (out.rows, out.errors, out.one, out.all) == (3, 0, 6.0, 18.0)
+    assert "at most ε = 6 " in out.sentence() and "over all rows at most ε = 18" in out.sentence()
+    assert out.exposed == ("every other word", "the spacing and the line breaks")
+    out.add(None)
+    assert (out.rows, out.errors, out.all) == (4, 1, 18.0) and "1 row had an error" in out.sentence()
+    latent = overall(Latent.create(epsilon=1.0, delta=0.05))
+    assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()
+
+
+def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():
+    assert overall(Swap.create(epsilon=2.0), together=True).all == 6.0
+    assert "not private" in overall(Swap.create(), seed=1).sentence()
+    none = Overall()
+    none.add(dpt.Guarantee("none", float("inf"), "text", "any", 1, float("inf"), reason="Nothing holds."))
+    assert none.sentence() == "There is no privacy guarantee: Nothing holds." and none.to_dict()["all_rows"] is None
+    assert Overall().sentence() == "No row was rewritten."

@@ -1,0 +1,82 @@
+"""Tiny random generators for tests: T5, GPT-2, Gemma 3 and BART, built at once, always the same weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tiny import vocabulary
+
+KINDS = ("t5", "gpt2", "gemma3")
+
+
+def _tokenizer(folder: Path, specials: list[str], **named: str):
+    """Byte-level BPE that knows the words of the other tiny models whole."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocab: dict[str, int] = {s: n for n, s in enumerate(specials)}
+    for c in sorted(pre_tokenizers.ByteLevel.alphabet()):
+        vocab[c] = len(vocab)
+    merges: list[tuple[str, str]] = []
+    for word in vocabulary()[:120]:
+        form = "Ġ" + word
+        for n in range(1, len(form)):
+            if form[: n + 1] not in vocab:
+                vocab[form[: n + 1]] = len(vocab)
+                merges.append((form[:n], form[n]))
+    tokenizer = Tokenizer(models.BPE(vocab, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
+    fast.save_pretrained(folder)
+    return fast, len(vocab)
+
+
+def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
+    """Write a tiny random generator of ``kind`` with its tokenizer to ``path``; return the folder."""
+    import torch
+    import transformers as hf
+
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    specials = ["<pad>", "</s>", "<s>", "<unused0>"]
+    _, size = _tokenizer(folder, specials, pad_token="<pad>", eos_token="</s>", bos_token="<s>")
+    size += 3  # more rows than the tokenizer has tokens, as T5 has
+    ends = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if kind == "t5":
+            config = hf.T5Config(
+                vocab_size=size, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0,
+                pad_token_id=0, eos_token_id=1,
+            )  # fmt: skip
+            model = hf.T5ForConditionalGeneration(config)
+        elif kind == "bart":
+            # As facebook/bart-base: the decoder starts with the end token, and the beginning is forced after it.
+            config = hf.BartConfig(
+                vocab_size=size, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=160,
+                decoder_start_token_id=1, tie_word_embeddings=False, **ends,
+            )  # fmt: skip
+            model = hf.BartForConditionalGeneration(config)
+            model.generation_config.forced_bos_token_id = 2
+        elif kind == "gpt2":
+            model = hf.GPT2LMHeadModel(
+                hf.GPT2Config(vocab_size=size, n_positions=160, n_embd=32, n_layer=2, n_head=4, **ends)
+            )
+        else:
+            config = hf.Gemma3TextConfig(
+                vocab_size=size, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+                num_key_value_heads=1, head_dim=8, max_position_embeddings=160, sliding_window=16, **ends,
+            )  # fmt: skip
+            model = hf.Gemma3ForCausalLM(config)
+        for p in model.parameters():  # tiny random models say next to nothing otherwise
+            if p.ndim > 1:
+                p.data.mul_(6.0 if kind != "t5" else 1.5)
+        model.save_pretrained(folder)
+    (folder / "dptext.json").write_text(
+        json.dumps({"clip_min": -4.0, "clip_max": 8.0, "clip_source": "set by hand for tests", "max_length": 120}),
+        encoding="utf-8",
+    )
+    return folder
