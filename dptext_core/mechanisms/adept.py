@@ -178,6 +178,8 @@ class ADePT(Mechanism):
         return ""
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
+        if not isinstance(text, Prepared):
+            self._document(text)  # which refuses what is no text
         c, reason = self.config, self._reason()
         return Guarantee(
             notion="none" if reason else "pure",
