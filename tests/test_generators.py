@@ -47,7 +47,9 @@ def raw_scores(folder, prompt, tokens):
         written = g.candidate_ids[list(tokens[:k])].tolist()
         with torch.no_grad():
             if g.spec.kind == "encoder-decoder":
-                logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[0, *written]])).logits
+                logits = model(
+                    input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[*g._opening, *written]])
+                ).logits
             else:
                 logits = model(input_ids=torch.tensor([[*prompt, *written]])).logits
         out.append(logits[0, -1].numpy()[g.candidate_ids])
@@ -55,6 +57,16 @@ def raw_scores(folder, prompt, tokens):
 
 
 def test_probabilities_are_those_of_the_plain_model(folder):
+    probabilities_are_those_of_the_plain_model(folder)
+
+
+def test_bart_begins_as_its_own_generate_makes_it_begin(tmp_path):
+    folder = str(tiny_generator(tmp_path / "bart", "bart"))
+    assert len(load_generator(folder)._opening) == 2
+    probabilities_are_those_of_the_plain_model(folder)
+
+
+def probabilities_are_those_of_the_plain_model(folder):
     m = make(folder, stop="end")
     prepared = m.prepare(TEXT)
     r = m.rewrite(prepared, seed=3)
