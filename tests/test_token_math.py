@@ -272,7 +272,7 @@ def test_pieces_that_are_listed_otherwise_are_spliced_as_they_were_written(kind,
     for seed in range(4):
         if seed == 3:
             drawn = iter([50, 60, m.generator().end])
-            monkeypatch.setattr(dpt.ScoreTable, "draw", lambda self, epsilon, stream: next(drawn))
+            monkeypatch.setattr(dpt.ScoreTable, "draw", lambda self, epsilon, stream, drawn=drawn: next(drawn))
         r = m.rewrite("The doctor told my friend that the pain was bad.", seed=seed)
         data = payload(r, run=1, low=LOW, high=HIGH, default=60.0)
         assert texts(data, [60.0]) == [r.text]
