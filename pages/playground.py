@@ -478,8 +478,12 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     one = "word" if "word" in g.unit else g.unit.removeprefix("released ")
     per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon))
     what = "Words drawn" if "alignment" in result.can else "Pieces drawn"
-    drawn.metric(what, f"{sum(u.drawn and u.epsilon > 0 for u in result.units):,}")
+    spent = sum(u.drawn and u.epsilon > 0 for u in result.units)
+    less = "alignment" not in result.can and spent < g.draws
+    drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
     total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total))
+    if less:
+        st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
     if g.expected is not None:
         st.caption(
             f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
@@ -521,7 +525,7 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
         return
     d = result.distribution(token)
     before = f"“{literal(step.original) or '(added)'}” → " if "alignment" in result.can else ""
-    st.markdown(f"{before}“**{literal(step.text)}**”")
+    st.markdown(f"{before}“**{literal(step.text)}**”" if step.text else "**The end** was drawn: nothing follows.")
     keep, distinct, support = st.columns(3)
     if "alignment" in result.can:
         keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")

@@ -108,7 +108,18 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
         config = dpt.mechanism_class(name).create(epsilon=1.0, **options).config
         assert all(getattr(config, k) == v for k, v in options.items() if k != "lists")
     assert found["adept"] == found["adept-original"] == [{"checkpoint": "snips"}, {"checkpoint": "atis"}]
-    without = {"dp-mlm", "dp-mlm-plus", "dp-mlm-prior", "adept", "adept-original"}
+    assert found["dp-prompt"] == [{}, {"prior": "released"}, {"length": "input"}]
+    assert found["dp-paraphrase"] == [{}, {"prior": "released"}]
+    without = {
+        "dp-mlm",
+        "dp-mlm-plus",
+        "dp-mlm-prior",
+        "adept",
+        "adept-original",
+        "dp-prompt",
+        "dp-paraphrase",
+        "dp-bart",
+    }
     assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - without
 
 

@@ -47,7 +47,9 @@ def raw_scores(folder, prompt, tokens):
         written = g.candidate_ids[list(tokens[:k])].tolist()
         with torch.no_grad():
             if g.spec.kind == "encoder-decoder":
-                logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[0, *written]])).logits
+                logits = model(
+                    input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[*g._opening, *written]])
+                ).logits
             else:
                 logits = model(input_ids=torch.tensor([[*prompt, *written]])).logits
         out.append(logits[0, -1].numpy()[g.candidate_ids])
@@ -55,6 +57,16 @@ def raw_scores(folder, prompt, tokens):
 
 
 def test_probabilities_are_those_of_the_plain_model(folder):
+    probabilities_are_those_of_the_plain_model(folder)
+
+
+def test_bart_begins_as_its_own_generate_makes_it_begin(tmp_path):
+    folder = str(tiny_generator(tmp_path / "bart", "bart"))
+    assert len(load_generator(folder)._opening) == 2
+    probabilities_are_those_of_the_plain_model(folder)
+
+
+def probabilities_are_those_of_the_plain_model(folder):
     m = make(folder, stop="end")
     prepared = m.prepare(TEXT)
     r = m.rewrite(prepared, seed=3)
@@ -330,3 +342,27 @@ def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     # With the private scores as proposal nothing is left to clip, and what is drawn is the model's own text.
     monkeypatch.setattr(kind, "table", lambda self, a, b=None: table(self, a, None if b is None else a))
     assert audited(m).verdict == "refuted"
+
+
+@pytest.mark.parametrize("name", ["dp-prompt", "dp-paraphrase"])
+def test_the_bundled_models_score_as_a_plain_pass_does(name):
+    """No cache, no batch, no padding: the whole sequence at once through the model as transformers has it."""
+    import torch
+
+    m = dpt.get_mechanism(name, epsilon=50.0, max_tokens=8)
+    g, prepared = m.generator(), m.prepare("A man in a red shirt rides his bike down the street.")
+    r = m.rewrites(prepared, 3, seed=2)[1]
+    for k, token in enumerate(r.trace.written.tokens):
+        written = g.candidate_ids[list(r.trace.written.tokens[:k])].tolist()
+        given = {"input_ids": torch.tensor([list(prepared.ids)])}
+        if g.spec.kind == "encoder-decoder":
+            given["decoder_input_ids"] = torch.tensor([[*g._opening, *written]])
+        else:
+            given["input_ids"] = torch.tensor([[*prepared.ids, *written]])
+        with torch.no_grad():
+            raw = g._model(**given).logits[0, -1].numpy()[g.candidate_ids].astype(np.float64)
+        assert np.abs(r.logits(k) - raw).max() < 1e-4
+        low, high = m.config.clip_min, m.config.clip_max
+        x = 50.0 * np.clip(r.logits(k).astype(np.float64), low, high) / (2 * (high - low))
+        p = np.exp(x - x.max())
+        assert np.allclose(r.distribution(k).probs, p / p.sum(), rtol=1e-9) and p[token] > 0

@@ -20,6 +20,7 @@ from e2e.strip_harness import (
     Stated,
     fake_rewrite,
 )
+from tiny_generators import tiny_generator
 from token_engine import UI, call, chances, texts
 
 import dptext_core as dpt
@@ -261,3 +262,24 @@ def test_a_payload_has_the_keys_of_its_types(tiny_model):
     assert kinds == {ScoredToken, GridToken, PlacedToken}
     assert {t["o"] for t in listed["tokens"] if "c" not in t} >= STOP & set(LIST_TEXT.split())
     assert listed["lp_grid"] == token_view.N_CHANNEL_GRID
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "t5"])
+def test_pieces_that_are_listed_otherwise_are_spliced_as_they_were_written(kind, tmp_path, monkeypatch):
+    """Pieces of words, blanks, half characters and the end are listed by names of their own."""
+    model = str(tiny_generator(tmp_path / kind, kind))
+    m = dpt.get_mechanism("dp-prompt", model=model, epsilon=60.0, max_tokens=10)
+    for seed in range(4):
+        if seed == 3:
+            drawn = iter([50, 60, m.generator().end])
+            monkeypatch.setattr(dpt.ScoreTable, "draw", lambda self, epsilon, stream, drawn=drawn: next(drawn))
+        r = m.rewrite("The doctor told my friend that the pain was bad.", seed=seed)
+        data = payload(r, run=1, low=LOW, high=HIGH, default=60.0)
+        assert texts(data, [60.0]) == [r.text]
+        (shown,) = chances(data, [60.0])
+        for k, token in enumerate(data["tokens"]):
+            at = [c for c, _ in enumerate(token["c"])][token["flips"][0][1]]
+            assert token["t"] == r.releases[k].text
+            assert token["c"][at] == r.distribution(k).candidates[r.candidate(k)]
+            assert shown[k][at] == pytest.approx(r.distribution(k).probs[r.candidate(k)], rel=1e-4, abs=1e-7)
+    assert r.candidate(2) == m.generator().end and data["tokens"][2]["t"] == ""

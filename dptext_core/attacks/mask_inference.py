@@ -139,15 +139,15 @@ def attack(
             for (i, s), row in zip(steps[begin : begin + _BLOCK], scores, strict=True):
                 own = place.get(s.original.casefold())
                 rank = None if own is None else 1 + int(np.count_nonzero(row > row[own].max()))
-                first = np.argsort(-row, kind="stable")[:RESCORED]
+                likely = np.argsort(-row, kind="stable")[:RESCORED]
                 if rescore is not None:
                     check_cancel(cancel)
-                    first = first[list(rescore(s.out, [lm.candidates[j] for j in first]))]
-                    if (among := np.flatnonzero(np.isin(first, own or ()))).size:
+                    likely = likely[list(rescore(s.out, [lm.candidates[j] for j in likely]))]
+                    if (among := np.flatnonzero(np.isin(likely, own or ()))).size:
                         rank = 1 + int(among[0])
                     if progress is not None:
                         progress(len(found) + 1, len(steps))
-                words = tuple(lm.candidates[j] for j in first[:SHOWN])
+                words = tuple(lm.candidates[j] for j in likely[:SHOWN])
                 found.append(MaskGuess(i, s.original, s.replacement, rank, words))
     prior = public_prior(mechanism)
     return MaskInference(tuple(found), prior.chance, prior.chance_of(10), model)
@@ -165,7 +165,7 @@ class LanguageModel(TextAttacker):
     title = "Language model"
     question = "What does a language model read from the words around?"
     scope = "text"
-    needs = ("masked language model",)
+    needs: ClassVar[tuple[str, ...]] = ("masked language model",)
     how: ClassVar[str] = (
         "Masks each replaced word of the released text, and asks the bundled language model what stood there."
     )

@@ -177,7 +177,7 @@ class Generator:
                 state = State(Shape(len(prompts), width, 1), out.past_key_values, None, mask, mask.sum(1), out.logits)
             else:
                 seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask)
-                first = torch.full((len(prompts), 1), self._start, device=self.device)
+                first = torch.tensor([self._opening] * len(prompts), device=self.device)
                 out = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=first)
                 state = State(Shape(len(prompts), width, 1), out.past_key_values, seen, mask, None, out.logits)
             state.logits = self._scores(out)

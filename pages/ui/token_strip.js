@@ -7,7 +7,7 @@ const SPEAK_MS = 500; // quiet time before a change is spoken
 const SUBSTEPS = 4; // slider steps per grid interval
 const ROWS = 9; // words in the inspector
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
-const END = "⏹"; // what stands for the token that ends a text
+const END = "∎"; // what stands for the token that ends a text
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
