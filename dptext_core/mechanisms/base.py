@@ -83,7 +83,8 @@ class WordByWord(Protocol):
 
 @dataclass(frozen=True)
 class ClipCost:
-    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays."""
+    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays, or,
+    where there is none that it could stay, of the one that the model finds best."""
 
     name: str
     low: float
