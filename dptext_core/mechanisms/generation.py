@@ -295,8 +295,8 @@ class Generation(Mechanism):
         spec = generator_spec(config.model, cls.bundled)
         if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
-                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, what it "
-                f"reads included: {max(0, left)} are left for the text and the prompt. Choose at most "
+                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, those "
+                f"that it reads included: {max(0, left)} are left for the text and the prompt. Choose at most "
                 f"{max(1, config.max_tokens - LEAST_ROOM + left)}."
             )
         given = config.shift_min, config.shift_max
@@ -422,7 +422,7 @@ class Generation(Mechanism):
         )
 
     def _is_cut(self, text: str | Prepared) -> bool:
-        """Whether the model reads the beginning only; of a text that was not prepared, known where the model is loaded."""
+        """Whether the model reads the beginning only; of a plain text known where the model is loaded."""
         if isinstance(text, GenerationPrepared):
             return text.cut
         if isinstance(text, Prepared) or not self.model_ready:
