@@ -178,6 +178,19 @@ def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
         rewrite_file(own, swap, tmp_path / "other", keep=("dp",))
 
 
+@pytest.mark.parametrize(("name", "options"), [("adept", {"no_noise": True}), ("adept-original", {})])
+def test_where_nothing_is_promised_no_file_has_an_epsilon_of_it(tmp_path, tiny_autoencoder, name, options):
+    m = dpt.get_mechanism(name, checkpoint=tiny_autoencoder, **options)
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    result = rewrite_data(data, m, out)
+    for k in ("one_row", "one_row_delta", "all_rows", "all_rows_delta"):
+        assert result[k] is json.loads((out / "result.json").read_text())[k] is None
+    assert all([x["dp"][k] for k in ("notion", "epsilon", "delta", "total")] == ["none"] + [None] * 3 for x in lines(out))
+    assert result["sentence"].startswith("There is no privacy guarantee: ")
+    assert rewrite_data(data, m, out) == result, "what was written is read again"
+    assert compare([out])[0][1][-2:] == ["no guarantee"] * 2
+
+
 class Stopping(Swap):
     """Asks for a stop when it has seen so many texts."""
 

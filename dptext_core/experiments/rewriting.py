@@ -121,6 +121,8 @@ def _line(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
     if r.guarantee is not None:
         g = r.guarantee
         numbers = {"epsilon": g.epsilon, "delta": g.delta, "draws": g.draws, "total": g.total}
+        if g.notion == "none":
+            numbers |= {"epsilon": math.inf, "delta": math.inf, "total": math.inf}
         own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
         if g.reason:
             own["reason"] = g.reason

@@ -285,7 +285,8 @@ class ADePT(Mechanism):
         return out
 
     def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
-        piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
+        spent = 0.0 if self.config.no_noise else self.config.epsilon
+        piece = Release((0, len(text)), text, spent, "drawn")
         return RewriteResult(
             text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
             pieces=(piece,), language=self.language,
