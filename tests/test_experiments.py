@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -298,6 +299,57 @@ def test_broken_results_are_not_gone_on_with(tmp_path, swap):
     write(out / "rows.jsonl", "".join(whole.splitlines(True)[1:]))
     with pytest.raises(dpt.InputError, match="not in order"):
         rewrite_file(data, swap, out)
+
+
+class NearlyFull:
+    """A file on a disk that has room for so many bytes."""
+
+    def __init__(self, file, room: int, silent: bool):
+        self.file, self.room, self.silent = file, room, silent
+
+    def write(self, data):
+        if not self.room and not self.silent:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        taken = self.file.write(data[: self.room])
+        self.room -= taken
+        return taken
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_full_disk_is_said_and_what_it_cut_off_is_done_again(tmp_path, swap, run, monkeypatch, silent):
+    data, out = numbered(tmp_path, 20), tmp_path / "out"
+    with monkeypatch.context() as full:
+        enter = RunFolder.__enter__
+
+        def entered(self):
+            enter(self)
+            self._rows = NearlyFull(self._rows, 1000, silent)
+            return self
+
+        full.setattr(RunFolder, "__enter__", entered)
+        status, said, error = run(
+            "rewrite-data", "--data", data, "--mechanism", swap.name, "--epsilon", 2, "--out", out, "--batch", 4
+        )
+    assert (status, said) == (2, "") and "standard output" not in error
+    assert error.endswith("it goes on behind the last whole line.\n")
+    assert f"rows.jsonl in the folder out cannot be written to: {os.strerror(errno.ENOSPC)}. Make room" in error
+    content = (out / "rows.jsonl").read_bytes()
+    assert len(content) == 1000 and not content.endswith(b"\n")
+    before = content.split(b"\n")[:-1]
+    rewrite_file(data, swap, out, batch=4)
+    assert (out / "rows.jsonl").read_bytes().split(b"\n")[: len(before)] == before
+    assert [x["dp"]["row"] for x in lines(out)] == list(range(20))
+
+
+def test_a_log_that_cannot_be_written_hides_no_error_and_is_said_by_itself(tmp_path):
+    with RunFolder(tmp_path / "other", {"mode": "rewrite"}) as folder:
+        (tmp_path / "other" / "log.txt").mkdir()
+        with pytest.raises(dpt.InputError, match=r"log\.txt in the folder other cannot be written to"):
+            folder.log("begins")
+        folder.stopped("with an error of its own")
 
 
 class Together(Swap):

@@ -92,7 +92,7 @@ def rewrite_data(
                     if progress:
                         progress(whole.rows, data.count)
             except BaseException as error:
-                folder.log(f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written")
+                folder.stopped(f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written")
                 raise
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
         if measures:
