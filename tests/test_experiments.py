@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign import Swap
+from foreign import Swap, SwapConfig
 
 import dptext_core as dpt
 from dptext_core import cli, plugins
@@ -28,6 +30,7 @@ from dptext_core.experiments.downstream import Embeddings, downstream, part
 from dptext_core.experiments.folder import RunFolder
 from dptext_core.experiments.rewriting import rewrite_data, rewrite_file
 from dptext_core.mechanisms import registry
+from dptext_core.mechanisms.config import option
 from dptext_core.metrics import cosine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -299,6 +302,85 @@ def test_broken_results_are_not_gone_on_with(tmp_path, swap):
     write(out / "rows.jsonl", "".join(whole.splitlines(True)[1:]))
     with pytest.raises(dpt.InputError, match="not in order"):
         rewrite_file(data, swap, out)
+
+
+def other_weights(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        last = file.read()
+        file.seek(-4, os.SEEK_END)
+        file.write(bytes(x ^ 1 for x in last))
+
+
+def named(m: dpt.Mechanism, option: str, there: Path) -> dict[str, str]:
+    (name,) = m.loads()
+    assert name == option and len(m.loads()[name]) == 64 and Path(getattr(m.config, option)) == there.resolve()
+    return dict(m.loads())
+
+
+def test_a_run_goes_on_wherever_its_weights_lie_and_with_no_others(tmp_path, tiny_autoencoder):
+    first, second = tmp_path / "here" / "own", tmp_path / "there" / "own"
+    for folder in (first, second):
+        shutil.copytree(tiny_autoencoder, folder)
+    made = [dpt.get_mechanism("adept", checkpoint=str(folder)) for folder in (first, second)]
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    rewrite_data(data, made[0], out)
+    config = json.loads((out / "config.json").read_text())
+    assert config["options"]["checkpoint"] == "own" and config["loads"] == named(made[0], "checkpoint", first)
+    assert str(tmp_path) not in (out / "config.json").read_text()
+    kept = (out / "rows.jsonl").read_bytes()
+    rewrite_data(data, made[1], out)
+    other_weights(second)
+    with pytest.raises(dpt.ConfigError, match=r"files that its checkpoint names are not those that it began with"):
+        rewrite_data(data, made[1], out)
+    assert (out / "rows.jsonl").read_bytes() == kept
+    rewrite_data(data, made[1], tmp_path / "new")
+    heading, *rows = compare([out, tmp_path / "new"])[0]
+    at = heading.index("files of checkpoint")
+    assert rows[0][at] != rows[1][at] and "checkpoint" not in heading
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-prompt", "dp-paraphrase", "dp-bart"])
+def test_what_stands_on_a_language_model_says_which_one(name):
+    assert len(dpt.get_mechanism(name).loads()["model"]) == 64
+
+
+def test_a_language_model_is_another_one_with_other_weights_or_another_range(tmp_path, tiny_model):
+    shutil.copytree(tiny_model, tmp_path / "own")
+    m = dpt.get_mechanism("dp-mlm", model=str(tmp_path / "own"))
+    seen = [m.loads(), m.loads()]
+    other_weights(tmp_path / "own")
+    seen.append(m.loads())
+    write(tmp_path / "own" / "dptext.json", '{"clip_min": -5, "clip_max": 8, "clip_source": "by hand"}')
+    seen.append(m.loads())
+    write(tmp_path / "own" / ".cache", "none of the model")
+    seen.append(m.loads())
+    first, again, weights, span, last = (x["model"] for x in seen)
+    assert first == again and span == last and len({first, weights, span}) == 3
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadingConfig(SwapConfig):
+    words: str = option("none", label="Words", kind="text", help="A file.")
+
+
+class Reading(Swap):
+    """Reads a file, and says nothing of it."""
+
+    config_cls = ReadingConfig
+
+
+def test_any_file_that_an_option_names_decides_by_what_it_holds(tmp_path):
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    m = Reading.create(words=str(write(tmp_path / "words.txt", "a")))
+    rewrite_data(data, m, out)
+    config = (out / "config.json").read_text()
+    assert json.loads(config)["options"]["words"] == "words.txt" and str(tmp_path) not in config
+    write(tmp_path / "words.txt", "b")
+    with pytest.raises(dpt.ConfigError, match="files that its words names"):
+        rewrite_data(data, m, out)
+    rewrite_data(data, Reading.create(), tmp_path / "plain")
+    assert "loads" not in json.loads((tmp_path / "plain" / "config.json").read_text())
 
 
 class NearlyFull:

@@ -214,7 +214,12 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
     found = []
     for name in dict.fromkeys([*flat[0], *flat[1]]):
         a, b = (f.get(name, "not set") for f in flat)
-        if a != b:
+        if a != b and name.startswith("loads."):
+            found.append(
+                f"the files that its {name.removeprefix('loads.')} names are not those that it began with (SHA-256 "
+                f"{_said(a)} there and {_said(b)} here)"
+            )
+        elif a != b:
             found.append(f"{name} is {_said(a)} there and {_said(b)} here")
     return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")
 
