@@ -189,7 +189,9 @@ def test_where_nothing_is_promised_no_file_has_an_epsilon_of_it(tmp_path, tiny_a
     result = rewrite_data(data, m, out)
     for k in ("one_row", "one_row_delta", "all_rows", "all_rows_delta"):
         assert result[k] is json.loads((out / "result.json").read_text())[k] is None
-    assert all([x["dp"][k] for k in ("notion", "epsilon", "delta", "total")] == ["none"] + [None] * 3 for x in lines(out))
+    assert all(
+        [x["dp"][k] for k in ("notion", "epsilon", "delta", "total")] == ["none"] + [None] * 3 for x in lines(out)
+    )
     assert result["sentence"].startswith("There is no privacy guarantee: ")
     assert rewrite_data(data, m, out) == result, "what was written is read again"
     assert compare([out])[0][1][-2:] == ["no guarantee"] * 2

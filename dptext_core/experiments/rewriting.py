@@ -60,7 +60,8 @@ def rewrite_data(
         )
     options, loads = _asked(m)
     config = {
-        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}), "data": data.to_dict(), "column": column,
+        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
+        "data": data.to_dict(), "column": column,
         "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
     }  # fmt: skip
     with RunFolder(out, config) as folder:
@@ -95,7 +96,9 @@ def rewrite_data(
                     if progress:
                         progress(whole.rows, data.count)
             except BaseException as error:
-                folder.stopped(f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written")
+                folder.stopped(
+                    f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written"
+                )
                 raise
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
         if measures:
