@@ -136,6 +136,7 @@ def test_without_noise_nothing_is_promised_and_all_draws_are_one(tiny_autoencode
     m = made(tiny_autoencoder, name, no_noise=True)
     assert m.guarantee(TEXT).notion == "none" and "no noise" in m.guarantee(TEXT).sentence()
     assert len({r.text for r in m.rewrites(TEXT, 5)}) == 1
+    assert [p.epsilon for p in m.rewrite(TEXT).releases] == [0.0], "what nothing hides spends no ε that could be told"
     assert m.latent_loss(m.prepare(TEXT), m.prepare("")) is None
     assert dpt.audit(m, [TEXT, "play some jazz"], draws=100).verdict == "inconclusive"
 

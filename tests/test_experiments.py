@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign import Swap
+from foreign import Swap, SwapConfig
 
 import dptext_core as dpt
 from dptext_core import cli, plugins
@@ -27,6 +30,7 @@ from dptext_core.experiments.downstream import Embeddings, downstream, part
 from dptext_core.experiments.folder import RunFolder
 from dptext_core.experiments.rewriting import rewrite_data, rewrite_file
 from dptext_core.mechanisms import registry
+from dptext_core.mechanisms.config import option
 from dptext_core.metrics import cosine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -178,6 +182,21 @@ def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
         rewrite_file(own, swap, tmp_path / "other", keep=("dp",))
 
 
+@pytest.mark.parametrize(("name", "options"), [("adept", {"no_noise": True}), ("adept-original", {})])
+def test_where_nothing_is_promised_no_file_has_an_epsilon_of_it(tmp_path, tiny_autoencoder, name, options):
+    m = dpt.get_mechanism(name, checkpoint=tiny_autoencoder, **options)
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    result = rewrite_data(data, m, out)
+    for k in ("one_row", "one_row_delta", "all_rows", "all_rows_delta"):
+        assert result[k] is json.loads((out / "result.json").read_text())[k] is None
+    assert all(
+        [x["dp"][k] for k in ("notion", "epsilon", "delta", "total")] == ["none"] + [None] * 3 for x in lines(out)
+    )
+    assert result["sentence"].startswith("There is no privacy guarantee: ")
+    assert rewrite_data(data, m, out) == result, "what was written is read again"
+    assert compare([out])[0][1][-2:] == ["no guarantee"] * 2
+
+
 class Stopping(Swap):
     """Asks for a stop when it has seen so many texts."""
 
@@ -285,6 +304,136 @@ def test_broken_results_are_not_gone_on_with(tmp_path, swap):
     write(out / "rows.jsonl", "".join(whole.splitlines(True)[1:]))
     with pytest.raises(dpt.InputError, match="not in order"):
         rewrite_file(data, swap, out)
+
+
+def other_weights(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        last = file.read()
+        file.seek(-4, os.SEEK_END)
+        file.write(bytes(x ^ 1 for x in last))
+
+
+def named(m: dpt.Mechanism, option: str, there: Path) -> dict[str, str]:
+    (name,) = m.loads()
+    assert name == option and len(m.loads()[name]) == 64 and Path(getattr(m.config, option)) == there.resolve()
+    return dict(m.loads())
+
+
+def test_a_run_goes_on_wherever_its_weights_lie_and_with_no_others(tmp_path, tiny_autoencoder):
+    first, second = tmp_path / "here" / "own", tmp_path / "there" / "own"
+    for folder in (first, second):
+        shutil.copytree(tiny_autoencoder, folder)
+    made = [dpt.get_mechanism("adept", checkpoint=str(folder)) for folder in (first, second)]
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    rewrite_data(data, made[0], out)
+    config = json.loads((out / "config.json").read_text())
+    assert config["options"]["checkpoint"] == "own" and config["loads"] == named(made[0], "checkpoint", first)
+    assert str(tmp_path) not in (out / "config.json").read_text()
+    kept = (out / "rows.jsonl").read_bytes()
+    rewrite_data(data, made[1], out)
+    other_weights(second)
+    with pytest.raises(dpt.ConfigError, match=r"files that its checkpoint names are not those that it began with"):
+        rewrite_data(data, made[1], out)
+    assert (out / "rows.jsonl").read_bytes() == kept
+    rewrite_data(data, made[1], tmp_path / "new")
+    heading, *rows = compare([out, tmp_path / "new"])[0]
+    at = heading.index("files of checkpoint")
+    assert rows[0][at] != rows[1][at] and "checkpoint" not in heading
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-prompt", "dp-paraphrase", "dp-bart"])
+def test_what_stands_on_a_language_model_says_which_one(name):
+    assert len(dpt.get_mechanism(name).loads()["model"]) == 64
+
+
+def test_a_language_model_is_another_one_with_other_weights_or_another_range(tmp_path, tiny_model):
+    shutil.copytree(tiny_model, tmp_path / "own")
+    m = dpt.get_mechanism("dp-mlm", model=str(tmp_path / "own"))
+    seen = [m.loads(), m.loads()]
+    other_weights(tmp_path / "own")
+    seen.append(m.loads())
+    write(tmp_path / "own" / "dptext.json", '{"clip_min": -5, "clip_max": 8, "clip_source": "by hand"}')
+    seen.append(m.loads())
+    write(tmp_path / "own" / ".cache", "none of the model")
+    seen.append(m.loads())
+    first, again, weights, span, last = (x["model"] for x in seen)
+    assert first == again and span == last and len({first, weights, span}) == 3
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadingConfig(SwapConfig):
+    words: str = option("none", label="Words", kind="text", help="A file.")
+
+
+class Reading(Swap):
+    """Reads a file, and says nothing of it."""
+
+    config_cls = ReadingConfig
+
+
+def test_any_file_that_an_option_names_decides_by_what_it_holds(tmp_path):
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    m = Reading.create(words=str(write(tmp_path / "words.txt", "a")))
+    rewrite_data(data, m, out)
+    config = (out / "config.json").read_text()
+    assert json.loads(config)["options"]["words"] == "words.txt" and str(tmp_path) not in config
+    write(tmp_path / "words.txt", "b")
+    with pytest.raises(dpt.ConfigError, match="files that its words names"):
+        rewrite_data(data, m, out)
+    rewrite_data(data, Reading.create(), tmp_path / "plain")
+    assert "loads" not in json.loads((tmp_path / "plain" / "config.json").read_text())
+
+
+class NearlyFull:
+    """A file on a disk that has room for so many bytes."""
+
+    def __init__(self, file, room: int, silent: bool):
+        self.file, self.room, self.silent = file, room, silent
+
+    def write(self, data):
+        if not self.room and not self.silent:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        taken = self.file.write(data[: self.room])
+        self.room -= taken
+        return taken
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_full_disk_is_said_and_what_it_cut_off_is_done_again(tmp_path, swap, run, monkeypatch, silent):
+    data, out = numbered(tmp_path, 20), tmp_path / "out"
+    with monkeypatch.context() as full:
+        enter = RunFolder.__enter__
+
+        def entered(self):
+            enter(self)
+            self._rows = NearlyFull(self._rows, 1000, silent)
+            return self
+
+        full.setattr(RunFolder, "__enter__", entered)
+        status, said, error = run(
+            "rewrite-data", "--data", data, "--mechanism", swap.name, "--epsilon", 2, "--out", out, "--batch", 4
+        )
+    assert (status, said) == (2, "") and "standard output" not in error
+    assert error.endswith("it goes on behind the last whole line.\n")
+    assert f"rows.jsonl in the folder out cannot be written to: {os.strerror(errno.ENOSPC)}. Make room" in error
+    content = (out / "rows.jsonl").read_bytes()
+    assert len(content) == 1000 and not content.endswith(b"\n")
+    before = content.split(b"\n")[:-1]
+    rewrite_file(data, swap, out, batch=4)
+    assert (out / "rows.jsonl").read_bytes().split(b"\n")[: len(before)] == before
+    assert [x["dp"]["row"] for x in lines(out)] == list(range(20))
+
+
+def test_a_log_that_cannot_be_written_hides_no_error_and_is_said_by_itself(tmp_path):
+    with RunFolder(tmp_path / "other", {"mode": "rewrite"}) as folder:
+        (tmp_path / "other" / "log.txt").mkdir()
+        with pytest.raises(dpt.InputError, match=r"log\.txt in the folder other cannot be written to"):
+            folder.log("begins")
+        folder.stopped("with an error of its own")
 
 
 class Together(Swap):

@@ -14,7 +14,6 @@ with the nearest such sentence and with the original.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import statistics
@@ -69,7 +68,7 @@ def rewriter(checkpoint: str, epsilon: float | None) -> Mechanism:
 def _weights(checkpoint: str) -> str:
     """SHA-256 of a checkpoint's weights, by which a run knows whether it goes on with the same ones."""
     path = autoencoder.checkpoint_folder(checkpoint) / autoencoder.WEIGHTS
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return _assets.sha256_of(path) if path.is_file() else ""
 
 
 def epsilon_text(epsilon: float | None) -> str:

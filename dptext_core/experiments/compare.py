@@ -53,6 +53,8 @@ def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     for key, value in config.items():
         if isinstance(value, dict) and "sha256" in value:
             asked[key] = f"{value.get('name')} {str(value['sha256'])[:8]}"
+        elif key == "loads" and isinstance(value, dict):
+            asked |= {f"files of {name}": str(one)[:8] for name, one in value.items()}
         elif isinstance(value, dict):
             asked |= {name: str(one) for name, one in value.items() if not isinstance(one, dict)}
         elif key != "mode" and value not in (None, [], ""):

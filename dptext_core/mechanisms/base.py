@@ -179,6 +179,11 @@ class Mechanism(ABC):
         default first. Raises what :meth:`resolve` would of a model that is not there."""
         return {}
 
+    def loads(self) -> Mapping[str, str]:
+        """What it reads from files that may change under the same name: by the option that names them, their SHA-256.
+        A run over a data set goes on only with the same ones, wherever they lie."""
+        return {}
+
     @property
     def model_ready(self) -> bool:
         """Whether what it computes with is in memory, so that a rewrite needs not wait for it."""

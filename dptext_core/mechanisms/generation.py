@@ -27,7 +27,7 @@ from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee
 from ..models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
-from ..models.registry import ClipRange
+from ..models.registry import ClipRange, weights_sha256
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Mechanism, Prepared, Progress, check_cancel, check_depth, in_runs
@@ -322,6 +322,9 @@ class Generation(Mechanism):
             return MAX_EPSILON
         # ln p spans ε/2, the proposal's SPREAD and ln of the number of tokens, which is at most a million here.
         return float(2 * (DEPTH - SPREAD - np.log(1e6)))
+
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(generator_spec(self.config.model, self.bundled).folder)}
 
     @property
     def model_ready(self) -> bool:
