@@ -671,6 +671,18 @@ def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern()
             assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
 
 
+def test_the_notes_claim_no_more_than_the_bundled_table_shows():
+    found = case_study.bundled()
+    crossed = [r["verbatim"] for r in found["rows"] if r["pretrained"] not in ("", r["data"])]
+    assert 0 < max(crossed) < 0.002 and f"at most {100 * max(crossed):.2g}% are such" in " ".join(
+        case_study.notes(found)
+    )
+    assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
+    assert "--seeds 5 --n 300" in found["about"]["command"]
+    text = (ROOT / "docs/dp-rewrite.md").read_text(encoding="utf-8")
+    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --n 300`" in text
+
+
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
     monkeypatch.delenv(case_study.VARIABLE, raising=False)
     assert case_study.data_folder() is None
