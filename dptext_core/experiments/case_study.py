@@ -285,7 +285,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
     lost = f" Ours is at {hundred[0]['macro_f1']['mean']:.2f} there." if hundred else ""
     ours = f"; ours are at {' to '.join(dict.fromkeys((min(low), max(low))))}" if low else ""
     whole = {
-        same: max((r["verbatim"] for r in found["rows"] if r["pretrained"] and (r["pretrained"] == r["data"]) is same))
+        same: max(r["verbatim"] for r in found["rows"] if r["pretrained"] and (r["pretrained"] == r["data"]) is same)
         for same in (True, False)
     }
     return [
