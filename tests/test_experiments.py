@@ -133,6 +133,16 @@ def test_a_file_that_cannot_be_used_says_why_and_quotes_nothing(tmp_path, swap, 
     assert not out.exists()
 
 
+def test_a_name_that_two_columns_have_is_told_apart_by_what_the_message_says(tmp_path, swap, run):
+    data = write(tmp_path / "a.csv", "text,text\nthe doctor,the nurse\n")
+    argv = ("rewrite-data", "--data", data, "--mechanism", swap.name, "--out", tmp_path / "out")
+    status, _, error = run(*argv)
+    assert status == 2 and "from 1, with --header" in error and not (tmp_path / "out").exists()
+    assert run(*argv, "--text-column", 1, "--header")[0] == 0
+    (row,) = lines(tmp_path / "out")
+    assert row["1"].startswith("the ") and row["1"] != "text"
+
+
 def test_what_is_no_data_at_all_is_named(tmp_path, swap):
     with pytest.raises(dpt.InputError, match=r"no file .*no data set of that name"):
         tables.source(tmp_path / "nowhere.csv", ("text",))

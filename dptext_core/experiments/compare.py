@@ -64,7 +64,7 @@ def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     for key, value in config.items():
         if key == "epsilons" and isinstance(value, list):
             asked[key] = ", ".join(map(epsilon_text, value))
-        elif isinstance(value, dict) and any(isinstance(one, dict) for one in value.values()) or _is_data(value):
+        elif (isinstance(value, dict) and any(isinstance(one, dict) for one in value.values())) or _is_data(value):
             asked[key] = _data(value)
         elif isinstance(value, dict):
             asked |= {name: str(one) for name, one in value.items()}
