@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign import Swap, SwapConfig
+from foreign import Latent, Swap, SwapConfig
 
 import dptext_core as dpt
 from dptext_core import cli, plugins
@@ -134,6 +134,16 @@ def test_a_file_that_cannot_be_used_says_why_and_quotes_nothing(tmp_path, swap, 
     status, said, error = run("rewrite-data", "--data", tmp_path / name, "--mechanism", swap.name, "--out", out)
     assert (status, said) == (2, "") and reason in error and error.count("\n") == 1 and SECRET not in error
     assert not out.exists()
+
+
+def test_a_name_that_two_columns_have_is_told_apart_by_what_the_message_says(tmp_path, swap, run):
+    data = write(tmp_path / "a.csv", "text,text\nthe doctor,the nurse\n")
+    argv = ("rewrite-data", "--data", data, "--mechanism", swap.name, "--out", tmp_path / "out")
+    status, _, error = run(*argv)
+    assert status == 2 and "from 1, with --header" in error and not (tmp_path / "out").exists()
+    assert run(*argv, "--text-column", 1, "--header")[0] == 0
+    (row,) = lines(tmp_path / "out")
+    assert row["1"].startswith("the ") and row["1"] != "text"
 
 
 def test_what_is_no_data_at_all_is_named(tmp_path, swap):
@@ -589,10 +599,13 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
         rewrite_file(data, swap.with_(epsilon=epsilon), folders[-1], keep=("label",))
     (first,) = compare(folders)
     assert first[0] == [
-        "run", "state", "mechanism", "epsilon", "data", "rows", "errors", "ε of a row, at most", "ε of all rows",
+        "run", "mode", "state", "mechanism", "epsilon", "data", "rows", "errors", "notion", "ε of a row, at most",
+        "ε of all rows",
     ]  # fmt: skip
-    assert [row[:4] + row[-2:] for row in first[1:]] == [
-        ["e2", "finished", swap.name, "2", "6", "24"], ["e4", "finished", swap.name, "4", "12", "48"],
+    pure = "pure differential privacy"
+    assert [row[:5] + row[-3:] for row in first[1:]] == [
+        ["e2", "rewrite", "finished", swap.name, "2 per word", pure, "6", "24"],
+        ["e4", "rewrite", "finished", swap.name, "4 per word", pure, "12", "48"],
     ]  # fmt: skip
     folders.append(tmp_path / "scored")
     source = tables.source(folders[0], ("text", "label"))
@@ -606,6 +619,57 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
     assert heading.index("macro_f1 ") < heading.index("macro_f1, no information") and "e2/rows.jsonl" in scored
     status, _, error = run("runs", "compare", tmp_path)
     assert status == 2 and "holds no run" in error
+
+
+def test_epsilons_of_different_kinds_are_told_apart(tmp_path):
+    data = write(tmp_path / "a.csv", "text\nthe doctor\n")
+    dpt.register(Latent)
+    for name in ("santext", Latent.name, "foreign-swap"):
+        if name == "foreign-swap":
+            dpt.register(Swap)
+        rewrite_file(data, dpt.get_mechanism(name), tmp_path / name)
+    registry.unregister("foreign-swap")
+    (table,) = compare([tmp_path / name for name in ("santext", Latent.name, "foreign-swap")])
+    at = {name: i for i, name in enumerate(table[0])}
+    metric, latent, gone = table[1:]
+    assert metric[at["epsilon"]].endswith("per word and unit of distance")
+    assert metric[at["notion"]] == "metric differential privacy"
+    assert metric[at["ε of a row, at most"]].endswith("for each unit of distance")
+    assert latent[at["notion"]] == "approximate differential privacy"
+    assert latent[at["epsilon"]] == "1 for the whole text"
+    assert latent[at["ε of a row, at most"]] == latent[at["ε of all rows"]] == "1, δ = 0.05"
+    assert gone[at["epsilon"]] == "2", "a mechanism that is not there says nothing of its unit"
+
+
+def test_a_case_study_shows_its_settings_and_scores(tmp_path, data, parrot):
+    case_study.case_study(data, tmp_path / "out", seeds=1, n=30, epsilons=(None, 10.0))
+    (table,) = compare([tmp_path / "out"])
+    found = dict(zip(*table, strict=True))
+    assert (found["mode"], found["state"], found["n"], found["epsilons"]) == ("case-study", "finished", "30", "∞, 10")
+    assert "train.csv" in found["data"] and found["seeds"] == "1" and "atis" in found["checkpoints"]
+    assert re.fullmatch(r"∞: (1|0)\.\d\d; 10: 0\.\d\d", found["macro_f1 of Snips by ATIS, at ε"])
+    assert float(found["macro_f1 of ATIS as it is"]) > 0.9 and 0 < float(found["ATIS, no information"]) < 1
+
+
+def test_a_pre_training_shows_how_far_it_came(tmp_path, run):
+    folder = tmp_path / "learnt"
+    shutil.copytree(ROOT / "assets/models/adept_atis", folder)
+    (table,) = compare([folder])
+    found = dict(zip(*table, strict=True))
+    log = json.loads((folder / "training.json").read_text())
+    best = log["history"][log["best"] - 1]
+    assert (found["mode"], found["state"]) == ("pretrain", "finished: early stopping")
+    assert found["data"].startswith("train.csv 0098b333") and found["best epoch"] == str(log["best"])
+    assert found["validation loss"] == f"{best['validation_loss']:.3f}"
+    assert found["piece accuracy"] == f"{best['accuracy']:.3f}"
+    write(folder / "training.json", json.dumps({**log, "ended": ""}))
+    assert compare([folder])[0][1][2] == f"not finished, {len(log['history'])} epochs"
+    write(folder / "training.json", "{}")
+    status, _, error = run("runs", "compare", folder)
+    assert status == 2 and "no record of a pre-training" in error
+    (folder / "training.json").unlink()
+    status, _, error = run("runs", "compare", folder)
+    assert status == 2 and "something else than a run" in error
 
 
 # --- components of one's own
@@ -818,6 +882,18 @@ def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern()
             assert score[name, name, epsilon] > 0.8 * score["", name, None] > 1.5 * score[other, name, epsilon]
         for pre in case_study.SETS:
             assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
+
+
+def test_the_notes_claim_no_more_than_the_bundled_table_shows():
+    found = case_study.bundled()
+    crossed = [r["verbatim"] for r in found["rows"] if r["pretrained"] not in ("", r["data"])]
+    assert 0 < max(crossed) < 0.002 and f"at most {100 * max(crossed):.2g}% are such" in " ".join(
+        case_study.notes(found)
+    )
+    assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
+    assert "--seeds 5 --n 300" in found["about"]["command"]
+    text = (ROOT / "docs/dp-rewrite.md").read_text(encoding="utf-8")
+    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --n 300`" in text
 
 
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
