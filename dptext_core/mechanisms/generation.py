@@ -128,7 +128,8 @@ def public_shift(epsilon: float) -> tuple[float, float]:
     """The range that a difference is clipped to where none is given: a public function of ε.
 
     Its width is ε/(2·SHARP), at least LEAST: beyond that a difference inside the range counts SHARP times, whatever ε
-    is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less likely.
+    is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less
+    likely.
     """
     width = max(LEAST, epsilon / (2 * SHARP))
     return -BELOW * width, (1 - BELOW) * width
