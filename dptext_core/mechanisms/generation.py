@@ -432,7 +432,7 @@ class Generation(Mechanism):
         if isinstance(text, Prepared) or not self.model_ready:
             return False
         g = self.generator()
-        return g.prompt(*self._parts(text), _room(g.spec, self.config.max_tokens))[1]
+        return g.prompt(*self._parts(self._document(text).text), _room(g.spec, self.config.max_tokens))[1]
 
     # --- promises
 
