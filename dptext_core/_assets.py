@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,20 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path.name} cannot be read as JSON: {error}.") from error
+
+
+def sha256_of(*files: Path) -> str:
+    """SHA-256 of a file; of several, that of their names and their own ones. Raises InputError."""
+    each = []
+    for path in sorted(files):
+        try:
+            with path.open("rb") as file:
+                each.append((path.name, hashlib.file_digest(file, "sha256").hexdigest()))
+        except OSError as error:
+            raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from error
+    if len(each) == 1:
+        return each[0][1]
+    return hashlib.sha256("".join(f"{digest} {name}\n" for name, digest in each).encode("utf-8", "replace")).hexdigest()
 
 
 def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:

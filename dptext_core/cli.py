@@ -113,6 +113,13 @@ def _flag(field: dataclasses.Field[Any]) -> str:
     return "--" + field.name.replace("_", "-")
 
 
+class _OnOff(argparse.BooleanOptionalAction):
+    """``--x`` and ``--no-x``. The base class takes every flag that begins with ``--no-`` for an off."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, option_string == self.option_strings[0])
+
+
 def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], mechanism: str) -> None:
     """A flag for one field of a config class.
 
@@ -125,7 +132,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         "help": _describe(field, mechanism).replace("%", "%%"),
     }
     if kind == "flag":
-        options["action"] = argparse.BooleanOptionalAction
+        options["action"] = _OnOff
     else:
         options["type"] = _typed_in(functools.partial(codec.read, field))
         # Not ``choices``: argparse would print whatever was typed at full length.

@@ -73,8 +73,15 @@ def rewrite_records(
             "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
             "at the first one, with a new result file."
         )
+    try:
+        given = iter(rows)
+    except TypeError:
+        raise InputError(
+            f"rows are rows or texts, one after the other, not {type(rows).__name__}. Give them as a list, a generator "
+            "or the like."
+        ) from None
     stream = None if seed is None else NoiseStream(seed)
-    return _records(iter(rows), m, column, stream, start, batch, cancel)
+    return _records(given, m, column, stream, start, batch, cancel)
 
 
 def _records(
@@ -165,12 +172,13 @@ class Overall:
     exposed: tuple[str, ...] = ()
 
     def add(self, g: Guarantee | None) -> None:
-        """Count a row with this guarantee; None: one with an error, of which nothing is released."""
+        """Count a row with this guarantee; None: one with an error, of whose text nothing is released."""
         self.rows += 1
         if g is None:
             self.errors += 1
             return
-        total, delta = g.total, g.total_delta
+        # Where nothing is promised, no number bounds anything.
+        total, delta = (math.inf, 1.0) if g.notion == "none" else (g.total, g.total_delta)
         self.notions[g.notion] = self.notions.get(g.notion, 0) + 1
         self.one, self.one_delta = max(self.one, total), max(self.one_delta, delta)
         self.all = max(self.all, total) if self.together else self.all + total
@@ -182,8 +190,8 @@ class Overall:
     def sentence(self) -> str:
         """The promise of the whole in plain words."""
         n = self.rows - self.errors
-        some = "1 row" if self.errors == 1 else f"{self.errors:,} rows"
-        left = f" {some} had an error: nothing is released of it." if self.errors else ""
+        some, their = ("1 row", "its text") if self.errors == 1 else (f"{self.errors:,} rows", "their texts")
+        left = f" {some} had an error: nothing of {their} is released." if self.errors else ""
         if not n:
             return f"No row was rewritten.{left}"
         if self.notions.get("none"):
@@ -204,11 +212,12 @@ class Overall:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: null where a total is not finite."""
+        """As JSON has it: null where a total is not finite, or a row has no promise."""
         totals = {"one_row": self.one, "one_row_delta": self.one_delta, "all_rows": self.all,
                   "all_rows_delta": self.all_delta}  # fmt: skip
+        promised = "none" not in self.notions
         return {
             "rows": self.rows, "errors": self.errors, "notions": dict(self.notions),
-            **{k: v if math.isfinite(v) else None for k, v in totals.items()},
+            **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
             "seeded": self.seeded, "exposed": list(self.exposed), "sentence": self.sentence(),
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Case study: a model rewrites a sentence into what it was pre-trained on, and what that means for a data set."""
+"""Case study: a model rewrites a sentence in the words of what it was pre-trained on, and what that means for a set."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def measured() -> None:
         return
     st.caption(
         "A classifier of intents learns from rewritten sentences and is tested on original ones. A model that was "
-        "pre-trained on the sentences it rewrites keeps their intents; one that was not writes what it remembers."
+        "pre-trained on the sentences it rewrites keeps their intents, without noise or at a large ε; one that was not "
+        "answers in the style and the words of its own set."
     )
     figure = figure_of(found, dark=st.context.theme.type == "dark")
     st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="case_figure")
@@ -107,7 +108,11 @@ def measured() -> None:
 
 def main() -> None:
     st.markdown("## Case study")
-    st.caption("What a model remembers of the texts that it was pre-trained on: DP-Rewrite's leak, live and measured.")
+    st.caption(
+        "What a model remembers of the texts that it was pre-trained on, live and measured: without noise or at a "
+        "large ε it repeats sentences of these, and answers others in their style and words. At a small ε the noise "
+        "decides."
+    )
     live()
     measured()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from dptext_core._assets import examples
 from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
+from dptext_core.mechanisms.base import ClipCost
 from dptext_core.models import clip
 from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
 from pages.ui.session import session
@@ -530,7 +531,9 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     if "alignment" in result.can:
         keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")
     else:  # nothing that it could stay
-        keep.metric("Chance", percent(d.p(step.text)), help="This is the chance of the piece that was released.")
+        known = result.candidate(token)
+        chance = d.p(step.text) if known is None else float(d.probs[known])
+        keep.metric("Chance", percent(chance), help="This is the chance of the piece that was released.")
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="So many different words are expected in 100 draws.")
     support.metric(
         "95% set",
@@ -547,7 +550,8 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     logits = result.logits(token)
     dark = st.context.theme.type == "dark"
     names = ["Candidates", *(figures.title(v) for v in views)]
-    names += ["Over all ε"] * ("sweep" in result.can) + ["Model scores and clipping"] * (logits is not None)
+    costs = () if logits is None else run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
+    names += ["Over all ε"] * ("sweep" in result.can) + ["Model scores and clipping"] * bool(costs)
     tabs = st.tabs(names)
     with tabs[0]:
         candidates(d, result.similarities(token))
@@ -559,20 +563,21 @@ def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: 
     if "sweep" in result.can:
         with tabs[1 + len(views)]:
             over_all(run, result, token, axis, dark)
-    if logits is not None:
+    if logits is not None and costs:
         with tabs[-1]:
-            clip_panel(run, result, token, d, logits, dark)
+            clip_panel(result, token, d, logits, costs, dark)
 
 
 def clip_panel(
-    run: runs.Run, result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, dark: bool
-) -> None:
+    result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, costs: Sequence[ClipCost],
+    dark: bool,
+) -> None:  # fmt: skip
     """The model's scores at the chosen word with all named clipping ranges, and what each costs there."""
     step = result.units[token]
     marks = {w: float(logits[at[0]]) for w in (step.original, step.text) if w and len(at := d.index(w))}
-    costs = run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
-    if not costs:
-        return
+    if (known := result.candidate(token)) is not None:
+        marks = {d.candidates[known]: float(logits[known])}
+    aligned = "alignment" in result.can
     used = next(c for c in costs if c.used)
     figure = figures.logit_histogram(
         logits, used.low, used.high, marks=marks, others={c.name: (c.low, c.high) for c in costs if not c.used},
@@ -591,7 +596,10 @@ def clip_panel(
                 "tied", help="Words whose scores are at the upper end or above: they cannot be told apart."
             ),
             "stays": st.column_config.TextColumn(
-                f"N_w at ε {number(step.epsilon)}", help="This is the chance that the word stays what it was."
+                f"{'N_w' if aligned else 'best'} at ε {number(step.epsilon)}",
+                help="This is the chance that the word stays what it was."
+                if aligned
+                else "This is the chance of the token that the model finds best.",
             ),
         },
         hide_index=True,
@@ -697,8 +705,9 @@ def main() -> None:
         elif mine.run is not None:
             rewritten()
     engine = model.warm()
-    with left:
-        st.caption(f"Language model: {literal(model.where(engine))}")
+    if "masked language model" in dpt.mechanism_class(state.play_mechanism).needs:
+        with left:
+            st.caption(f"Language model: {literal(model.where(engine))}")
 
 
 keep_link()

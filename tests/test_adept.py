@@ -14,6 +14,8 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, cli
+from dptext_core.experiments import components, tables
+from dptext_core.experiments.tables import texts_of
 from dptext_core.mechanisms.adept import GRID, ADePT, clip_l1, clip_l2
 from dptext_core.models import autoencoder as ae
 from dptext_core.models.pretraining import STATE, Settings, Training, _Model, pretrain
@@ -136,6 +138,7 @@ def test_without_noise_nothing_is_promised_and_all_draws_are_one(tiny_autoencode
     m = made(tiny_autoencoder, name, no_noise=True)
     assert m.guarantee(TEXT).notion == "none" and "no noise" in m.guarantee(TEXT).sentence()
     assert len({r.text for r in m.rewrites(TEXT, 5)}) == 1
+    assert [p.epsilon for p in m.rewrite(TEXT).releases] == [0.0], "what nothing hides spends no ε that could be told"
     assert m.latent_loss(m.prepare(TEXT), m.prepare("")) is None
     assert dpt.audit(m, [TEXT, "play some jazz"], draws=100).verdict == "inconclusive"
 
@@ -452,11 +455,10 @@ def test_settings_are_those_of_the_paper():
     ],
 )  # fmt: skip
 def test_the_command_reads_tables(tmp_path, capsys, name, content, column):
-    from dptext_core.commands.pretrain import column_of
-
     (tmp_path / name).write_text(content, encoding="utf-8")
-    texts, digest = column_of(str(tmp_path / name), column, None)
-    assert texts == ["play jazz", "show flights, now"] and len(digest) == 64
+    data = tables.source(tmp_path / name, (column,))
+    assert texts_of(data, column) == ["play jazz", "show flights, now"]
+    digest = data.sha256
     argv = ["pretrain", "--data", str(tmp_path / name), "--column", column, "--out", str(tmp_path / "run")]
     small = ["--hidden", "2", "--epochs", "1", "--window", "6", "--max-tokens", "4", "--device", "cpu"]
     assert cli.main([*argv, *small]) == 0
@@ -466,17 +468,41 @@ def test_the_command_reads_tables(tmp_path, capsys, name, content, column):
     assert record["data"]["sha256"] == digest and record["data"]["file"] == name
 
 
+def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_text(tmp_path):
+    rows = [{"dp": {}, "text": t} for t in ("play jazz", None, "show flights, now", "  ")]
+    (tmp_path / "rewritten").mkdir()
+    (tmp_path / "rewritten" / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    before = components.registered()
+
+    @dpt.register_data_set("own")
+    def own(split):
+        return [{"text": f"{split} {i}"} for i in range(3)]
+
+    argv = ["--out", str(tmp_path / "run"), "--hidden", "2", "--epochs", "1", "--window", "6", "--device", "cpu"]
+    given = ["--data", str(tmp_path / "rewritten"), "--validation", "own", "--validation-split", "test"]
+    try:
+        assert cli.main(["pretrain", *given, *argv]) == 0
+    finally:
+        components.restore(before)
+    data = json.loads((tmp_path / "run" / "training.json").read_text())["data"]
+    assert (data["texts"], data["validation"], data["file"]) == (2, 3, "rewritten/rows.jsonl")
+    assert data["validation_file"] == "own/test"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.csv", "secret words\nmore secret words\n", "no column 'text'"),
-        ("a.csv", "text,b\nsecret\n", "2 columns in its first row"),
-        ("a.jsonl", '{"other": "secret"}\n', "no JSON object with a text named"),
-        ("a.jsonl", "secret\n", "Line 1"),
+        ("a.csv", "secret words\nmore secret words\n", "no column named 'text'"),
+        ("a.csv", "text,b\nsecret\n", "has 2 columns, and 1 in the row"),
+        ("a.csv", "text,text\nsecret,secret\n", "2 columns named 'text'"),
+        ("a.csv", "text,b\n,secret\n", "No row of a.csv has a text"),
+        ("a.jsonl", '{"text": 5, "other": "secret"}\n', "something else than a text"),
+        ("a.jsonl", '{"other": "secret"}\n', "nothing named 'text'"),
+        ("a.jsonl", "secret\n", "line 1, is no JSON"),
         ("a.csv", b"text\n\xff\xfe\n", "UTF-8"),
         ("a.parquet", "text\n", "none of .csv"),
         ("a.csv", "", "no rows"),
-        (None, "", "cannot be read"),
+        (None, "", "There is no file"),
     ],
 )
 def test_the_command_says_what_is_wrong_with_a_file_and_quotes_nothing(tmp_path, capsys, name, content, says):

@@ -151,6 +151,18 @@ def test_options_come_from_the_config(run, shout):
     assert shout.seen == ShoutConfig()
 
 
+@pytest.mark.parametrize(
+    ("flags", "wanted"),
+    [((), False), (("--no-noise",), True), (("--no-no-noise",), False), (("--no-noise", "--no-no-noise"), False)],
+)
+def test_an_option_whose_name_begins_with_no_is_switched_on_by_its_flag(run, tiny_autoencoder, flags, wanted):
+    argv = ("rewrite", "--mechanism", "adept", "--checkpoint", tiny_autoencoder, *flags, "--json", "play some jazz")
+    status, out, _ = run(*argv)
+    found = json.loads(out)
+    assert (status, found["config"]["no_noise"]) == (0, wanted)
+    assert found["guarantee"]["notion"] == ("none" if wanted else "pure")
+
+
 def test_the_default_epsilon_is_one_number(run):
     """Help, the list of mechanisms, the axis of the page, and a mechanism without options."""
     listed = run("mechanisms")[1]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign import Swap
+from foreign import Latent, Swap, SwapConfig
 
 import dptext_core as dpt
 from dptext_core import cli, plugins
@@ -27,6 +30,7 @@ from dptext_core.experiments.downstream import Embeddings, downstream, part
 from dptext_core.experiments.folder import RunFolder
 from dptext_core.experiments.rewriting import rewrite_data, rewrite_file
 from dptext_core.mechanisms import registry
+from dptext_core.mechanisms.config import option
 from dptext_core.metrics import cosine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,6 +136,16 @@ def test_a_file_that_cannot_be_used_says_why_and_quotes_nothing(tmp_path, swap, 
     assert not out.exists()
 
 
+def test_a_name_that_two_columns_have_is_told_apart_by_what_the_message_says(tmp_path, swap, run):
+    data = write(tmp_path / "a.csv", "text,text\nthe doctor,the nurse\n")
+    argv = ("rewrite-data", "--data", data, "--mechanism", swap.name, "--out", tmp_path / "out")
+    status, _, error = run(*argv)
+    assert status == 2 and "from 1, with --header" in error and not (tmp_path / "out").exists()
+    assert run(*argv, "--text-column", 1, "--header")[0] == 0
+    (row,) = lines(tmp_path / "out")
+    assert row["1"].startswith("the ") and row["1"] != "text"
+
+
 def test_what_is_no_data_at_all_is_named(tmp_path, swap):
     with pytest.raises(dpt.InputError, match=r"no file .*no data set of that name"):
         tables.source(tmp_path / "nowhere.csv", ("text",))
@@ -176,6 +190,21 @@ def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
     own = write(tmp_path / "own.csv", "text,dp\na,b\n")
     with pytest.raises(dpt.ConfigError, match="'dp'"):
         rewrite_file(own, swap, tmp_path / "other", keep=("dp",))
+
+
+@pytest.mark.parametrize(("name", "options"), [("adept", {"no_noise": True}), ("adept-original", {})])
+def test_where_nothing_is_promised_no_file_has_an_epsilon_of_it(tmp_path, tiny_autoencoder, name, options):
+    m = dpt.get_mechanism(name, checkpoint=tiny_autoencoder, **options)
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    result = rewrite_data(data, m, out)
+    for k in ("one_row", "one_row_delta", "all_rows", "all_rows_delta"):
+        assert result[k] is json.loads((out / "result.json").read_text())[k] is None
+    assert all(
+        [x["dp"][k] for k in ("notion", "epsilon", "delta", "total")] == ["none"] + [None] * 3 for x in lines(out)
+    )
+    assert result["sentence"].startswith("There is no privacy guarantee: ")
+    assert rewrite_data(data, m, out) == result, "what was written is read again"
+    assert compare([out])[0][1][-2:] == ["no guarantee"] * 2
 
 
 class Stopping(Swap):
@@ -285,6 +314,136 @@ def test_broken_results_are_not_gone_on_with(tmp_path, swap):
     write(out / "rows.jsonl", "".join(whole.splitlines(True)[1:]))
     with pytest.raises(dpt.InputError, match="not in order"):
         rewrite_file(data, swap, out)
+
+
+def other_weights(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        last = file.read()
+        file.seek(-4, os.SEEK_END)
+        file.write(bytes(x ^ 1 for x in last))
+
+
+def named(m: dpt.Mechanism, option: str, there: Path) -> dict[str, str]:
+    (name,) = m.loads()
+    assert name == option and len(m.loads()[name]) == 64 and Path(getattr(m.config, option)) == there.resolve()
+    return dict(m.loads())
+
+
+def test_a_run_goes_on_wherever_its_weights_lie_and_with_no_others(tmp_path, tiny_autoencoder):
+    first, second = tmp_path / "here" / "own", tmp_path / "there" / "own"
+    for folder in (first, second):
+        shutil.copytree(tiny_autoencoder, folder)
+    made = [dpt.get_mechanism("adept", checkpoint=str(folder)) for folder in (first, second)]
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    rewrite_data(data, made[0], out)
+    config = json.loads((out / "config.json").read_text())
+    assert config["options"]["checkpoint"] == "own" and config["loads"] == named(made[0], "checkpoint", first)
+    assert str(tmp_path) not in (out / "config.json").read_text()
+    kept = (out / "rows.jsonl").read_bytes()
+    rewrite_data(data, made[1], out)
+    other_weights(second)
+    with pytest.raises(dpt.ConfigError, match=r"files that its checkpoint names are not those that it began with"):
+        rewrite_data(data, made[1], out)
+    assert (out / "rows.jsonl").read_bytes() == kept
+    rewrite_data(data, made[1], tmp_path / "new")
+    heading, *rows = compare([out, tmp_path / "new"])[0]
+    at = heading.index("files of checkpoint")
+    assert rows[0][at] != rows[1][at] and "checkpoint" not in heading
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-prompt", "dp-paraphrase", "dp-bart"])
+def test_what_stands_on_a_language_model_says_which_one(name):
+    assert len(dpt.get_mechanism(name).loads()["model"]) == 64
+
+
+def test_a_language_model_is_another_one_with_other_weights_or_another_range(tmp_path, tiny_model):
+    shutil.copytree(tiny_model, tmp_path / "own")
+    m = dpt.get_mechanism("dp-mlm", model=str(tmp_path / "own"))
+    seen = [m.loads(), m.loads()]
+    other_weights(tmp_path / "own")
+    seen.append(m.loads())
+    write(tmp_path / "own" / "dptext.json", '{"clip_min": -5, "clip_max": 8, "clip_source": "by hand"}')
+    seen.append(m.loads())
+    write(tmp_path / "own" / ".cache", "none of the model")
+    seen.append(m.loads())
+    first, again, weights, span, last = (x["model"] for x in seen)
+    assert first == again and span == last and len({first, weights, span}) == 3
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadingConfig(SwapConfig):
+    words: str = option("none", label="Words", kind="text", help="A file.")
+
+
+class Reading(Swap):
+    """Reads a file, and says nothing of it."""
+
+    config_cls = ReadingConfig
+
+
+def test_any_file_that_an_option_names_decides_by_what_it_holds(tmp_path):
+    data, out = tables.source(numbered(tmp_path, 3), ("text",)), tmp_path / "out"
+    m = Reading.create(words=str(write(tmp_path / "words.txt", "a")))
+    rewrite_data(data, m, out)
+    config = (out / "config.json").read_text()
+    assert json.loads(config)["options"]["words"] == "words.txt" and str(tmp_path) not in config
+    write(tmp_path / "words.txt", "b")
+    with pytest.raises(dpt.ConfigError, match="files that its words names"):
+        rewrite_data(data, m, out)
+    rewrite_data(data, Reading.create(), tmp_path / "plain")
+    assert "loads" not in json.loads((tmp_path / "plain" / "config.json").read_text())
+
+
+class NearlyFull:
+    """A file on a disk that has room for so many bytes."""
+
+    def __init__(self, file, room: int, silent: bool):
+        self.file, self.room, self.silent = file, room, silent
+
+    def write(self, data):
+        if not self.room and not self.silent:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        taken = self.file.write(data[: self.room])
+        self.room -= taken
+        return taken
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_full_disk_is_said_and_what_it_cut_off_is_done_again(tmp_path, swap, run, monkeypatch, silent):
+    data, out = numbered(tmp_path, 20), tmp_path / "out"
+    with monkeypatch.context() as full:
+        enter = RunFolder.__enter__
+
+        def entered(self):
+            enter(self)
+            self._rows = NearlyFull(self._rows, 1000, silent)
+            return self
+
+        full.setattr(RunFolder, "__enter__", entered)
+        status, said, error = run(
+            "rewrite-data", "--data", data, "--mechanism", swap.name, "--epsilon", 2, "--out", out, "--batch", 4
+        )
+    assert (status, said) == (2, "") and "standard output" not in error
+    assert error.endswith("it goes on behind the last whole line.\n")
+    assert f"rows.jsonl in the folder out cannot be written to: {os.strerror(errno.ENOSPC)}. Make room" in error
+    content = (out / "rows.jsonl").read_bytes()
+    assert len(content) == 1000 and not content.endswith(b"\n")
+    before = content.split(b"\n")[:-1]
+    rewrite_file(data, swap, out, batch=4)
+    assert (out / "rows.jsonl").read_bytes().split(b"\n")[: len(before)] == before
+    assert [x["dp"]["row"] for x in lines(out)] == list(range(20))
+
+
+def test_a_log_that_cannot_be_written_hides_no_error_and_is_said_by_itself(tmp_path):
+    with RunFolder(tmp_path / "other", {"mode": "rewrite"}) as folder:
+        (tmp_path / "other" / "log.txt").mkdir()
+        with pytest.raises(dpt.InputError, match=r"log\.txt in the folder other cannot be written to"):
+            folder.log("begins")
+        folder.stopped("with an error of its own")
 
 
 class Together(Swap):
@@ -440,10 +599,13 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
         rewrite_file(data, swap.with_(epsilon=epsilon), folders[-1], keep=("label",))
     (first,) = compare(folders)
     assert first[0] == [
-        "run", "state", "mechanism", "epsilon", "data", "rows", "errors", "ε of a row, at most", "ε of all rows",
+        "run", "mode", "state", "mechanism", "epsilon", "data", "rows", "errors", "notion", "ε of a row, at most",
+        "ε of all rows",
     ]  # fmt: skip
-    assert [row[:4] + row[-2:] for row in first[1:]] == [
-        ["e2", "finished", swap.name, "2", "6", "24"], ["e4", "finished", swap.name, "4", "12", "48"],
+    pure = "pure differential privacy"
+    assert [row[:5] + row[-3:] for row in first[1:]] == [
+        ["e2", "rewrite", "finished", swap.name, "2 per word", pure, "6", "24"],
+        ["e4", "rewrite", "finished", swap.name, "4 per word", pure, "12", "48"],
     ]  # fmt: skip
     folders.append(tmp_path / "scored")
     source = tables.source(folders[0], ("text", "label"))
@@ -457,6 +619,57 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
     assert heading.index("macro_f1 ") < heading.index("macro_f1, no information") and "e2/rows.jsonl" in scored
     status, _, error = run("runs", "compare", tmp_path)
     assert status == 2 and "holds no run" in error
+
+
+def test_epsilons_of_different_kinds_are_told_apart(tmp_path):
+    data = write(tmp_path / "a.csv", "text\nthe doctor\n")
+    dpt.register(Latent)
+    for name in ("santext", Latent.name, "foreign-swap"):
+        if name == "foreign-swap":
+            dpt.register(Swap)
+        rewrite_file(data, dpt.get_mechanism(name), tmp_path / name)
+    registry.unregister("foreign-swap")
+    (table,) = compare([tmp_path / name for name in ("santext", Latent.name, "foreign-swap")])
+    at = {name: i for i, name in enumerate(table[0])}
+    metric, latent, gone = table[1:]
+    assert metric[at["epsilon"]].endswith("per word and unit of distance")
+    assert metric[at["notion"]] == "metric differential privacy"
+    assert metric[at["ε of a row, at most"]].endswith("for each unit of distance")
+    assert latent[at["notion"]] == "approximate differential privacy"
+    assert latent[at["epsilon"]] == "1 for the whole text"
+    assert latent[at["ε of a row, at most"]] == latent[at["ε of all rows"]] == "1, δ = 0.05"
+    assert gone[at["epsilon"]] == "2", "a mechanism that is not there says nothing of its unit"
+
+
+def test_a_case_study_shows_its_settings_and_scores(tmp_path, data, parrot):
+    case_study.case_study(data, tmp_path / "out", seeds=1, n=30, epsilons=(None, 10.0))
+    (table,) = compare([tmp_path / "out"])
+    found = dict(zip(*table, strict=True))
+    assert (found["mode"], found["state"], found["n"], found["epsilons"]) == ("case-study", "finished", "30", "∞, 10")
+    assert "train.csv" in found["data"] and found["seeds"] == "1" and "atis" in found["checkpoints"]
+    assert re.fullmatch(r"∞: (1|0)\.\d\d; 10: 0\.\d\d", found["macro_f1 of Snips by ATIS, at ε"])
+    assert float(found["macro_f1 of ATIS as it is"]) > 0.9 and 0 < float(found["ATIS, no information"]) < 1
+
+
+def test_a_pre_training_shows_how_far_it_came(tmp_path, run):
+    folder = tmp_path / "learnt"
+    shutil.copytree(ROOT / "assets/models/adept_atis", folder)
+    (table,) = compare([folder])
+    found = dict(zip(*table, strict=True))
+    log = json.loads((folder / "training.json").read_text())
+    best = log["history"][log["best"] - 1]
+    assert (found["mode"], found["state"]) == ("pretrain", "finished: early stopping")
+    assert found["data"].startswith("train.csv 0098b333") and found["best epoch"] == str(log["best"])
+    assert found["validation loss"] == f"{best['validation_loss']:.3f}"
+    assert found["piece accuracy"] == f"{best['accuracy']:.3f}"
+    write(folder / "training.json", json.dumps({**log, "ended": ""}))
+    assert compare([folder])[0][1][2] == f"not finished, {len(log['history'])} epochs"
+    write(folder / "training.json", "{}")
+    status, _, error = run("runs", "compare", folder)
+    assert status == 2 and "no record of a pre-training" in error
+    (folder / "training.json").unlink()
+    status, _, error = run("runs", "compare", folder)
+    assert status == 2 and "something else than a run" in error
 
 
 # --- components of one's own
@@ -669,6 +882,18 @@ def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern()
             assert score[name, name, epsilon] > 0.8 * score["", name, None] > 1.5 * score[other, name, epsilon]
         for pre in case_study.SETS:
             assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
+
+
+def test_the_notes_claim_no_more_than_the_bundled_table_shows():
+    found = case_study.bundled()
+    crossed = [r["verbatim"] for r in found["rows"] if r["pretrained"] not in ("", r["data"])]
+    assert 0 < max(crossed) < 0.002 and f"at most {100 * max(crossed):.2g}% are such" in " ".join(
+        case_study.notes(found)
+    )
+    assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
+    assert "--seeds 5 --n 300" in found["about"]["command"]
+    text = (ROOT / "docs/dp-rewrite.md").read_text(encoding="utf-8")
+    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --n 300`" in text
 
 
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):

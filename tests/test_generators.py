@@ -191,6 +191,7 @@ def test_the_promise_counts_the_limit_and_not_what_was_written(folder):
     limited = make(folder, max_tokens=12, length="input")
     assert limited.guarantee(OTHER).draws == 5 and limited.guarantee(TEXT).draws == 11
     assert not limited.adjacent(TEXT, OTHER) and "same number" in limited.guarantee(TEXT).adjacency
+    assert "same number of words" in limited.guarantee(TEXT).sentence()
     assert len(limited.rewrite(OTHER, seed=1).releases) <= 5
 
 
@@ -230,6 +231,27 @@ def test_lists_and_single_texts_have_streams_of_their_own(folder):
             assert abs(r.distribution(k).probs.sum() - 1) < 1e-9
 
 
+def test_a_rewrite_in_a_list_has_no_bit_of_the_others(folder):
+    """Neither their number (of two or more) nor their lengths change a bit of what a text is drawn from."""
+    m = make(folder)
+    beside = [["a"], ["doctor " * 60], ["day"] * 3, ["A lawyer went home."] * 20]
+    found = [m.rewrite([TEXT, *others], seed=8)[0] for others in beside]
+    for r in found[1:]:
+        assert r.text == found[0].text
+        for k in (0, len(r.releases) - 1):
+            assert np.array_equal(r.distribution(k).log_probs, found[0].distribution(k).log_probs)
+
+
+@pytest.mark.parametrize("text", ["", TEXT])
+def test_more_tokens_than_there_is_room_for_are_refused_by_name(folders, text):
+    for name, options in (("dp-prompt", {"model": folders["gpt2"]}), ("dp-paraphrase", {})):
+        with pytest.raises(dpt.ConfigError, match=r"max_tokens is 118.*Choose at most"):
+            dpt.get_mechanism(name, max_tokens=118, **options)
+        assert len(dpt.get_mechanism(name, max_tokens=40, **options).rewrite(text, seed=1).releases) <= 40
+    with pytest.raises(dpt.ConfigError, match="smaller max_tokens"):
+        make(folders["gpt2"], prompt="examples").rewrite(text)
+
+
 def test_cancel_and_progress_go_by_token(folder):
     import threading
 
@@ -248,7 +270,8 @@ def test_cancel_and_progress_go_by_token(folder):
 def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     m = make(folder)
     long = m.prepare("doctor " * 400)
-    room = m.generator().spec.max_length - m.config.max_tokens
+    spec = m.generator().spec
+    room = spec.max_length - (0 if spec.kind == "encoder-decoder" else m.config.max_tokens)
     assert long.cut and room - 3 <= len(long.ids) <= room
     assert not m.prepare(TEXT).cut
     assert "only the beginning" in coverage_note(m, long) and not coverage_note(m, m.prepare(TEXT))

@@ -114,6 +114,9 @@ def test_wrong_arguments_are_refused_at_once(wrong, of):
         rewrite_records([], "custext")
     with pytest.raises(dpt.InputError, match="list"):
         rewrite_records("a text", Swap.create())
+    for no_rows in (5, None, 0.5):
+        with pytest.raises(dpt.InputError, match=rf"not {type(no_rows).__name__}\. Give them as a list"):
+            rewrite_records(no_rows, Swap.create())
 
 
 def test_a_run_goes_on_anywhere_and_draws_no_row_before_it(counted):
@@ -160,6 +163,9 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert out.exposed == ("every other word", "the spacing and the line breaks")
     out.add(None)
     assert (out.rows, out.errors, out.all) == (4, 1, 18.0) and "1 row had an error" in out.sentence()
+    assert out.sentence().endswith("1 row had an error: nothing of its text is released.")
+    out.add(None)
+    assert out.sentence().endswith("2 rows had an error: nothing of their texts is released.")
     latent = overall(Latent.create(epsilon=1.0, delta=0.05))
     assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()
 
@@ -170,4 +176,9 @@ def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():
     none = Overall()
     none.add(dpt.Guarantee("none", float("inf"), "text", "any", 1, float("inf"), reason="Nothing holds."))
     assert none.sentence() == "There is no privacy guarantee: Nothing holds." and none.to_dict()["all_rows"] is None
+    finite = Overall()
+    for notion in ("pure", "none", "pure"):
+        finite.add(dpt.Guarantee(notion, 1.0, "text", "any", 1, 1.0, delta=0.5, reason="Nothing holds."))
+    totals = ("one_row", "one_row_delta", "all_rows", "all_rows_delta")
+    assert finite.all == float("inf") and [finite.to_dict()[k] for k in totals] == [None] * 4
     assert Overall().sentence() == "No row was rewritten."

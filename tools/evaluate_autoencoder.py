@@ -21,7 +21,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core import NoiseStream
-from dptext_core.commands.pretrain import column_of
+from dptext_core.experiments import tables
 from dptext_core.mechanisms.adept import ADePT
 from dptext_core.models import autoencoder as ae
 
@@ -61,7 +61,10 @@ def main() -> None:
     import sacrebleu
 
     folder = str(Path(args.checkpoint).resolve())
-    train, heldout, other = (column_of(f, args.column, None)[0] for f in (args.train, args.heldout, args.other))
+    train, heldout, other = (
+        tables.texts_of(tables.source(file, (args.column,)), args.column)
+        for file in (args.train, args.heldout, args.other)
+    )
     known = {plain(t) for t in train}
     right, loss = accuracy(folder, heldout)
     print(f"held out: {len(heldout)} texts, pieces right {right:.1%}, loss {loss:.3f}")

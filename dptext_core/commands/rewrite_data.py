@@ -33,10 +33,10 @@ def add(commands: Any) -> Any:
     return parser
 
 
-def data_options(parser: argparse.ArgumentParser, flag: str, what: str) -> None:
+def data_options(parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True) -> None:
     """How a data set is named and read."""
     parser.add_argument(
-        flag, metavar="DATA", required=True,
+        flag, metavar="DATA", required=required,
         help=f"{what}: a file (.csv, .tsv, .jsonl), the folder of a rewriting run, or a data set of your own",
     )  # fmt: skip
     parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="of a data set of your own, this split")

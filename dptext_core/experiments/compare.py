@@ -1,20 +1,29 @@
-"""Runs beside each other: a row for each folder, a column for each thing in which they differ or that they found."""
+"""Runs beside each other: a row for each folder, a column for each thing in which they differ or that they found.
+
+A run is of one mode: "rewrite", "downstream" and "case-study" have folders of :mod:`.folder`, and "pretrain" has a
+checkpoint with its learning curve.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .._assets import read_json
 from ..checks import shown, usable_path
-from ..errors import InputError
-from ..guarantee import bound
+from ..errors import ConfigError, InputError
+from ..guarantee import NOTIONS, bound, scientific
+from ..mechanisms.registry import mechanism_class
+from ..models import autoencoder
+from ..models.pretraining import LOG
+from .case_study import SETS, epsilon_text
 from .downstream import METRICS, said
 from .folder import CONFIG, RESULT, read_lines
 
 #: Of what was asked for, said of every run, in this order.
-ALWAYS = ("run", "state", "mechanism", "epsilon", "data", "train", "test")
+ALWAYS = ("run", "mode", "state", "mechanism", "epsilon", "data", "train", "test", "checkpoints", "epsilons", "n")
 
 
 def compare(folders: Sequence[str | Path]) -> list[list[list[str]]]:
@@ -47,29 +56,85 @@ def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     if not (folder / CONFIG).is_file():
         raise InputError(f"{shown(str(folder))} holds no run: it has no {CONFIG}. Name the folder of a run.")
     config = read_json(folder / CONFIG)
-    if not isinstance(config, dict):
+    if isinstance(config, dict) and config.get("kind") == autoencoder.KIND and (folder / LOG).is_file():
+        return _pretrained(folder)
+    if not isinstance(config, dict) or not isinstance(config.get("mode"), str):
         raise InputError(f"{CONFIG} in {folder.name} holds something else than a run. Name another folder.")
-    asked = {"run": folder.name, "state": "finished"}
+    asked = {"run": folder.name, "mode": config["mode"], "state": "finished"}
     for key, value in config.items():
-        if isinstance(value, dict) and "sha256" in value:
-            asked[key] = f"{value.get('name')} {str(value['sha256'])[:8]}"
+        if key == "epsilons" and isinstance(value, list):
+            asked[key] = ", ".join(map(epsilon_text, value))
+        elif key == "loads" and isinstance(value, dict):
+            asked |= {f"files of {name}": str(one)[:8] for name, one in value.items()}
+        elif (isinstance(value, dict) and any(isinstance(one, dict) for one in value.values())) or _is_data(value):
+            asked[key] = _data(value)
         elif isinstance(value, dict):
-            asked |= {name: str(one) for name, one in value.items() if not isinstance(one, dict)}
+            asked |= {name: str(one) for name, one in value.items()}
         elif key != "mode" and value not in (None, [], ""):
             asked[key] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if "epsilon" in asked and (unit := _unit(asked.get("mechanism", ""))):
+        asked["epsilon"] += f" {unit}"
     if not (folder / RESULT).is_file():
         lines = sum(1 for _ in read_lines(folder))
-        return str(config.get("mode", "")), asked | {"state": f"not finished, {lines:,} lines"}, {}
-    return str(config.get("mode", "")), asked, _found(read_json(folder / RESULT))
+        return config["mode"], asked | {"state": f"not finished, {lines:,} lines"}, {}
+    return config["mode"], asked, _found(read_json(folder / RESULT))
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, dict) and "sha256" in value
+
+
+def _data(value: Any) -> str:
+    """What was read, by name and the beginning of its hash: of one file or checkpoint, or of several."""
+    if _is_data(value):
+        return f"{value.get('name')} {str(value['sha256'])[:8]}"
+    if not isinstance(value, dict):
+        return str(value)
+    several = (_data(one) if _is_data(one) else f"{name}: {_data(one)}" for name, one in value.items())
+    return ", ".join(several)
+
+
+def _unit(mechanism: str) -> str:
+    """What one ε is spent on, as the mechanism's option says it; empty for a mechanism that is not there."""
+    try:
+        options = dataclasses.fields(mechanism_class(mechanism).config_cls)
+    except ConfigError:
+        return ""
+    return next((o.metadata.get("unit", "") for o in options if o.name == "epsilon"), "")
+
+
+def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The same of a pre-training, whose config.json is the model's: its settings and figures stand in LOG."""
+    log = read_json(folder / LOG)
+    try:
+        history, data = log["history"], log["data"]
+        state = f"finished: {log['ended']}" if log["ended"] else f"not finished, {len(history):,} epochs"
+        asked = {"run": folder.name, "mode": "pretrain", "state": state}
+        if "file" in data:
+            asked["data"] = _data({"name": data["file"], "sha256": data["sha256"]})
+        asked |= {name: "none" if value is None else str(value) for name, value in log["settings"].items()}
+        found = {"texts": f"{data['texts']:,}", "held out": f"{data['validation']:,}", "epochs": f"{len(history):,}"}
+        if best := [e for e in history if e["epoch"] == log["best"]]:
+            found |= {
+                "best epoch": f"{log['best']:,}", "loss": f"{best[0]['loss']:.3f}",
+                "validation loss": f"{best[0]['validation_loss']:.3f}",
+                "piece accuracy": f"{best[0]['accuracy']:.3f}",
+            }  # fmt: skip
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"{LOG} in {folder.name} is no record of a pre-training. Name another folder.") from None
+    return "pretrain", asked, found
 
 
 def _found(result: Mapping[str, Any]) -> dict[str, str]:
     out: dict[str, str] = {}
     if "one_row" in result:
         out |= {name: f"{result[name]:,}" for name in ("rows", "errors")}
+        out["notion"] = ", ".join(NOTIONS.get(name, name) for name in result["notions"])
+        unit = " for each unit of distance" if "metric" in result["notions"] else ""
         for key, title in (("one_row", "ε of a row, at most"), ("all_rows", "ε of all rows")):
             promised = result[key] is not None and "none" not in result["notions"]
-            out[title] = bound(result[key]) if promised else "no guarantee"
+            delta = f", δ = {scientific(result[f'{key}_delta'])}" if result[f"{key}_delta"] else ""
+            out[title] = f"{bound(result[key])}{unit}{delta}" if promised else "no guarantee"
             if result["seeded"]:
                 out[title] += ", seeded: not private"
     for name, value in result.get("measures", {}).items():
@@ -79,4 +144,17 @@ def _found(result: Mapping[str, Any]) -> dict[str, str]:
             out[metric] = said(result[metric])
             out["seeds"] = str(result.get("seeds", ""))
             out[f"{metric}, no information"] = f"{result['no_information'][metric]:.3f}"
+    return out | (_settings(result) if result.get("mode") == "case-study" else {})
+
+
+def _settings(result: Mapping[str, Any]) -> dict[str, str]:
+    """Scores of a case study: a column for each set and each model that rewrote it, over ε."""
+    (metric, _), out = METRICS, {"seeds": str(result["about"]["seeds"])}
+    for name, title in SETS.items():
+        for pre in ("", *SETS):
+            some = [r for r in result["rows"] if (r["pretrained"], r["data"]) == (pre, name)]
+            at = (f"{epsilon_text(r['epsilon'])}: " if pre else "" for r in some)
+            scores = (f"{one}{r[metric]['mean']:.2f}" for one, r in zip(at, some, strict=True))
+            out[f"{metric} of {title} {f'by {SETS[pre]}, at ε' if pre else 'as it is'}"] = "; ".join(scores)
+        out[f"{title}, no information"] = f"{result['no_information'][name][metric]:.2f}"
     return out

@@ -182,7 +182,7 @@ def downstream(
             try:
                 done[seed] = {"seed": seed, **scores(truth, guess(made, learnt, labels, tested, seed))}
             except BaseException as error:
-                folder.log(f"stopped at seed {seed} with {type(error).__name__}")
+                folder.stopped(f"stopped at seed {seed} with {type(error).__name__}")
                 raise
             folder.append([done[seed]])
         result = {

@@ -12,6 +12,7 @@ A line counts once its end is written: what a kill cut off is taken away and don
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.metadata
 import json
 import os
@@ -56,9 +57,11 @@ class RunFolder:
                 self._cut()
                 if not (self.path / CONFIG).exists():
                     self._write(CONFIG, self.config)
+                there = None
                 with contextlib.suppress(InputError):  # there is none at first
-                    if read_json(self.path / ENVIRONMENT) != environment():
-                        self.log("goes on with other versions than before")
+                    there = read_json(self.path / ENVIRONMENT)
+                if there not in (None, environment()):
+                    self.log("goes on with other versions than before")
                 self._write(ENVIRONMENT, environment())
             except OSError as error:
                 raise InputError(
@@ -122,26 +125,53 @@ class RunFolder:
         return read_lines(self.path)
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Write lines to the disk, whole."""
+        """Write lines to the disk, whole. Raises InputError where it takes no more: a line without its end is taken
+        away at the next start."""
         for line in lines:
-            # Unbuffered: one call a line, so that a stop falls between two of them.
-            self._rows.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-        os.fsync(self._rows.fileno())
+            data = json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+            with self._writing(ROWS):
+                # Unbuffered: one call a line, so that a stop falls between two of them. A disk that is nearly full
+                # takes a part of it, and refuses the rest.
+                while data:
+                    taken = self._rows.write(data)
+                    if not taken:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    data = data[taken:]
+        with self._writing(ROWS):
+            os.fsync(self._rows.fileno())
+
+    @contextlib.contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Says which file cannot be written to, and what to do."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{name} in the folder {self.path.name} cannot be written to: {error.strerror or error}. Make room for "
+                "it, and give the same command again: it goes on behind the last whole line."
+            ) from error
 
     # --- the rest
 
     def log(self, text: str) -> None:
         """A line with its time. What a user typed has no place in it."""
-        with (self.path / LOG).open("a", encoding="utf-8") as file:
+        with self._writing(LOG), (self.path / LOG).open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}\n")
+
+    def stopped(self, text: str) -> None:
+        """As :meth:`log`, beside an error that goes on: where this cannot be written either, that error is the one to
+        see."""
+        with contextlib.suppress(InputError):
+            self.log(text)
 
     def finish(self, result: Mapping[str, Any]) -> None:
         self._write(RESULT, result)
 
     def _write(self, name: str, data: Any) -> None:
         beside = self.path / f".{name}.tmp"
-        beside.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        beside.replace(self.path / name)
+        with self._writing(name):
+            beside.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            beside.replace(self.path / name)
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -184,7 +214,12 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
     found = []
     for name in dict.fromkeys([*flat[0], *flat[1]]):
         a, b = (f.get(name, "not set") for f in flat)
-        if a != b:
+        if a != b and name.startswith("loads."):
+            found.append(
+                f"the files that its {name.removeprefix('loads.')} names are not those that it began with (SHA-256 "
+                f"{_said(a)} there and {_said(b)} here)"
+            )
+        elif a != b:
             found.append(f"{name} is {_said(a)} there and {_said(b)} here")
     return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")
 

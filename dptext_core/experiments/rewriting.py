@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._assets import sha256_of
 from ..errors import ConfigError, InputError
 from ..guarantee import Guarantee
 from ..mechanisms import codec
@@ -56,8 +58,10 @@ def rewrite_data(
         raise ConfigError(
             f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
         )
+    options, loads = _asked(m)
     config = {
-        "mode": "rewrite", "mechanism": m.name, "options": options_of(m), "data": data.to_dict(), "column": column,
+        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
+        "data": data.to_dict(), "column": column,
         "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
     }  # fmt: skip
     with RunFolder(out, config) as folder:
@@ -92,7 +96,9 @@ def rewrite_data(
                     if progress:
                         progress(whole.rows, data.count)
             except BaseException as error:
-                folder.log(f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written")
+                folder.stopped(
+                    f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written"
+                )
                 raise
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
         if measures:
@@ -105,6 +111,23 @@ def rewrite_data(
 def options_of(m: Mechanism) -> dict[str, str]:
     """Every option of a mechanism as text, as the command line takes it."""
     return {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)}
+
+
+def _asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
+    """The options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
+    nobody else has to know."""
+    options, loads = options_of(m), dict(m.loads())
+    for name in options:
+        given = getattr(m.config, name)
+        if not isinstance(given, str) or not os.path.exists(there := os.path.expanduser(given)):
+            continue
+        path = Path(there).resolve()
+        if name not in loads:
+            if not path.is_file() and not os.path.isabs(there):
+                continue  # a name that a folder beside us happens to have
+            loads[name] = sha256_of(*([path] if path.is_file() else (p for p in path.iterdir() if p.is_file())))
+        options[name] = path.name
+    return options, loads
 
 
 def _several(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
@@ -121,6 +144,8 @@ def _line(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
     if r.guarantee is not None:
         g = r.guarantee
         numbers = {"epsilon": g.epsilon, "delta": g.delta, "draws": g.draws, "total": g.total}
+        if g.notion == "none":
+            numbers |= {"epsilon": math.inf, "delta": math.inf, "total": math.inf}
         own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
         if g.reason:
             own["reason"] = g.reason

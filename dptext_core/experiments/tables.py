@@ -62,6 +62,22 @@ def source(given: str | Path, columns: Sequence[str], header: bool | None = None
     )
 
 
+def texts_of(data: Source, column: str) -> list[str]:
+    """The texts of a column; rows without one (those that could not be rewritten, and empty ones) are left out.
+    Raises InputError where none is left."""
+    texts = []
+    for row in data.rows():
+        if row[column] is not None and not isinstance(row[column], str):
+            raise InputError(
+                f"{data.name} has something else than a text in {shown(column)}. Name the column of texts."
+            )
+        if text := (row[column] or "").strip():
+            texts.append(text)
+    if not texts:
+        raise InputError(f"No row of {data.name} has a text. Name another file.")
+    return texts
+
+
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +145,10 @@ def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
 def _place(path: Path, column: str, names: Sequence[str] | None, width: int) -> int:
     if names is not None and (times := list(names).count(column)):
         if times > 1:
-            raise InputError(f"{path.name} has {times} columns named {column!r}. Name it by its number, from 1.")
+            raise InputError(
+                f"{path.name} has {times} columns named {column!r}. Name it by its number, from 1, with --header (from "
+                "Python header=True), since the first row is no data."
+            )
         return list(names).index(column)
     if column.isdecimal() and 1 <= int(column) <= width:
         return int(column) - 1

@@ -29,7 +29,7 @@ public number of pieces and leaves out what stands beyond.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -38,6 +38,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._assets import sha256_of
 from ..checks import listed
 from ..document import Document
 from ..guarantee import Guarantee, number
@@ -165,6 +166,10 @@ class ADePT(Mechanism):
         """What the checkpoint says of itself; loads no weights."""
         return ae.read_shape(ae.checkpoint_folder(self.config.checkpoint))
 
+    def loads(self) -> Mapping[str, str]:
+        folder = ae.checkpoint_folder(self.config.checkpoint)
+        return {"checkpoint": sha256_of(folder / ae.CONFIG, folder / ae.WEIGHTS)}
+
     @property
     def autoencoder(self) -> ae.Autoencoder:
         return ae.load_autoencoder(self.config.checkpoint)
@@ -285,7 +290,8 @@ class ADePT(Mechanism):
         return out
 
     def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
-        piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
+        spent = 0.0 if self.config.no_noise else self.config.epsilon
+        piece = Release((0, len(text)), text, spent, "drawn")
         return RewriteResult(
             text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
             pieces=(piece,), language=self.language,

@@ -83,7 +83,8 @@ class WordByWord(Protocol):
 
 @dataclass(frozen=True)
 class ClipCost:
-    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays."""
+    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays, or,
+    where there is none that it could stay, of the one that the model finds best."""
 
     name: str
     low: float
@@ -176,6 +177,11 @@ class Mechanism(ABC):
     def clips(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """The clipping ranges (:class:`~dptext_core.models.ClipRange`) that are known for these options, by name, the
         default first. Raises what :meth:`resolve` would of a model that is not there."""
+        return {}
+
+    def loads(self) -> Mapping[str, str]:
+        """What it reads from files that may change under the same name: by the option that names them, their SHA-256.
+        A run over a data set goes on only with the same ones, wherever they lie."""
         return {}
 
     @property

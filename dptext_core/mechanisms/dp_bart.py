@@ -30,7 +30,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -43,7 +43,7 @@ from ..document import Document
 from ..errors import ConfigError, InputError
 from ..guarantee import Guarantee
 from ..models.generators import PROMPTED, GeneratorSpec, generator_spec
-from ..models.registry import BUNDLED, _read_json
+from ..models.registry import BUNDLED, _read_json, weights_sha256
 from ..noise import LARGEST_DELTA, gaussian_epsilon, gaussian_sigma, rounded_gaussian
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
@@ -191,6 +191,9 @@ class DPBART(Mechanism):
     @property
     def max_epsilon(self) -> float:
         return MOST
+
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(generator_spec(self.config.model, PROMPTED).folder)}
 
     @property
     def model_ready(self) -> bool:

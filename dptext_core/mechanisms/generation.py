@@ -26,11 +26,11 @@ from ..distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee
-from ..models.generators import BUNDLED, Shape, generator_spec
-from ..models.registry import ClipRange
+from ..models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
+from ..models.registry import ClipRange, weights_sha256
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
-from .base import Mechanism, Prepared, Progress, check_cancel, check_depth, in_runs
+from .base import ClipCost, Mechanism, Prepared, Progress, check_cancel, check_depth, in_runs
 from .config import epsilon_option, option
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
@@ -39,10 +39,21 @@ SPREAD = 25.0
 SHARP, BELOW, LEAST = 1.5, 0.25, 2.0
 #: Bytes of scores that one result keeps; the others are computed again where they are asked for.
 KEPT = 4 << 20
+#: Tokens that a prompt and some text need.
+LEAST_ROOM = 24
+#: Lengths that prompts of a list are filled up to: multiples of this, by the prompt alone.
+STEP = 16
 #: Words and marks of the longest lines that the bundled models were trained on.
 LEARNT = 40
 #: Texts that are written together.
 TOGETHER = 16
+
+
+def _room(spec: GeneratorSpec, written: int) -> int:
+    """Tokens that can be read where so many may be written: an encoder has room of its own."""
+    if spec.kind == "encoder-decoder":
+        return spec.max_length if written <= spec.max_length else 0
+    return spec.max_length - written
 
 
 def max_tokens_option(default: int) -> Any:
@@ -116,8 +127,9 @@ def prior_option() -> Any:
 def public_shift(epsilon: float) -> tuple[float, float]:
     """The range that a difference is clipped to where none is given: a public function of ε.
 
-    Its width is ε/(2·SHARP), at least LEAST: then a difference inside the range counts SHARP times, whatever ε is, and
-    what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less likely.
+    Its width is ε/(2·SHARP), at least LEAST: beyond that a difference inside the range counts SHARP times, whatever ε
+    is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less
+    likely.
     """
     width = max(LEAST, epsilon / (2 * SHARP))
     return -BELOW * width, (1 - BELOW) * width
@@ -281,6 +293,13 @@ class Generation(Mechanism):
             )
         if not low < high:
             raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
+        spec = generator_spec(config.model, cls.bundled)
+        if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
+            raise ConfigError(
+                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, those "
+                f"that it reads included: {max(0, left)} are left for the text and the prompt. Choose at most "
+                f"{max(1, config.max_tokens - LEAST_ROOM + left)}."
+            )
         given = config.shift_min, config.shift_max
         if (given[0] is None) != (given[1] is None):
             raise ConfigError("Give both shift_min and shift_max, or neither.")
@@ -305,6 +324,9 @@ class Generation(Mechanism):
         # ln p spans ε/2, the proposal's SPREAD and ln of the number of tokens, which is at most a million here.
         return float(2 * (DEPTH - SPREAD - np.log(1e6)))
 
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(generator_spec(self.config.model, self.bundled).folder)}
+
     @property
     def model_ready(self) -> bool:
         from ..models.generator import loaded
@@ -321,7 +343,7 @@ class Generation(Mechanism):
         """What the model reads without a text."""
         before, after = self.around()
         g = self.generator()
-        return g.prompt(before, "", after, g.spec.max_length - self.config.max_tokens)[0]
+        return g.prompt(before, "", after, _room(g.spec, self.config.max_tokens))[0]
 
     # --- scores to distributions
 
@@ -338,6 +360,23 @@ class Generation(Mechanism):
         low, high = public_shift(float(c.epsilon)) if c.shift_min is None else (c.shift_min, c.shift_max)
         scores = (np.clip(a - b, low, high) - high) / (2 * (high - low))
         return ScoreTable(candidates, scores, log_base=np.maximum(b, b.max() - SPREAD))
+
+    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+        if self.config.prior != "none":
+            return ()
+        mine = (self.config.clip_min, self.config.clip_max)
+        ranges = {name: (c.low, c.high) for name, c in self.clips({"model": self.config.model}).items()}
+        used = self.config.clip if ranges.get(self.config.clip) == mine else "your own"
+        ranges.setdefault(used, mine)
+        best, out = int(np.argmax(logits)), []
+        for name, (low, high) in ranges.items():
+            table = self.with_(clip_min=low, clip_max=high).table(logits)
+            out.append(
+                ClipCost(
+                    name, low, high, name == used, int((logits >= high).sum()), float(table.at(epsilon).probs[best])
+                )
+            )
+        return tuple(out)
 
     def greedy(self, text: str | Prepared) -> str:
         """What the model writes where every token is the best one after clipping: the limit of large ε. No privacy."""
@@ -376,7 +415,7 @@ class Generation(Mechanism):
         return "the model reads them as single characters, or not at all."
 
     def reading_note(self, text: str | Prepared) -> str:
-        if isinstance(text, GenerationPrepared) and text.cut:
+        if self._is_cut(text):
             return "The model reads only the beginning of this text: what follows is beyond its window."
         document = text.document if isinstance(text, Prepared) else self._document(text)
         if self.config.model != BUNDLED or len(document.tokens) <= LEARNT:
@@ -385,6 +424,15 @@ class Generation(Mechanism):
             f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
             "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
         )
+
+    def _is_cut(self, text: str | Prepared) -> bool:
+        """Whether the model reads the beginning only; of a plain text known where the model is loaded."""
+        if isinstance(text, GenerationPrepared):
+            return text.cut
+        if isinstance(text, Prepared) or not self.model_ready:
+            return False
+        g = self.generator()
+        return g.prompt(*self._parts(self._document(text).text), _room(g.spec, self.config.max_tokens))[1]
 
     # --- promises
 
@@ -398,14 +446,16 @@ class Generation(Mechanism):
         document = text.document if isinstance(text, Prepared) else self._document(text)
         check_depth(self.config.epsilon, self.max_epsilon)
         n, epsilon = self.limit(document), float(self.config.epsilon)
-        adjacency = "any two texts"
+        adjacency, among = "any two texts", ""
         exposed = [f"the limit of {n} tokens, which you set"]
         if self.config.length == "input":
-            adjacency = "any two texts with the same number of words and marks"
+            among = "with the same number of words and marks"
+            adjacency = f"any two texts {among}"
             exposed = ["how many words and marks your text has, by the largest length"]
         return Guarantee(
-            "pure", epsilon, "released token", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True
-        )
+            "pure", epsilon, "released token", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
+            among=among,
+        )  # fmt: skip
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
         if self.config.length == "fixed":
@@ -419,7 +469,7 @@ class Generation(Mechanism):
         check_cancel(cancel)
         g = self.generator()
         # The limit and not the text's own one, so that what is cut does not depend on the text.
-        ids, cut = g.prompt(*self._parts(document.text), g.spec.max_length - self.config.max_tokens)
+        ids, cut = g.prompt(*self._parts(document.text), _room(g.spec, self.config.max_tokens))
         return GenerationPrepared(document, self.key, tuple(ids), cut)
 
     def _parts(self, text: str) -> tuple[str, str, str]:
@@ -442,16 +492,27 @@ class Generation(Mechanism):
         return out
 
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        out: list[RewriteResult] = []
-        for first in range(0, len(texts), TOGETHER):
-            runs = in_runs(texts[first : first + TOGETHER])
-            block = [p for text, n in runs for p in [self._prepare(self._document(text), None, cancel)] * n]
-            streams = [stream.at(first + k) for k in range(len(block))]
-            written = self._write(block, 1, streams, None, cancel)
-            out += [self._result(p, w, s) for p, w, s in zip(block, written, streams, strict=True)]
-            if progress:
-                progress(len(out), len(texts))
-        return out
+        """Texts of about the same length together. In which shape a text is computed follows from itself alone: how far
+        it is filled up from its own length, and every block has as many rows, so that no bit tells of the others."""
+        if len(texts) == 1:
+            return [
+                self._rewrite(self._prepare(self._document(texts[0]), None, cancel), stream.at(0), progress, cancel)
+            ]
+        every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), None, cancel)] * n]
+        alike: dict[int, list[int]] = {}
+        for i, p in enumerate(every):
+            alike.setdefault(-(-len(p.ids) // STEP) * STEP, []).append(i)
+        out: dict[int, RewriteResult] = {}
+        for width, places in alike.items():
+            for first in range(0, len(places), TOGETHER):
+                mine = places[first : first + TOGETHER]
+                streams = [stream.at(i) for i in mine]
+                written = self._write([every[i] for i in mine], 1, streams, None, cancel, width)
+                for i, w, s in zip(mine, written, streams, strict=True):
+                    out[i] = self._result(every[i], w, s)
+                if progress:
+                    progress(len(out), len(texts))
+        return [out[i] for i in range(len(texts))]
 
     def _write(
         self,
@@ -460,25 +521,28 @@ class Generation(Mechanism):
         streams: Sequence[NoiseStream] | None,
         progress: Progress | None,
         cancel: threading.Event | None,
+        width: int | None = None,
     ) -> list[Written]:
         """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
-        is taken at every step."""
+        is taken at every step. width: the length to fill up to, in a block of TOGETHER rows."""
         check_depth(self.config.epsilon, self.max_epsilon)
         g, epsilon = self.generator(), float(self.config.epsilon)
-        state = self._read(block, draws)
-        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(block) * draws)
+        state = self._read(block, draws, width)
         rows = len(block) * draws
+        fill = [g.end] * (len(state.logits) - rows)
+        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(state.logits))
         limits = [self.limit(p.document) for p in block for _ in range(draws)]
         ends = {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
         tokens: list[list[int]] = [[] for _ in range(rows)]
         done = [False] * rows
         kept: list[np.ndarray] = []
         public_kept: list[np.ndarray] = []
-        most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if rows == 1 else 0
+        alone = rows == 1 and width is None
+        most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if alone else 0
         for k in range(max(limits)):
             check_cancel(cancel)
             if k:
-                last = [row[-1] for row in tokens]
+                last = [row[-1] for row in tokens] + fill
                 g.step(state, last)
                 if public is not None:
                     g.step(public, last)
@@ -511,11 +575,12 @@ class Generation(Mechanism):
             out.append(Written(written, shape, public_shape, kept, public_kept))
         return out
 
-    def _read(self, block: Sequence[GenerationPrepared], draws: int) -> Any:
+    def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:
         """The state after the prompts. That of a text on its own is kept with it."""
         g = self.generator()
-        if len(block) > 1:
-            return g.begin([p.ids for p in block], draws)
+        if width is not None:
+            filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))
+            return g.begin(filled, draws, width)
         prepared = block[0]
         with prepared._lock:
             if not prepared._state:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
@@ -22,6 +22,7 @@ from ..document import Document, Token
 from ..errors import InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
+from ..models.registry import masked_lm_spec, weights_sha256
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import NoiseStream, draw
 from ..skeleton import Edit, Skeleton
@@ -180,6 +181,9 @@ class MaskedWords(Mechanism):
     family = "masked language model"
     notion = "pure"
     needs = ("masked language model",)
+
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(masked_lm_spec(self.config.model).folder)}
 
     @property
     def model_ready(self) -> bool:

@@ -123,8 +123,11 @@ class Generator:
                 low = middle
             else:
                 high = middle - 1
-        if low == 0 and text:
-            raise ConfigError("The prompt leaves no room for a text: it is longer than what the model reads.")
+        if low == 0:
+            raise ConfigError(
+                "The prompt leaves no room for a text: it is longer than what the model reads. Choose a shorter "
+                "prompt, or a smaller max_tokens."
+            )
         return self.prompt(before, text[:low].rstrip(), after, room)[0], True
 
     @property

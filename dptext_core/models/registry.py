@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._assets import assets_folder
+from .._assets import assets_folder, sha256_of
 from ..checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 
 BUNDLED = "bundled"
+_READ = (".json", ".safetensors", ".txt", ".model")
 UPDATE_FILE = "masked_lm.safetensors"
 """Weights that stand on the MiniLM trunk: the format of the bundled model (written by tools/train_masked_lm.py)."""
 LONGEST = 512
@@ -133,6 +134,11 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     if folder_or_none is None:
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_get(ALIASES.get(name, name))}")
     return _describe(folder_or_none, name, name)
+
+
+def weights_sha256(folder: Path) -> str:
+    """SHA-256 of what is read of a model's folder: its weights, tokenizer, settings and clipping ranges."""
+    return sha256_of(*(p for p in folder.iterdir() if p.is_file() and p.suffix in _READ and p.name[0] != "."))
 
 
 def _hub_folder(name: str) -> Path | None:
