@@ -339,7 +339,7 @@ def audited(m, **options):
     return dpt.audit(m, ["The doctor went home.", "A lawyer bought a red car.", "music"], seed=3, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"prior": "released"}])
+@pytest.mark.parametrize("options", [{}, pytest.param({"prior": "released"}, marks=pytest.mark.slow)])
 def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders, options):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=4, **options)
     report = audited(m)
@@ -356,6 +356,7 @@ def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folde
     assert audited(m).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     """The proposal of the text itself is no proposal that two texts share."""
     m = make(folders["gpt2"], epsilon=0.5, max_tokens=3, prior="released")
