@@ -27,17 +27,17 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..distribution import ScoreTable
-from ..errors import ConfigError
 from ..language import Language
 from ..models.registry import ClipRange
 from ..sampling import NoiseStream
 from ..words.lexicons import antonyms
-from .base import ClipCost, Mechanism
+from .base import Mechanism
+from .clipped import Clipped
 from .config import (
     epsilon_option,
     keep_punctuation_option,
@@ -166,13 +166,14 @@ class DPMLMPlusConfig(DPMLMConfig):
     )
 
 
-class DPMLM(MaskedWords):
+class DPMLM(Clipped, MaskedWords):
     """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
 
     name = "dp-mlm"
     title = "DP-MLM"
     summary = "A masked language model rewrites the text word by word, seeing the sentence around each word."
     config_cls: ClassVar[type] = DPMLMConfig
+    estimator = "estimate_clip_range"
 
     @classmethod
     def clips(cls, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
@@ -182,29 +183,7 @@ class DPMLM(MaskedWords):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        known = cls.clips({"model": config.model})
-        # The config names the range that holds, also where a model has one only.
-        name = config.clip if config.clip in known else next(iter(known), config.clip)
-        low, high = config.clip_min, config.clip_max
-        if name in known:
-            low = known[name].low if low is None else low
-            high = known[name].high if high is None else high
-        if low is None or high is None:
-            raise ConfigError(
-                f"No clipping range is known for {config.model!r}. Give clip_min and clip_max; "
-                "dptext_core.models.estimate_clip_range finds them from public texts of yours."
-            )
-        if not low < high:
-            raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
-        return dataclasses.replace(config, clip=name, clip_min=float(low), clip_max=float(high))
-
-    def with_(self, **options: Any) -> Self:
-        if options.keys() & {"clip", "model"}:
-            # Ends that came with the old name or model follow the new one; those that were given stay.
-            old = self.clips({"model": self.config.model}).get(self.config.clip)
-            ends = {} if old is None else {"clip_min": old.low, "clip_max": old.high}
-            options = {k: None for k, end in ends.items() if getattr(self.config, k) == end} | options
-        return super().with_(**options)
+        return dataclasses.replace(config, **cls.clip_ends(config))
 
     # --- scores to distributions
 
@@ -222,19 +201,8 @@ class DPMLM(MaskedWords):
                 scores[lookup(c.model, self.language).get(word.casefold(), NOWHERE)] = -np.inf
         return ScoreTable(candidates(c.model, self.language), scores, source, self._keep(source))
 
-    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        """The ranges that are known of the model, and the one in use, at one mask with raw logits float32 (V,)."""
-        mine = (self.config.clip_min, self.config.clip_max)
-        ranges = {name: (c.low, c.high) for name, c in self.clips({"model": self.config.model}).items()}
-        used = self.config.clip if ranges.get(self.config.clip) == mine else "your own"
-        ranges.setdefault(used, mine)
-        out = []
-        for name, (low, high) in ranges.items():
-            m = self.with_(clip_min=low, clip_max=high)
-            assert isinstance(m, DPMLM)
-            keep = m.table(logits, source).at(epsilon).p_keep()
-            out.append(ClipCost(name, low, high, name == used, int((logits >= high).sum()), keep))
-        return tuple(out)
+    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return self.table(logits, source).at(epsilon).p_keep()
 
     def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
         """Score tables of (token index, insertion?) given the original text."""

@@ -18,7 +18,7 @@ import dataclasses
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from ..models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
 from ..models.registry import ClipRange, weights_sha256
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
-from .base import ClipCost, Mechanism, Prepared, Progress, check_cancel, check_depth, in_runs
+from .base import ClipCost, Prepared, Progress, check_cancel, check_depth, in_runs
+from .clipped import Clipped
 from .config import epsilon_option, option
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
@@ -256,13 +257,14 @@ class GenerationTrace(Trace):
         return self._mechanism.table(*self._rows(i)).at(float(self._mechanism.config.epsilon))
 
 
-class Generation(Mechanism):
+class Generation(Clipped):
     """Base of the mechanisms that draw a new text token by token; they say what the model reads."""
 
     family = "language models"
     notion = "pure"
     needs = ("language model",)
     config_cls: ClassVar[type] = GenerationConfig
+    estimator = "estimate_generator_clip"
     #: The bundled model's folder in ``assets/models``.
     bundled: ClassVar[str]
 
@@ -280,19 +282,7 @@ class Generation(Mechanism):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        known = cls.clips({"model": config.model})
-        name = config.clip if config.clip in known else next(iter(known), config.clip)
-        low, high = config.clip_min, config.clip_max
-        if name in known:
-            low = known[name].low if low is None else low
-            high = known[name].high if high is None else high
-        if low is None or high is None:
-            raise ConfigError(
-                f"No clipping range is known for {config.model!r}. Give clip_min and clip_max; "
-                "dptext_core.models.estimate_generator_clip finds them from public texts of yours."
-            )
-        if not low < high:
-            raise ConfigError(f"clip_min must be below clip_max; they are {low:g} and {high:g}.")
+        ends = cls.clip_ends(config)
         spec = generator_spec(config.model, cls.bundled)
         if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
             raise ConfigError(
@@ -307,15 +297,7 @@ class Generation(Mechanism):
             raise ConfigError(
                 f"shift_min must be below shift_max; they are {config.shift_min:g} and {config.shift_max:g}."
             )
-        return dataclasses.replace(config, clip=name, clip_min=float(low), clip_max=float(high))
-
-    def with_(self, **options: Any) -> Self:
-        if options.keys() & {"clip", "model"}:
-            # Ends that came with the old name or model follow the new one; those that were given stay.
-            old = self.clips({"model": self.config.model}).get(self.config.clip)
-            ends = {} if old is None else {"clip_min": old.low, "clip_max": old.high}
-            options = {k: None for k, end in ends.items() if getattr(self.config, k) == end} | options
-        return super().with_(**options)
+        return dataclasses.replace(config, **ends)
 
     @property
     def max_epsilon(self) -> float:
@@ -362,21 +344,10 @@ class Generation(Mechanism):
         return ScoreTable(candidates, scores, log_base=np.maximum(b, b.max() - SPREAD))
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        if self.config.prior != "none":
-            return ()
-        mine = (self.config.clip_min, self.config.clip_max)
-        ranges = {name: (c.low, c.high) for name, c in self.clips({"model": self.config.model}).items()}
-        used = self.config.clip if ranges.get(self.config.clip) == mine else "your own"
-        ranges.setdefault(used, mine)
-        best, out = int(np.argmax(logits)), []
-        for name, (low, high) in ranges.items():
-            table = self.with_(clip_min=low, clip_max=high).table(logits)
-            out.append(
-                ClipCost(
-                    name, low, high, name == used, int((logits >= high).sum()), float(table.at(epsilon).probs[best])
-                )
-            )
-        return tuple(out)
+        return super().clip_costs(logits, source, epsilon) if self.config.prior == "none" else ()
+
+    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
 
     def greedy(self, text: str | Prepared) -> str:
         """What the model writes where every token is the best one after clipping: the limit of large ε. No privacy."""
