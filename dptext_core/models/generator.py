@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ..device import resolve_device
-from ..errors import ConfigError, DPTextError, ModelUnavailable
+from ..errors import ConfigError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
 from .generators import PROMPTED, WEIGHTS_FILE, GeneratorSpec, Shape, generator_spec
-from .masked_lm import _first_line, _private_backend, _quiet, best_dtype, clean
+from .masked_lm import _first_line, _private_backend, _quiet, best_dtype, clean, read_whole
 from .registry import BUNDLED, _read_json
 
 #: What is no text in a vocabulary, besides special tokens.
@@ -515,7 +515,7 @@ def load_generator(name: str = BUNDLED, bundled: str = PROMPTED, device: str | N
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         if key not in _loaded:
-            _loaded[key] = _read(spec, key[1])
+            _loaded[key] = read_whole(lambda: Generator(spec, key[1]), spec.id, spec.folder, key[1])
         return _loaded[key]
 
 
@@ -523,25 +523,6 @@ def loaded(name: str = BUNDLED, bundled: str = PROMPTED) -> bool:
     """Whether the generator is in memory already."""
     folder = str(generator_spec(name, bundled).folder)
     return any(key[0] == folder for key in _loaded)
-
-
-def _read(spec: GeneratorSpec, device: str) -> Generator:
-    try:
-        return Generator(spec, device)
-    except (DPTextError, ImportError):
-        raise
-    except Exception as error:
-        import torch
-
-        # What reads these files raises whatever it comes across in a damaged one.
-        if isinstance(error, MemoryError | torch.OutOfMemoryError):
-            raise ModelUnavailable(
-                f"{spec.id!r} does not fit into the memory of {device}. Choose a smaller model, or free some."
-            ) from error
-        raise ModelUnavailable(
-            f"The model {spec.id!r} cannot be loaded from {spec.folder}: its files are damaged, incomplete, or do not "
-            f"belong together ({type(error).__name__}). Get it again."
-        ) from error
 
 
 def forget_locks() -> None:

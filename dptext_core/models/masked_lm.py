@@ -14,10 +14,10 @@ import logging
 import platform
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from ..document import Document, Token
 
+M = TypeVar("M")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
 
@@ -255,13 +256,14 @@ def load(name: str, device: str | None = None, language: Language = ENGLISH) -> 
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         if key not in _loaded:
-            _loaded[key] = _read(spec, key[1], language)
+            _loaded[key] = read_whole(lambda: MaskedLM(spec, key[1], None, language), spec.id, spec.folder, key[1])
         return _loaded[key]
 
 
-def _read(spec: MaskedLMSpec, device: str, language: Language) -> MaskedLM:
+def read_whole(make: Callable[[], M], name: str, folder: Path, device: str) -> M:
+    """What ``make`` reads from a model's folder. Raises ModelUnavailable for any error but ours."""
     try:
-        return MaskedLM(spec, device, None, language)
+        return make()
     except (DPTextError, ImportError):
         raise
     except Exception as error:
@@ -270,10 +272,10 @@ def _read(spec: MaskedLMSpec, device: str, language: Language) -> MaskedLM:
         # What reads these files raises whatever it comes across in a damaged one.
         if isinstance(error, MemoryError | torch.OutOfMemoryError):
             raise ModelUnavailable(
-                f"{spec.id!r} does not fit into the memory of {device}. Choose a smaller model, or free some."
+                f"{name!r} does not fit into the memory of {device}. Choose a smaller model, or free some."
             ) from error
         raise ModelUnavailable(
-            f"The model {spec.id!r} cannot be loaded from {spec.folder}: its files are damaged, incomplete, or do not "
+            f"The model {name!r} cannot be loaded from {folder}: its files are damaged, incomplete, or do not "
             f"belong together ({type(error).__name__}). Get it again."
         ) from error
 
