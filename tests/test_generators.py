@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 
 import numpy as np
 import pytest
@@ -390,3 +391,12 @@ def test_the_bundled_models_score_as_a_plain_pass_does(name):
         x = 50.0 * np.clip(r.logits(k).astype(np.float64), low, high) / (2 * (high - low))
         p = np.exp(x - x.max())
         assert np.allclose(r.distribution(k).probs, p / p.sum(), rtol=1e-9) and p[token] > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_waits_for_no_lock_of_its_parent(folders):
+    g = load_generator(folders["gpt2"])
+    with g._lock:
+        if (child := os.fork()) == 0:
+            os._exit(0 if g._lock.acquire(timeout=2) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

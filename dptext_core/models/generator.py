@@ -9,6 +9,7 @@ other rows; other shapes agree up to rounding. So scores that are not kept can b
 from __future__ import annotations
 
 import copy
+import os
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -532,3 +533,7 @@ def forget_locks() -> None:
     _locks.clear()
     for generator in _loaded.values():
         generator._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget_locks)
