@@ -13,7 +13,7 @@ What they say of a text comes from the private text itself: for its owner's eyes
 """
 
 # In the order in which they are shown.
-from . import bayes, query, nearest, mask_inference, likely_text, classifier  # isort: skip
+from . import which_text, bayes, query, nearest, mask_inference, likely_text, classifier  # isort: skip
 from .base import (
     Attacker,
     DataAttacker,

@@ -26,6 +26,7 @@ from ..languages import ENGLISH
 from ..private import Private
 from ..result import RewriteResult, Sweep, check_pieces, marked
 from ..sampling import NoiseStream
+from . import chances
 from .config import build
 
 if TYPE_CHECKING:
@@ -229,6 +230,31 @@ class Mechanism(ABC):
         more. Where the promise has a δ: the smallest ε that holds with it between the two. None where there is no such
         thing."""
         return None
+
+    @property
+    def no_log_chances(self) -> str:
+        """Why :meth:`log_chances` has no answer for this mechanism, in a sentence; empty where it has one."""
+        return chances.why_none(self)
+
+    def log_chances(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
+        float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
+        """
+        if reason := self.no_log_chances:
+            raise NoDistribution(reason)
+        chances.check_made(self, results)
+        stated = type(self).distributions_given is not Mechanism.distributions_given
+        return (chances.by_pieces if stated else chances.by_places)(self, texts, results, progress, cancel)
+
+    def _chances_in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], cancel: threading.Event | None = None
+    ) -> np.ndarray:
+        """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
+        stated = {i: self.distribution(prepared, i) for i in (released[0] if released else ())}
+        return chances.of_words(self, stated, released)
 
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
         """How open each place that is not kept is before the private text is looked at: the entropy of its public

@@ -254,6 +254,15 @@ class DPMLMPlus(DPMLM):
         delete = c.del_prob > 0 and stream.at(index, "delete").uniform() < c.del_prob
         return delete, c.add_prob > 0 and stream.at(index, "add").uniform() <= c.add_prob
 
+    @property
+    def no_log_chances(self) -> str:
+        if not (self.config.add_prob or self.config.del_prob):
+            return super().no_log_chances
+        return (
+            f"{self.title} adds and deletes words by chance, so that it is not seen whose place a word stands in, and "
+            "the sum over all ways has no short formula. Set both chances to 0, or take the attacker of one word."
+        )
+
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
         """Worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
         c, total = self.config, float(sum(spent))

@@ -31,6 +31,7 @@ from ..models.registry import ClipRange, weights_sha256
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Prepared, Progress, check_cancel, check_depth, in_runs
+from .chances import check_made
 from .clipped import Clipped
 from .config import epsilon_option, option
 
@@ -374,6 +375,53 @@ class Generation(Clipped):
         epsilon = float(self.config.epsilon)
         return [self.table(a, b).at(epsilon) for a, b in zip(rows, base, strict=True)]
 
+    def log_chances(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
+        of its trace."""
+        check_made(self, results)
+        written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
+        ends = self._ends()
+        out = np.full((len(texts), len(results)), -np.inf)
+        for a, p in enumerate(texts):
+            assert isinstance(p, GenerationPrepared)
+            limit = self.limit(p.document)
+            # A text with another limit goes on where this one stopped, or stops before.
+            fits = [b for b, t in enumerate(written) if len(t) <= limit and (t[-1] in ends or len(t) == limit)]
+            fits.sort(key=lambda b: len(written[b]))
+            for start in range(0, len(fits), TOGETHER):
+                block = fits[start : start + TOGETHER]
+                out[a, block] = self._chances_of(p, [written[b] for b in block], cancel)
+                if progress:
+                    progress(a * len(fits) + start + len(block), len(texts) * len(fits))
+        return out
+
+    def _chances_of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], cancel) -> np.ndarray:
+        """ln of the chance of each of these lists of tokens, float64 (n,)."""
+        g, epsilon = self.generator(), float(self.config.epsilon)
+        state = self._read([prepared], len(written), None)
+        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(written))
+        out = np.zeros(len(written))
+        for k in range(max(map(len, written))):
+            check_cancel(cancel)
+            if k:
+                last = [t[k - 1] if k <= len(t) else g.end for t in written]
+                g.step(state, last)
+                if public is not None:
+                    g.step(public, last)
+            for r, tokens in enumerate(written):
+                if k < len(tokens):
+                    table = self.table(state.logits[r], None if public is None else public.logits[r])
+                    out[r] += table.at(epsilon).log_probs[tokens[k]]
+        return out
+
+    def _ends(self) -> set[int]:
+        """Tokens after which nothing is written."""
+        g = self.generator()
+        return {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
+
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         from ..models.coverage import spec_knows
 
@@ -503,7 +551,7 @@ class Generation(Clipped):
         fill = [g.end] * (len(state.logits) - rows)
         public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(state.logits))
         limits = [self.limit(p.document) for p in block for _ in range(draws)]
-        ends = {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
+        ends = self._ends()
         tokens: list[list[int]] = [[] for _ in range(rows)]
         done = [False] * rows
         kept: list[np.ndarray] = []
@@ -559,8 +607,7 @@ class Generation(Clipped):
             return g.repeated(prepared._state[0], draws)
 
     def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
-        g, epsilon = self.generator(), float(self.config.epsilon)
-        ends = {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
+        g, epsilon, ends = self.generator(), float(self.config.epsilon), self._ends()
         texts = g.pieces(written.tokens)
         text, pieces = "", []
         for k, (token, part) in enumerate(zip(written.tokens, texts, strict=True)):

@@ -28,6 +28,7 @@ from ..sampling import NoiseStream, draw
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, Progress, check_cancel, in_runs
+from .chances import of_words
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
@@ -300,6 +301,31 @@ class MaskedWords(Mechanism):
         planned = self._planned(prepared)
         acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
         return self.table_given(planned, acts, index, False).at(self._epsilons(planned)[index])
+
+    def _chances_in_places(self, prepared: Prepared, released, cancel=None) -> np.ndarray:
+        """In sequential order, each word given those before it."""
+        if self.config.order == "parallel":
+            return super()._chances_in_places(prepared, released, cancel)
+        planned = self._planned(prepared)
+        epsilons, order = self._epsilons(planned), self._order(planned, cancel)
+        known = candidates(self.config.model, self.language)
+        out = np.zeros(len(released))
+        for k, words in enumerate(released):
+            acts: Acts = {}
+            draws = []
+            for i in order:
+                draws.append(Draw(planned, acts | {i: (None, None)}, i, False))
+                at = self._keep(words[i])
+                if not len(at):
+                    break
+                acts[i] = (known[at[0]], None)
+            if len(acts) < len(order):
+                out[k] = -np.inf
+                continue
+            tables = self.tables_given(draws, cancel) if draws else ()
+            stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
+            out[k] = of_words(self, stated, [words])[0]
+        return out
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         from ..models.coverage import knows

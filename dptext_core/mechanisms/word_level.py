@@ -388,6 +388,18 @@ class WordMechanism(Mechanism):
             raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._channel_at(prepared, index).at(self._epsilons(prepared)[index])
 
+    def _chances_in_places(self, prepared: Prepared, released, cancel=None) -> np.ndarray:
+        """Places that share a draw have the same word, and its chance once."""
+        planned = self._planned(prepared)
+        first: dict[Hashable, int] = {}
+        same = {
+            i: first.setdefault(self._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
+            for i in (released[0] if released else ())
+        }
+        out = super()._chances_in_places(planned, [{i: words[i] for i in first.values()} for words in released], cancel)
+        together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
+        return np.where(together, out, -np.inf)
+
     def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         return tuple(np.flatnonzero(self._planned(text).rows >= 0).tolist())
 

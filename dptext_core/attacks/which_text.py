@@ -1,0 +1,460 @@
+"""Which of a few texts was it? The exact posterior over whole originals.
+
+The attacker has a public list of texts, the original among them, knows the mechanism and its ε, and sees one rewrite or
+several of the same text. Each text of the list was as likely before. By P(text | rewrites) ∝ Π P(rewrite | text) the
+posterior is exact where the mechanism states how likely a rewrite is under another text (``Mechanism.log_chances``),
+and no one with the same knowledge guesses better. Where a mechanism draws pieces, the attacker sees the pieces, which
+is a little more than the text that they make: a guess from the text alone is right no more often.
+
+What the promise says of any such attacker (:func:`limit`): where no release tells text i from text j by more than
+e^ℓ(i, j), a guess G has P(G = i | i) ≤ e^ℓ(i, j)·P(G = i | j) + δ. Summed over j and i, the success Σ P(G = i | i)/n is
+at most (1 + δ·Σ e^−ℓ(i, j)/n) / min c(i), with c(i) = 1 + Σ e^−ℓ(i, j) over j ≠ i. Where δ is 0, that bounds each
+posterior too. For k rewrites ℓ and δ count k times.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..checks import listed, whole
+from ..distribution import clopper_pearson, logsumexp
+from ..document import Token
+from ..errors import InputError, NoDistribution
+from ..guarantee import odds_text, percent, scientific
+from ..mechanisms.base import Mechanism, Prepared, Progress
+from ..private import Private
+from ..result import RewriteResult
+from ..words.lexicons import stop_words
+from .base import TextAttacker, register
+from .nearest import space_of
+
+#: Texts of the list that is made where none is given, the original among them; of a list that is given, at most.
+TEXTS, MOST = 8, 100
+#: Fresh rewrites that measure the guesses, over all texts together; where no pass of a model is needed.
+DRAWS, DRAWS_OF_WORDS = 64, 400
+#: Rewrites of one text at most that the attacker is given.
+ANSWERS = 64
+#: Neighbours of a word that are looked through for others to put in its place.
+_NEAR = 60
+#: Posteriors that differ by no more than this share are a tie.
+_TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Lineup(Private):
+    """The texts that it could have been. true: the place of the original. word: the word that the attacker does not
+    know, where the texts differ by it alone, else empty. labels: each text in short: what stands in the word's place,
+    else the text."""
+
+    texts: tuple[str, ...]
+    true: int
+    word: str = ""
+    labels: tuple[str, ...] = ()
+
+    _shown: ClassVar[tuple[str, ...]] = ("texts", "true")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            object.__setattr__(self, "labels", self.texts)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How often a guess among the texts can be right at most. value: 1.0 where nothing excludes certainty. said: whence
+    it comes, or why there is none, a sentence."""
+
+    value: float
+    said: str
+
+    def sentence(self) -> str:
+        """The bound in plain words."""
+        return self.said
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How often the best guess was right, each text being the original equally often.
+
+    answers: rewrites that each guess was made from. trials: guesses. value: the share that was right, a tie of m
+    counted 1/m; interval: where it lies (95%, Clopper and Pearson). stated: what the posteriors themselves said of it,
+    on average. own, own_trials: the same share where the user's own text was the original.
+    """
+
+    answers: int
+    trials: int
+    value: float
+    interval: tuple[float, float]
+    stated: float
+    own: float
+    own_trials: int
+    chance: float
+
+    def sentence(self) -> str:
+        """The figure in plain words."""
+        low, high = self.interval
+        made = "one fresh rewrite" if self.answers == 1 else f"{self.answers} fresh rewrites of one text"
+        return (
+            f"Measured, with each of the texts as the original equally often: from {made} the best guess is right "
+            f"{percent(self.value)} of the time ({self.trials:,} guesses, 95% interval {percent(low)} to "
+            f"{percent(high)}), against {percent(self.chance)} without the output. Where it was your text, it was "
+            f"right {percent(self.own)} of the time."
+        )
+
+
+@dataclass(frozen=True)
+class WhichText(Private):
+    """What an attacker believes who sees rewrites and knows which texts it could have been.
+
+    p: the posterior of each text of the lineup. answers: how many rewrites were seen. limit: what the promise says of
+    any such guess. measured: how often such a guess is right on fresh rewrites, empty where that was not asked for.
+    draws: None, nothing of the posterior is sampled.
+    """
+
+    lineup: Lineup
+    p: tuple[float, ...]
+    answers: int
+    limit: Limit
+    measured: tuple[Measured, ...] = ()
+    draws: int | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("p", "answers")
+
+    @property
+    def success(self) -> float:
+        """The chance that the best guess is right, as the attacker sees it."""
+        return max(self.p)
+
+    @property
+    def chance(self) -> float:
+        return 1 / len(self.p)
+
+    @property
+    def order(self) -> list[int]:
+        """The texts, likeliest first; of those that are as likely, the original last."""
+        own = self.lineup.true
+        return sorted(range(len(self.p)), key=lambda i: (-self.p[i], i == own))
+
+    @property
+    def rank(self) -> int:
+        """The place of the original, 1 for the likeliest."""
+        return 1 + self.order.index(self.lineup.true)
+
+    def sentence(self) -> str:
+        """The attack in plain words."""
+        rewrites = "this rewrite" if self.answers == 1 else f"{self.answers} rewrites of the same text"
+        labels, word = self.lineup.labels, self.lineup.word
+        best = self.order[0]
+        knew = f"knows all of the text but “{word}”, and that it" if word else "knows that the original"
+        known = f"{knew} is one of {len(self.p)} {'words' if word else 'texts'}"
+        said = (
+            f"Whoever sees {rewrites}, knows the mechanism and its ε, and {known}, would guess "
+            f"“{labels[best]}”. Such a guess is right {percent(self.success)} of the time. Without the output, any "
+            f"guess is right {percent(self.chance)} of the time."
+        )
+        yours = "Here it is right." if best == self.lineup.true else (
+            f"Yours is guess number {self.rank}, with {percent(self.p[self.lineup.true])}."
+        )  # fmt: skip
+        said = f"{said} {yours} {self.limit.sentence()}"
+        return " ".join([said, *(m.sentence() for m in self.measured)])
+
+    def rows(self, n: int = 10) -> list[tuple[str, str]]:
+        """The likeliest texts in short, with their posteriors."""
+        return [(self.lineup.labels[i], percent(self.p[i])) for i in self.order[:n]]
+
+
+# --- the texts that it could have been
+
+
+def content_words(mechanism: Mechanism, text: str) -> list[str]:
+    """Words of the text that others can stand in for: known to the word space, no stop words; rarest first."""
+    document = mechanism.plan(text).document
+    space = space_of(mechanism)
+    stop = stop_words(getattr(mechanism.config, "stopwords", None), mechanism.language)
+    found: dict[str, int] = {}
+    for token in document.tokens:
+        word = token.text
+        if token.kind == "word" and len(word) > 2 and word not in stop and (row := space.index(word)) is not None:
+            found.setdefault(word.casefold(), row)
+    return sorted(found, key=lambda w: -found[w])
+
+
+def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TEXTS) -> Lineup:
+    """The text and n − 1 others, in each of which one word is exchanged for one that is near it in the word space.
+
+    word: the one that is exchanged; the rarest content word without it. Raises InputError where there is none.
+    """
+    n = whole("n, the number of texts,", n, least=2)
+    words = content_words(mechanism, text)
+    wanted = (words[0] if words else "") if word is None else word.casefold()
+    document = mechanism.plan(text).document
+    places = [t for t in document.tokens if t.text.casefold() == wanted]
+    if not places:
+        which = "The text has no content word that the word space knows" if word is None else (
+            f"The text has no word “{word}”"
+        )  # fmt: skip
+        raise InputError(f"{which}, so that no other texts can be made from it. Give a list of texts, one a line.")
+    space = space_of(mechanism)
+    row = space.index(wanted)
+    if row is None:
+        raise InputError(
+            f"The word space does not know “{word}”, so that nothing is near it. Give a list of texts, one a line."
+        )
+    stop = stop_words(getattr(mechanism.config, "stopwords", None), mechanism.language)
+    near, _ = space.nearest([row], min(_NEAR + n, len(space)))
+    others: list[str] = []
+    for i in near[0].tolist():
+        other = space.words[i]
+        apart = not any(_one_stem(other, o) for o in (wanted, *others))
+        if len(other) > 2 and other not in stop and apart:
+            others.append(other)
+        if len(others) == n - 1:
+            break
+    if not others:
+        raise InputError(f"Nothing stands near “{wanted}” in the word space. Give a list of texts, one a line.")
+    texts = (text, *(_exchanged(text, places, other, mechanism) for other in others))
+    return Lineup(texts, 0, wanted, (wanted, *others))
+
+
+def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
+    """The text and those of a list, each once. Raises InputError for a list without another text, or a long one."""
+    found = list(dict.fromkeys([text.strip(), *(t.strip() for t in listed(others) if t.strip())]))
+    if len(found) < 2:
+        raise InputError("The list has no text besides yours. Give at least one other, one a line.")
+    if len(found) > MOST:
+        raise InputError(f"The list has {len(found):,} texts. Give at most {MOST}: each is read by the mechanism.")
+    return Lineup((text, *found[1:]), 0)
+
+
+def _one_stem(a: str, b: str) -> bool:
+    """Whether two words begin alike as forms of one word do."""
+    a, b = a.casefold(), b.casefold()
+    same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return same >= 4 and same >= 0.6 * min(len(a), len(b)) or same == min(len(a), len(b))
+
+
+def _exchanged(text: str, places: Sequence[Token], other: str, mechanism: Mechanism) -> str:
+    out, at = [], 0
+    for token in places:
+        out += [text[at : token.start], mechanism.language.case(other, token.text[:1].isupper())]
+        at = token.end
+    return "".join([*out, text[at:]])
+
+
+# --- the posterior
+
+
+def attack(
+    mechanism: Mechanism,
+    results: Sequence[RewriteResult],
+    texts: Lineup,
+    *,
+    draws: int = 0,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> WhichText:
+    """The posterior over the texts from rewrites of the same original, and how often such a guess is right.
+
+    draws: how many fresh rewrites measure the latter, over all texts together; 0: it is not measured. Raises
+    NoDistribution for mechanisms without a formula, InputError for rewrites of another mechanism, or that none of the
+    texts gives.
+    """
+    check(mechanism)
+    if not results:
+        raise InputError("Give at least one rewrite.")
+    prepared = [mechanism.prepare(t, cancel=cancel) for t in texts.texts]
+    share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
+    log_p = mechanism.log_chances(prepared, results, progress=_part(progress, 0, share), cancel=cancel).sum(axis=1)
+    if not np.isfinite(log_p).any():
+        raise InputError("None of these texts can have given this rewrite. Put the original among them.")
+    p = np.exp(log_p - logsumexp(log_p))
+    found = ()
+    if draws:
+        found = measure(
+            mechanism, texts, draws, (len(results),), prepared=prepared, progress=_part(progress, share, 1),
+            cancel=cancel,
+        )  # fmt: skip
+    return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), found)
+
+
+def check(mechanism: Mechanism) -> None:
+    """Raise NoDistribution, with the reason, where no posterior over whole texts can be worked out."""
+    if reason := mechanism.no_log_chances:
+        raise NoDistribution(reason)
+
+
+def answers(
+    mechanism: Mechanism, result: RewriteResult, n: int, *, cancel: threading.Event | None = None
+) -> list[RewriteResult]:
+    """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
+    n = whole("The number of rewrites that the attacker sees", n, least=1)
+    if n > ANSWERS:
+        raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
+    more = mechanism.rewrites(mechanism.prepare(result.original, cancel=cancel), n - 1, cancel=cancel) if n > 1 else []
+    return [result, *more]
+
+
+def measure(
+    mechanism: Mechanism,
+    texts: Lineup,
+    draws: int,
+    each: Sequence[int] = (1,),
+    *,
+    seed: int | None = None,
+    prepared: Sequence[Prepared] | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[Measured, ...]:
+    """How often the best guess is right from so many rewrites (each), each text being the original equally often.
+
+    draws: fresh rewrites over all texts together; as many of each text. A number of ``each`` that is larger than what
+    one text has is left out.
+    """
+    check(mechanism)
+    prepared = prepared or [mechanism.prepare(t, cancel=cancel) for t in texts.texts]
+    n = len(prepared)
+    per = max(1, max(each) if len(each) == 1 else 1, math.ceil(draws / n))
+    table = np.empty((n, n, per))
+    for true, p in enumerate(prepared):
+        own = None if seed is None else seed * 1_000_003 + true
+        results = mechanism.rewrites(p, per, own, cancel=cancel)
+        tell = _part(progress, true / n, (true + 1) / n)
+        table[true] = mechanism.log_chances(prepared, results, progress=tell, cancel=cancel)
+    return tuple(_measured(table, k, texts.true) for k in each if k <= per)
+
+
+def _measured(table: np.ndarray, k: int, own: int) -> Measured:
+    """table: ln of the chances, float64 (original, text, rewrite). k: rewrites of each guess."""
+    n, _, per = table.shape
+    trials = per // k
+    joined = table[:, :, : trials * k].reshape(n, n, trials, k).sum(axis=3)
+    best = joined.max(axis=1, keepdims=True)
+    p = np.exp(joined - best)
+    p /= p.sum(axis=1, keepdims=True)
+    tied = p >= p.max(axis=1, keepdims=True) * (1 - _TIE)
+    right = tied[np.arange(n), np.arange(n)] / tied.sum(axis=1)
+    value, total = float(right.mean()), n * trials
+    return Measured(
+        k, total, value, clopper_pearson(value * total, total), float(p.max(axis=1).mean()), float(right[own].mean()),
+        trials, 1 / n,
+    )  # fmt: skip
+
+
+def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
+    """A stretch of the whole, in thousandths."""
+    if progress is None:
+        return None
+    return lambda done, of: progress(round(1000 * (start + (end - start) * done / max(1, of))), 1000)
+
+
+# --- what the promise says of it
+
+
+def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) -> Limit:
+    """How often any guess among these texts can be right at most, by what the mechanism promises and states."""
+    promises = [mechanism.guarantee(p) for p in prepared]
+    if broken := next((g.reason for g in promises if g.notion == "none"), ""):
+        return Limit(1.0, f"Nothing limits such a guess, since nothing is promised: {broken}")
+    n, delta = len(prepared), max(g.total_delta for g in promises) * answers
+    losses = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            losses[i, j] = losses[j, i] = _loss(mechanism, prepared[i], prepared[j]) * answers
+    if not np.isfinite(losses[~np.eye(n, dtype=bool)]).any():
+        return Limit(
+            1.0,
+            "The promise does not compare these texts with each other, so that it limits no such guess: it holds for "
+            f"{promises[0].adjacency}.",
+        )
+    weights = np.exp(-losses) - np.eye(n)
+    least = 1 + weights.sum(axis=1).min()
+    value = min(1.0, float((1 + delta * weights.sum() / n) / least))
+    largest = float(losses.max())
+    times = "" if answers == 1 else f" for {answers} rewrites together"
+    plus = f", save with a chance of δ = {scientific(delta)}" if delta else ""
+    if not math.isfinite(largest):
+        whence = f"Between some of these texts nothing is promised{times}"
+    else:
+        whence = (
+            f"What the mechanism states of these texts{times} makes the odds of two of them move by "
+            f"{odds_text(largest)} at most{plus}"
+        )
+    if value > 0.9995:
+        return Limit(value, f"{whence}: that rules no guess out.")
+    return Limit(value, f"{whence}: no guess of anyone is right more than {_up(value)} of the time.")
+
+
+def _loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
+    """The largest ln of the ratio of any release's chances under two texts; ∞ where nothing is stated of them."""
+    stated = mechanism.latent_loss(a, b)
+    if stated is not None:
+        return stated
+    if not mechanism.adjacent(a, b):
+        return math.inf
+    promises = mechanism.guarantee(a), mechanism.guarantee(b)
+    if mechanism.by_word is None:
+        return math.inf if promises[0].notion == "metric" else max(g.total for g in promises)
+    # Words that are drawn by themselves: only those that differ lose anything.
+    total, every = 0.0, mechanism.config.epsilon
+    for i in mechanism.drawn_tokens(a):
+        words = [p.document.tokens[i].text.lower() for p in (a, b)]
+        if words[0] != words[1]:
+            apart = float(mechanism.distances(words)[0, 1])
+            total += math.inf if math.isnan(apart) else apart * (every[i] if isinstance(every, tuple) else every)
+    return total
+
+
+def _up(p: float) -> str:
+    """A share for reading, never smaller than it is."""
+    return f"{math.ceil(p * 1000) / 10:g}%"
+
+
+@register
+class WhichOne(TextAttacker):
+    """This attack on a whole text."""
+
+    name = "which-text"
+    title = "Which text?"
+    question = "Which text of a few that it could have been was rewritten?"
+    scope = "text"
+    takes = ("word", "candidates", "answers", "draws")
+
+    def check(self, mechanism: Mechanism) -> None:
+        check(mechanism)
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
+        word: str | None = None, candidates: Sequence[str] | None = None, answers: int = 1, draws: int | None = None,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
+    ) -> WhichText:  # fmt: skip
+        """word: the one that the attacker does not know. candidates: a list of texts in the place of the one that is
+        made by exchanging it. answers: how many rewrites the attacker sees. draws: fresh rewrites that measure how
+        often such a guess is right; 0: none."""
+        self.check(mechanism)
+        if word is not None and candidates is not None:
+            raise InputError("Give the word that is not known, or a list of texts, and not both.")
+        texts = (
+            lineup(mechanism, result.original, word)
+            if candidates is None
+            else listed_lineup(result.original, candidates)
+        )
+        if draws is None:
+            draws = fresh(mechanism)
+        seen = _answers(mechanism, result, answers, cancel=cancel)
+        return attack(mechanism, seen, texts, draws=draws, progress=progress, cancel=cancel)
+
+
+def fresh(mechanism: Mechanism) -> int:
+    """How many fresh rewrites measure the guesses where nothing else is said: more where words are drawn one by one."""
+    return DRAWS if mechanism.by_word is None else DRAWS_OF_WORDS
+
+
+_answers: Callable[..., list[RewriteResult]] = answers
