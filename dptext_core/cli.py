@@ -29,8 +29,9 @@ from . import plugins
 from .checks import shown
 from .commands import case_study, downstream, models, pretrain, rewrite_data, runs
 from .coverage import coverage_note
+from .distribution import TokenDistribution
 from .document import Document
-from .errors import ConfigError, DPTextError, InputError
+from .errors import ConfigError, DPTextError, InputError, NoDistribution
 from .guarantee import NOTIONS
 from .mechanisms import codec
 from .mechanisms.base import Mechanism, MechanismSpec, Progress
@@ -218,7 +219,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     rewrite = commands.add_parser("rewrite", help="rewrite one text", allow_abbrev=False)
     distribution = commands.add_parser(
-        "distribution", help="show the distribution that one word's replacement is drawn from", allow_abbrev=False
+        "distribution", help="show the distribution that one word or released piece is drawn from", allow_abbrev=False
     )
     for command in (rewrite, distribution):
         _add_text_options(command)
@@ -233,13 +234,24 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     rewrite.set_defaults(run=_rewrite)
     where = distribution.add_mutually_exclusive_group(required=True)
-    where.add_argument("--word", metavar="W", help="the first occurrence of this word in the text")
+    where.add_argument(
+        "--word", metavar="W",
+        help="the first occurrence of this word in the text; among the released pieces, where a new text is written",
+    )  # fmt: skip
     where.add_argument(
         "--index",
         type=_typed_in(functools.partial(codec.whole, "the index")),
         metavar="N",
         help="the N-th step of the rewriting, from 0",
     )
+    where.add_argument(
+        "--piece", type=_typed_in(functools.partial(codec.whole, "the number of a piece")), metavar="N",
+        help="rewrite the text, and take the N-th piece that was released, from 0, given the pieces before it",
+    )  # fmt: skip
+    distribution.add_argument(
+        "--seed", type=_typed_in(functools.partial(codec.whole, "the seed")), metavar="N",
+        help="for a piece: repeat the same draw, a demonstration, not private",
+    )  # fmt: skip
     distribution.add_argument("--json", action="store_true", help="print JSON")
     distribution.add_argument(
         "--top", type=_typed_in(_positive), default=20, metavar="N", help="so many candidates (default 20)"
@@ -296,6 +308,17 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--seed", type=_typed_in(functools.partial(codec.whole, "the seed")), metavar="N",
         help="repeat the same draw: a demonstration, not private",
     )  # fmt: skip
+    attack.add_argument(
+        "--candidates", metavar="F",
+        help="which-text: a UTF-8 file with the other texts that it could have been, one a line",
+    )  # fmt: skip
+    attack.add_argument(
+        "--answers", type=_typed_in(_positive), metavar="N", help="which-text: so many rewrites are seen (default 1)"
+    )
+    attack.add_argument(
+        "--draws", type=_typed_in(functools.partial(codec.whole, "the number of draws")), metavar="N",
+        help="which-text: fresh rewrites that measure how often a guess is right; 0 for none",
+    )  # fmt: skip
     _add_text_options(attack)
     attack.set_defaults(run=_attack)
     named = {
@@ -343,16 +366,21 @@ def _typed(text: str) -> str:
         raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from None
 
 
+def _read_file(path: str) -> str:
+    """The text of a UTF-8 file. Raises InputError."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise InputError(f"Cannot read {_short(path)}: {_why(error)}. Name another file.") from error
+    return _decode(data, _short(path))
+
+
 def _read_text(args: argparse.Namespace) -> str:
     """The text to work on. Line ends stay as they are. Raises InputError."""
     if args.file is not None:
         if args.text is not None:
             raise InputError("Give the text or --file, not both.")
-        try:
-            data = Path(args.file).read_bytes()
-        except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-            raise InputError(f"Cannot read {_short(args.file)}: {_why(error)}. Name another file.") from error
-        return _decode(data, _short(args.file))
+        return _read_file(args.file)
     if args.text is not None and args.text != "-":
         return _typed(args.text)
     if sys.stdin is None:
@@ -456,6 +484,11 @@ def _find_word(word: str, document: Document) -> list[int]:
 def _distribution(args: argparse.Namespace) -> None:
     mechanism = _mechanism(args)
     text = _read_text(args)
+    if args.piece is not None or (args.word is not None and "alignment" not in mechanism.can):
+        _distribution_of_piece(args, mechanism, text)
+        return
+    if args.seed is not None:
+        raise InputError("Nothing is drawn for a word of the original, so that a seed changes nothing. Leave it out.")
     index = args.index
     if index is None:
         index, *more = _find_word(_typed(args.word), Document.parse(text, mechanism.language))
@@ -464,18 +497,59 @@ def _distribution(args: argparse.Namespace) -> None:
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
     found = mechanism.distribution(text, index)
+    facts = {"index": index, "source": found.source, "p_keep": found.p_keep()}
+    _print_distribution(args, found, facts, (f"chance of keeping “{found.source}”", found.p_keep()))
+
+
+def _distribution_of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None:
+    """What a piece of a rewrite was drawn from, given the pieces before it."""
+    result = mechanism.rewrite(text, seed=args.seed)
+    if result.no_chances:
+        raise NoDistribution(result.no_chances)
+    units = result.units
+    piece = args.piece
+    if piece is None:
+        word = _typed(args.word)
+        places = [i for i, u in enumerate(units) if u.drawn and u.text.casefold() == word.casefold()]
+        if not places:
+            raise InputError(
+                f"No released piece is {_short(word)!r}: this rewrite is {_short(result.text)!r}. Every run draws "
+                "anew: name a piece of it with --piece, or repeat a draw with --seed."
+            )
+        piece = places[0]
+        if len(places) > 1 and not args.quiet:
+            _note(f"note: {word!r} is piece {', '.join(map(str, places))}; this is the first. See --piece.")
+    if not 0 <= piece < len(units):
+        raise InputError(
+            f"There is no piece {piece}: this rewrite has {len(units)}, counted from 0. Every run draws anew; --seed "
+            "repeats a draw."
+        )
+    found, unit = result.distribution(piece), units[piece]
+    known = result.candidate(piece)
+    chance = found.p(unit.text) if known is None else float(found.probs[known])
+    name = f"“{unit.text}”" if unit.text or known is None else found.candidates[known]
+    if not args.quiet:
+        if args.seed is not None:
+            _note(f"warning: {SEED_WARNING}")
+        _note(f"rewrite: {result.text}")
+    facts = {"piece": piece, "released": unit.text, "text": result.text, "chance": chance}
+    _print_distribution(args, found, facts, (f"chance of piece {piece}, {name}", chance))
+
+
+def _print_distribution(
+    args: argparse.Namespace, found: TokenDistribution, facts: dict[str, Any], last: tuple[str, float]
+) -> None:
+    """facts: what JSON says of the place. last: the last row of the table."""
     top = found.top(args.top)
     others = len(found.candidates) - len(top)
     rest = max(0.0, 1.0 - sum(p for _, p in top))
     if args.json:
         _emit_json(
-            {
-                "mechanism": args.mechanism,
-                "index": index,
-                "source": found.source,
+            {"mechanism": args.mechanism}
+            | facts
+            | {
                 "epsilon": found.epsilon,
                 "draws": found.draws,
-                "p_keep": found.p_keep(),
                 "entropy": found.entropy(),
                 "top": [{"word": word, "probability": p} for word, p in top],
                 "others": {"words": others, "probability": rest},
@@ -485,7 +559,7 @@ def _distribution(args: argparse.Namespace) -> None:
         rows = [(word, f"{p:.6f}") for word, p in top]
         if others:
             rows.append((f"{others} others", f"{rest:.6f}"))
-        rows.append((f"chance of keeping “{found.source}”", f"{found.p_keep():.6f}"))
+        rows.append((last[0], f"{last[1]:.6f}"))
         _emit(_table(rows))
     if not args.quiet:
         _note(OWNER_ONLY)
@@ -537,11 +611,19 @@ def _attack(args: argparse.Namespace) -> None:
     attacker = get_attacker(args.attacker)
     if not isinstance(attacker, TextAttacker):
         raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Take one of {_attackers()}.")
+    given: dict[str, Any] = {"answers": args.answers, "draws": args.draws}
+    if args.candidates is not None:
+        given["candidates"] = _read_file(args.candidates).splitlines()
+    given = {name: value for name, value in given.items() if value is not None}
+    if strange := [name for name in given if name not in attacker.takes]:
+        raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
+    if args.word is not None and "word" in attacker.takes:
+        given["word"] = _typed(args.word)
     mechanism = _mechanism(args)
     attacker.check(mechanism)
     result = mechanism.rewrite(_read_text(args), seed=args.seed)
     unit = args.index
-    if unit is None and args.word is not None:
+    if unit is None and args.word is not None and "word" not in given:
         at = _find_word(_typed(args.word), Document.parse(result.original, mechanism.language))[0]
         unit = next((i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert"), None)
     if unit is None:
@@ -550,8 +632,9 @@ def _attack(args: argparse.Namespace) -> None:
         raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
     if not 0 <= unit < len(result.units):
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
-    found = attacker.attack(mechanism, result, unit, progress=_progress("attacking"))
-    _emit(f"{result.text}\n{found.sentence()}")
+    found = attacker.attack(mechanism, result, unit, progress=_progress("attacking"), **given)
+    rows = getattr(found, "rows", list)()
+    _emit("\n".join([result.text, *([_table(rows)] if rows else []), found.sentence()]))
     if not args.quiet:
         _note(OWNER_ONLY)
 

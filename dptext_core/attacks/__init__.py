@@ -5,6 +5,7 @@
 * ``nearest``: the released word, or its nearest neighbour, as the guess;
 * ``mask_inference``: a language model guesses from the words around;
 * ``likely_text``: a larger one says which of these guesses makes the likeliest text;
+* ``which_text``: the posterior over whole originals, from a list of texts that it could have been;
 * ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark).
 
 ``base`` says what an attacker is, and holds the registry.
@@ -13,7 +14,7 @@ What they say of a text comes from the private text itself: for its owner's eyes
 """
 
 # In the order in which they are shown.
-from . import which_text, bayes, query, nearest, mask_inference, likely_text, classifier  # isort: skip
+from . import bayes, query, nearest, mask_inference, likely_text, which_text, classifier  # isort: skip
 from .base import (
     Attacker,
     DataAttacker,
@@ -30,11 +31,13 @@ from .mask_inference import MaskInference
 from .nearest import NearestAttack
 from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
+from .which_text import Lineup, WhichText
 
 __all__ = [
     "Attacker",
     "DataAttacker",
     "Finding",
+    "Lineup",
     "MaskInference",
     "NearestAttack",
     "Posterior",
@@ -43,6 +46,7 @@ __all__ = [
     "QueryNumber",
     "Success",
     "TextAttacker",
+    "WhichText",
     "attackers",
     "bayes",
     "classifier",
@@ -60,4 +64,5 @@ __all__ = [
     "register",
     "simulated_success",
     "unregister",
+    "which_text",
 ]

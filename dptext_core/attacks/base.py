@@ -19,7 +19,7 @@ SCOPES = ("word", "text", "data set")
 
 
 class Finding(Protocol):
-    """What an attack found."""
+    """What an attack found. Where it has ``rows()`` too, lists of short texts, the command line prints them."""
 
     @property
     def success(self) -> float:
@@ -53,7 +53,12 @@ class Attacker(ABC):
 
 
 class TextAttacker(Attacker):
-    """Attacks one rewrite, or one word of it."""
+    """Attacks one rewrite, or one word of it.
+
+    takes: what ``attack`` takes by name besides what all of them take, each an option of the command ``attack``.
+    """
+
+    takes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def attack(

@@ -428,7 +428,10 @@ class Mechanism(ABC):
 
         Raises NoDistribution for kept tokens, and where nothing is drawn in a token's place.
         """
-        self.check_alignment("has no distribution for a word of the original: ask a result for those of its pieces")
+        self.check_alignment(
+            "has no distribution for a word of the original: ask a result for those of its pieces, or take --piece on "
+            "the command line"
+        )
         raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
 
     @abstractmethod

@@ -330,10 +330,14 @@ class Generation(Clipped):
 
     # --- scores to distributions
 
-    def table(self, logits: np.ndarray, public: np.ndarray | None = None) -> ScoreTable:
+    def table(
+        self, logits: np.ndarray, public: np.ndarray | None = None, candidates: Sequence[str] | None = None
+    ) -> ScoreTable:
         """Raw logits float32 (n,) of the next token → scores whose spread is at most 1/2. public: the same without the
-        private text, where the draw starts from it."""
-        c, candidates = self.config, self.generator().candidates
+        private text, where the draw starts from it. candidates: those of the model, where the caller has them."""
+        c = self.config
+        # Looking a model up asks the disk, which takes as long as many tables.
+        candidates = self.generator().candidates if candidates is None else candidates
         a = logits.astype(np.float64)
         if public is None:
             scores = (np.clip(a, c.clip_min, c.clip_max) - c.clip_max) / (2 * (c.clip_max - c.clip_min))
@@ -413,7 +417,8 @@ class Generation(Clipped):
                     g.step(public, last)
             for r, tokens in enumerate(written):
                 if k < len(tokens):
-                    table = self.table(state.logits[r], None if public is None else public.logits[r])
+                    b = None if public is None else public.logits[r]
+                    table = self.table(state.logits[r], b, g.candidates)
                     out[r] += table.at(epsilon).log_probs[tokens[k]]
         return out
 
@@ -570,7 +575,7 @@ class Generation(Clipped):
                     tokens[r].append(g.end)
                     continue
                 a, b = state.logits[r], None if public is None else public.logits[r]
-                table = self.table(a, b)
+                table = self.table(a, b, g.candidates)
                 if streams is None:
                     token = int(np.argmax(table.log_weights(epsilon)))
                 else:

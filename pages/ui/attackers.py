@@ -11,7 +11,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import attacks
-from dptext_core.attacks import bayes, mask_inference, nearest, query
+from dptext_core.attacks import bayes, mask_inference, nearest, query, which_text
 from dptext_core.figures import query_figure
 from dptext_core.guarantee import percent
 from pages.ui import runs
@@ -21,6 +21,9 @@ from pages.ui.text import literal
 #: Seconds that a run of the page waits for work before it shows progress.
 PATIENCE = 0.7
 POINTS = 13
+OWN = "Each figure is worked out from your own text: for your eyes, not for release."
+#: How many rewrites of one text the attacker of whole texts may be given.
+SEEN = (1, 2, 4, 8)
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
@@ -30,15 +33,15 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     mechanism = type(run.mechanism)(result.config)
     every = attacks.attackers("word") + attacks.attackers("text")
     refusals = [_refuses(a, mechanism) for a in every]
-    if all(refusals) and "alignment" not in mechanism.can:
-        st.info(literal(refusals[0]))
+    if "alignment" not in mechanism.can:
+        _of_texts(run, mechanism, result, dict(zip(every, refusals, strict=True)))
         return
     drawn = [i for i, u in enumerate(result.units) if u.drawn]
     if not drawn:
         st.caption("No word was drawn, so there is nothing to guess: what stands there is your text.")
         return
     token = token if token is not None and token < len(result.units) else drawn[0]
-    st.caption("Each figure is worked out from your own text: for your eyes, not for release.")
+    st.caption(OWN)
     # One that cannot attack this mechanism is not shown first.
     first = next((a.title for a, refusal in zip(every, refusals, strict=True) if not refusal), every[0].title)
     tabs = st.tabs([a.title for a in every], default=first)
@@ -57,6 +60,25 @@ def _refuses(attacker: attacks.Attacker, mechanism: dpt.Mechanism) -> str:
     except dpt.NoDistribution as reason:
         return str(reason)
     return ""
+
+
+def _of_texts(
+    run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, refusals: dict[attacks.Attacker, str]
+) -> None:
+    """The attackers where a new text stands in the place of the old one: those of single words have nothing to ask."""
+    st.caption(OWN)
+    able = [a for a, refusal in refusals.items() if not refusal]
+    if not able:
+        st.info(literal(" ".join(dict.fromkeys(refusals.values()))))
+        _limit(run, mechanism, result)
+        return
+    for tab, attacker in zip(st.tabs([a.title for a in able]), able, strict=True):
+        with tab:
+            _PANELS.get(attacker.name, _any)(attacker, run, mechanism, result, 0)
+    others = [a.title for a, refusal in refusals.items() if refusal]
+    why = next((refusal for refusal in refusals.values() if refusal), "")
+    if others:
+        st.caption(literal(f"Not here: {', '.join(others)}. {why}"))
 
 
 # --- work beside the page
@@ -282,6 +304,131 @@ def _mask(
     })  # fmt: skip
 
 
+def _which(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Which text of a few it was."""
+    st.markdown(
+        "This attacker knows the mechanism, its ε, and a few texts, one of which is yours. It works out exactly how "
+        "likely each of them makes what was released."
+    )
+    made = _texts_of(run, mechanism, result)
+    if made is None:
+        return
+    what, lineup = made
+    seen = st.segmented_control(
+        "Rewrites that it sees", SEEN, default=1, key="attack_which_seen",
+        help="1: the one above. More: others of the same text with fresh noise, made for this. Who releases them spends "
+        "their ε too.",
+    ) or 1  # fmt: skip
+
+    def work(progress, cancel):
+        texts = lineup()
+        given = which_text.answers(mechanism, result, seen, cancel=cancel)
+        return which_text.attack(mechanism, given, texts, progress=progress, cancel=cancel)
+
+    key = (run.number, result.config, what, seen)
+    ask = "Weigh the texts" if "alignment" in mechanism.can else None
+    found = _work("which text", key, "Weighing the texts", work, ask=ask)
+    if found is None:
+        return
+    right, place, chance, most = st.columns(4)
+    right.metric("Best guess right", percent(found.success), help="So sure is the attacker of its best guess.")
+    place.metric("Place of your text", f"{found.rank:,} of {len(found.p)}")
+    chance.metric("Without the output", percent(found.chance), help="Each of the texts was as likely before.")
+    most.metric("At most, by the promise", percent(found.limit.value), help=literal(found.limit.sentence()))
+    own = found.lineup.true
+    _table(
+        {
+            "place": [f"{k:,}" for k in range(1, len(found.p) + 1)],
+            "word" if found.lineup.word else "text": [found.lineup.labels[i] for i in found.order],
+            "": ["◀ yours" if i == own else "" for i in found.order],
+            "probability": [found.p[i] for i in found.order],
+            "before": [percent(found.chance)] * len(found.p),
+        },
+        "probability",
+    )
+    st.markdown(literal(found.sentence()))
+    draws = which_text.fresh(mechanism)
+    measured = _work(
+        "which text, fresh", (result.config, what), "Rewriting the texts, and guessing",
+        lambda progress, cancel: which_text.measure(
+            mechanism, found.lineup, draws, SEEN, progress=progress, cancel=cancel
+        ),
+        ask=f"Measure it on {draws} fresh rewrites",
+        note="How often is such a guess right? Each of the texts is rewritten as often, and the attacker guesses.",
+    )  # fmt: skip
+    if measured is None:
+        return
+    _table(
+        {
+            "rewrites seen": [f"{m.answers:,}" for m in measured],
+            "right": [percent(m.value) for m in measured],
+            "95% interval": ["{} to {}".format(*map(percent, m.interval)) for m in measured],
+            "right where it was your text": [percent(m.own) for m in measured],
+            "guesses": [f"{m.trials:,}" for m in measured],
+        }
+    )
+    st.caption("No one who knows the same guesses better. None of these rewrites is released, and none is counted.")
+
+
+def _limit(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -> None:
+    """What the promise says of any guess among a few texts, where no exact one can be worked out."""
+    st.markdown("**What holds for any attacker** who knows a few texts, one of which is yours:")
+    made = _texts_of(run, mechanism, result)
+    if made is None:
+        return
+    what, lineup = made
+
+    def work(progress, cancel):
+        texts = lineup()
+        return len(texts), which_text.limit(mechanism, list(mechanism.prepare_many(texts.texts, cancel=cancel)))
+
+    found = _work("limit", (run.number, result.config, what), "Comparing the texts", work)
+    if found is None:
+        return
+    n, limit = found
+    most, chance = st.columns(2)
+    most.metric("At most, by the promise", percent(limit.value))
+    chance.metric("Without the output", percent(1 / n), help="Each of the texts was as likely before.")
+    st.markdown(literal(limit.sentence()))
+
+
+def _texts_of(
+    run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult
+) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
+    """Controls for the texts that it could have been: what was asked for, and what makes them."""
+    words = _work(
+        "which words", run.inputs.text, "Looking words up",
+        lambda progress, cancel: which_text.content_words(mechanism, result.original),
+    )  # fmt: skip
+    if words is None:
+        return None
+    kinds = ["All but one word", "A list of texts"]
+    default = kinds[0] if words else kinds[1]
+    kind = st.segmented_control("The attacker knows", kinds, default=default, key="attack_which_kind") or default
+    if kind == kinds[0]:
+        if not words:
+            st.info("This text has no word that others could stand in for. Give a list of texts.")
+            return None
+        if st.session_state.get("attack_which_word") not in words:
+            st.session_state.pop("attack_which_word", None)
+        word = st.selectbox(
+            "The word that it does not know", words, key="attack_which_word",
+            help="The other texts have a word in its place that is near it in the word space.",
+        )  # fmt: skip
+        return (kind, word), lambda: which_text.lineup(mechanism, result.original, word)
+    given = st.text_area(
+        "Other texts that it could have been, one a line", key="attack_which_list", height=120,
+        help="Yours is added. The list counts as public: the attacker has it.",
+    )  # fmt: skip
+    others = tuple(line for line in (given or "").splitlines() if line.strip())
+    if not others:
+        st.caption("Type at least one other text, and press Ctrl+Enter.")
+        return None
+    return (kind, others), lambda: which_text.listed_lineup(result.original, others)
+
+
 def _any(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
@@ -307,4 +454,5 @@ _PANELS: dict[str, Callable[..., None]] = {
     "nearest-words": _nearest,
     "language-model": _mask,
     "likely-text": _mask,
+    "which-text": _which,
 }
