@@ -196,6 +196,34 @@ def equal_privacy(
 # --- what is measured
 
 
+def refusals(mechanism: Mechanism) -> dict[str, str]:
+    """For each target why this mechanism has no such figure on a text, a sentence; empty where it has one."""
+    out = {}
+    for kind in TARGETS:
+        try:
+            _check(mechanism, kind)
+            out[kind] = ""
+        except NoDistribution as reason:
+            out[kind] = str(reason)
+    return out
+
+
+def _check(mechanism: Mechanism, kind: str) -> None:
+    """Raise NoDistribution where the mechanism has no such figure on a text."""
+    from .attacks.bayes import is_available
+
+    if kind == "total":
+        return
+    mechanism.check_alignment(f"has no {TARGETS[kind]}. Take the total as the target")
+    if kind == "bayes" and not is_available(mechanism):
+        raise NoDistribution(
+            f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
+            "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
+        )
+    if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
+        raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
+
+
 @dataclass(frozen=True)
 class _Inputs(Private):
     """Drawn words: a text with indices of its tokens, or words alone. names: the words, lower case."""
@@ -284,8 +312,7 @@ def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callab
         return bayes
     if mechanism.by_word is not None:
         return _kept_words(mechanism.by_word, inputs, cancel)
-    if "distribution" not in mechanism.can:
-        raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
+    _check(mechanism, kind)
 
     def kept(epsilon: float) -> _Measured:
         m = mechanism.with_(epsilon=epsilon)
@@ -300,15 +327,11 @@ def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callab
 
 
 def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
-    from .attacks.bayes import is_available
     from .attacks.prior import public_prior
 
+    _check(mechanism, "bayes")
     by_word = mechanism.by_word
-    if by_word is None or not is_available(mechanism):
-        raise NoDistribution(
-            f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
-            "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
-        )
+    assert by_word is not None
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)
     rows, counts, channels = _channels(by_word, inputs.names)

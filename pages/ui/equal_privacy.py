@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.calibration import TARGETS, Calibration, equal_privacy
+from dptext_core.calibration import TARGETS, Calibration, equal_privacy, refusals
 from dptext_core.guarantee import bound, number
 from pages.ui import runs
 from pages.ui.session import session
@@ -21,7 +21,8 @@ _HELP = (
     "from its replacement. Total ε: the whole budget, which does not measure privacy."
 )
 _FIRST = ("custext", "santext", "diffractor")
-#: Options that a comparison takes over from the run, where the other mechanism has them.
+#: Options that a comparison takes over from the run, where the other mechanism has them; of a model, where it needs one
+#: of the same kind.
 _SHARED = frozenset({"keep_stopwords", "oov", "space", "model"})
 
 
@@ -34,8 +35,13 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     specs = {s.name: s for s in dpt.mechanisms()}
     others = [n for n in specs if n != run.inputs.mechanism]
     left, right = st.columns([1, 1])
-    label = left.segmented_control("Same", list(_KINDS), default="N_w", key="equal_kind", help=_HELP) or "N_w"
+    why = refusals(run.mechanism)
+    offered = [label for label, kind in _KINDS.items() if not why[kind]]
+    key = "equal_kind" if len(offered) == len(_KINDS) else f"equal_kind_{'_'.join(_KINDS[o] for o in offered)}"
+    label = left.segmented_control("Same", offered, default=offered[0], key=key, help=_HELP) or offered[0]
     kind = _KINDS[label]
+    for missing in (o for o in _KINDS if o not in offered):
+        st.caption(literal(f"Not {missing}: {why[_KINDS[missing]]}"))
     own = right.toggle(
         "A value of my own",
         key="equal_own",
@@ -101,7 +107,10 @@ def start(
 
 def like(run: runs.Run, name: str) -> dpt.Mechanism:
     """Another mechanism with the options it shares with that of the run."""
-    fields = {f.name for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
+    other = dpt.mechanism_class(name)
+    fields = {f.name for f in dataclasses.fields(other.config_cls)}
+    if other.needs != run.mechanism.needs:
+        fields -= {"model"}
     options = {k: v for k, v in run.inputs.options if k in _SHARED & fields}
     return dpt.get_mechanism(name, epsilon=1.0, **options)
 
