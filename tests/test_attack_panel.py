@@ -8,9 +8,10 @@ import time
 import pytest
 from marks import slow_but
 from streamlit.testing.v1 import AppTest
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core.attacks import QueryCurve, bayes
+from dptext_core.attacks import QueryCurve, bayes, which_text
 from dptext_core.figures import query_figure
 
 TEXT = "The movie was wonderful but the weather in Xyzzyville ruined our holiday."
@@ -116,6 +117,52 @@ def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(monkeypa
     assert any("models add gemma-3-270m" in e.value.replace("\\", "") for e in at.error)
 
 
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory):
+    """The options of a mechanism that writes a new text, with a tiny model."""
+    return {"model": str(tiny_generator(tmp_path_factory.mktemp("writer"), "gpt2")), "max_tokens": 3}
+
+
+def test_where_a_new_text_is_written_it_is_asked_which_text_it_was(writer):
+    text = "My doctor <b>left</b>."
+    at = page("dp-prompt", None, text, (5.0, 500.0, 40.0), **writer)
+    found, run = jobs(at)["which text"].result, at.session_state["run"]
+    assert found.lineup.texts[0] == text and len(found.p) == 8 and found.sentence() in said(at)
+    again = which_text.attack(run.mechanism, [run.result], found.lineup)
+    assert found.p == pytest.approx(again.p) and metric(at, "Place of your text") == f"{found.rank} of 8"
+    table = at.dataframe[0].value
+    assert list(table["word"][table[""] != ""]) == [found.lineup.word] and len(table) == 8
+    assert "in whose place another stands" in said(at), "why attackers of words are not there"
+    at.button(key="attack_start_which text, fresh").click()
+    settle(at)
+    measured = jobs(at)["which text, fresh"].result
+    assert [m.trials for m in measured] == [48, 24, 8] and len(at.dataframe[1].value) == 3
+    at.button_group(key="attack_which_seen").set_value(4)
+    settle(at)
+    assert jobs(at)["which text"].result.answers == 4 and jobs(at)["which text, fresh"].result is measured
+    at.button_group(key="attack_which_kind").set_value("A list of texts")
+    settle(at)
+    assert "Type at least one other text" in said(at)
+    at.text_area(key="attack_which_list").set_value("**A** nurse left.\n\nMy doctor stayed.")
+    settle(at)
+    found = jobs(at)["which text"].result
+    assert found.lineup.texts == (text, "**A** nurse left.", "My doctor stayed.") and found.sentence() in said(at)
+    at.text_area(key="attack_which_list").set_value(text)
+    settle(at)
+    assert any("at least one other" in e.value for e in at.error)
+
+
+def test_where_no_posterior_can_be_worked_out_it_says_what_limits_any_attacker():
+    at = page("adept", None, "Play some jazz music.", (1.0, 1000.0, 5.0))
+    assert "sum over all of them" in said(at) and "which text" not in jobs(at)
+    n, limit = jobs(at)["limit"].result
+    assert n == 8 and limit.sentence() in said(at) and 1 / 8 < limit.value < 0.5
+    at = page("adept", None, "The of.", (1.0, 1000.0, 5.0))
+    assert "Type at least one other text" in said(at)
+    at.button_group(key="attack_which_kind").set_value("All but one word")
+    assert "no word that others could stand in for" in said(settle(at))
+
+
 def test_long_work_waits_for_a_button():
     at = page("santext-plus")
     assert "bayes" not in jobs(at) and "all pairs of words" in said(at)
@@ -127,6 +174,40 @@ def test_words_that_were_not_replaced_say_so():
     assert at.session_state["run"].result.steps[8].original == "Xyzzyville"
     assert "not in the vocabulary" in said(at) and metric(at, "Place of your word") == "not listed"
     assert "nothing to guess" in said(page("custext", text="The of and."))
+
+
+def elsewhere() -> None:
+    import streamlit as st
+
+    from pages.ui import equal_privacy, runs
+
+    state = st.session_state
+    inputs = runs.Inputs(state["text"], state["mechanism"], state["options"], 3)
+    run = runs.make(inputs, 1, state["axis"][2], state["axis"])
+    equal_privacy.panel(run, run.result)
+
+
+def test_the_same_privacy_is_asked_for_by_what_the_mechanism_has(writer):
+    at = AppTest.from_function(elsewhere, default_timeout=120)
+    for mechanism, options, offered in (
+        ("dp-prompt", writer, ["Total ε"]),
+        ("dp-mlm-plus", {}, ["N_w", "Total ε"]),
+        ("custext", {}, ["N_w", "Bayes success", "Total ε"]),
+    ):
+        axis = dpt.mechanism_class(mechanism).epsilon_range()
+        at.session_state["mechanism"], at.session_state["text"], at.session_state["axis"] = mechanism, "My doctor.", axis
+        at.session_state["options"] = tuple(sorted(options.items()))
+        at.run()
+        assert not at.exception
+        (kinds,) = at.get("button_group")
+        assert kinds.options == offered and kinds.value == offered[0]
+        assert all((f"Not {kind}:" in said(at)) == (kind not in offered) for kind in ("N_w", "Bayes success"))
+        if mechanism == "dp-prompt":
+            at.multiselect[0].set_value(["dp-mlm", "dp-paraphrase"])
+            at.button(key="equal_start").click()
+            settle(at)
+            found = at.session_state["session"].at("equal privacy").result
+            assert [c.epsilon is not None for c in found] == [True] * 3, "a tiny model is not asked to fill masks"
 
 
 def test_markup_in_the_text_is_shown_as_it_is():

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from marks import slow_but
+from tiny_generators import tiny_generator
 from traces import Stated
 
 import dptext_core as dpt
@@ -533,6 +534,61 @@ def test_attack_says_what_an_attacker_finds_out(run):
         (("--attacker", "static"), "needs a data set"),
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
         (("--attacker", "best-guess", "--index", "0"), "stays as it is"),
+        (("--attacker", "best-guess", "--answers", "2"), "takes no --answers"),
+        (("--attacker", "which-text", "--answers", "99"), "64 rewrites at most"),
+        (("--attacker", "which-text", "--word", "nurse"), "has no word “nurse”"),
     ):
         status, _, err = run(*given, *more)
         assert status == 2 and says in err, err
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory):
+    """The options of a mechanism that writes a new text, with a tiny model."""
+    folder = str(tiny_generator(tmp_path_factory.mktemp("writer"), "gpt2"))
+    return ("--mechanism", "dp-prompt", "--model", folder, "--epsilon", "40", "--max-tokens", "4", "--seed", "1")
+
+
+def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
+    text = "The doctor told my friend."
+    others = tmp_path / "others.txt"
+    others.write_text("A lawyer went home.\n\nMy friend.\n", encoding="utf-8")
+    given = ("attack", *writer, "--attacker", "which-text", "--candidates", str(others), "--answers", "2")
+    status, out, err = run(*given, "--draws", "6", text)
+    assert status == 0 and "95% interval" in out and "2 rewrites" in out and "author's eyes" in err
+    assert {line.rpartition("  ")[0].strip() for line in out.splitlines()[1:4]} == {
+        text, "A lawyer went home.", "My friend.",
+    }  # fmt: skip
+    status, out, _ = run("attack", *writer, "--attacker", "which-text", "--draws", "0", "--word", "doctor", text)
+    assert status == 0 and "all of the text but “doctor”" in out and "95% interval" not in out
+    assert run(*given, "--word", "doctor", text)[0] == 2
+    status, _, err = run("attack", *writer, "--attacker", "which-text", "--candidates", str(tmp_path / "no"), text)
+    assert status == 2 and "Cannot read" in err
+
+
+def test_distribution_of_a_piece_that_was_written(run, writer):
+    text = "The doctor told my friend."
+    _, made, _ = run("rewrite", *writer, "--trace", text)
+    pieces = json.loads(made)["releases"]
+    status, out, err = run("distribution", *writer, "--piece", "1", "--json", text)
+    shown = json.loads(out)
+    result = dpt.get_mechanism("dp-prompt", model=writer[3], epsilon=40.0, max_tokens=4).rewrite(text, seed=1)
+    assert status == 0 and (shown["piece"], shown["released"]) == (1, pieces[1]["text"])
+    assert shown["text"] == result.text and f"rewrite: {result.text}" in err
+    assert [w["probability"] for w in shown["top"]] == [p for _, p in result.distribution(1).top(20)]
+    assert shown["chance"] == float(result.distribution(1).probs[result.candidate(1)])
+    word = next(p["text"] for p in pieces if p["text"])
+    status, out, _ = run("distribution", *writer, "--word", word, "--top", "3", text)
+    assert status == 0 and f"“{word}”" in out.splitlines()[-1] and len(out.splitlines()) == 5
+    for more, says in (
+        (("--piece", "99"), "There is no piece 99"),
+        (("--piece", "-1"), "There is no piece -1"),
+        (("--word", "zebra"), "No released piece is 'zebra'"),
+        (("--index", "1"), "take --piece"),
+    ):
+        status, _, err = run("distribution", *(writer[:-2] if "--index" in more else writer), *more, text)
+        assert status == 2 and says in err, err
+    status, _, err = run("distribution", "--mechanism", "shout", "--word", "my", "--seed", "1", "my word")
+    assert status == 2 and "a seed changes nothing" in err
+    status, out, _ = run("distribution", "--mechanism", "shout", "--piece", "1", "my word")
+    assert status == 0 and "chance of piece 1" in out

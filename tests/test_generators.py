@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 import pytest
-from tiny_generators import KINDS, tiny_generator
+from tiny_generators import KINDS, plain_scores, tiny_generator
 
 import dptext_core as dpt
 from dptext_core.coverage import coverage_note
@@ -35,28 +35,6 @@ def make(folder, **options):
     return dpt.get_mechanism("dp-prompt", **({"model": folder, "epsilon": 60.0, "max_tokens": 8} | options))
 
 
-def raw_scores(folder, prompt, tokens):
-    """The scores of every step by the plain model: no cache, no batch, no padding; float32 (steps, candidates)."""
-    import torch
-    import transformers as hf
-
-    g = load_generator(folder)
-    auto = hf.AutoModelForSeq2SeqLM if g.spec.kind == "encoder-decoder" else hf.AutoModelForCausalLM
-    model = auto.from_pretrained(folder).eval()
-    out = []
-    for k in range(len(tokens)):
-        written = g.candidate_ids[list(tokens[:k])].tolist()
-        with torch.no_grad():
-            if g.spec.kind == "encoder-decoder":
-                logits = model(
-                    input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[*g._opening, *written]])
-                ).logits
-            else:
-                logits = model(input_ids=torch.tensor([[*prompt, *written]])).logits
-        out.append(logits[0, -1].numpy()[g.candidate_ids])
-    return np.array(out)
-
-
 def test_probabilities_are_those_of_the_plain_model(folder):
     probabilities_are_those_of_the_plain_model(folder)
 
@@ -73,7 +51,7 @@ def probabilities_are_those_of_the_plain_model(folder):
     r = m.rewrite(prepared, seed=3)
     tokens = r.trace.written.tokens
     assert len(tokens) == len(r.releases) >= 2
-    raw = raw_scores(folder, prepared.ids, tokens)
+    raw = plain_scores(folder, prepared.ids, tokens)
     low, high, epsilon = m.config.clip_min, m.config.clip_max, 60.0
     for k, row in enumerate(raw.astype(np.float64)):
         assert np.abs(r.logits(k) - row).max() < 1e-4

@@ -80,3 +80,28 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
         encoding="utf-8",
     )
     return folder
+
+
+def plain_scores(folder: str | Path, prompt, tokens):
+    """The scores of every step by the plain model: no cache, no batch, no padding; float32 (steps, candidates)."""
+    import numpy as np
+    import torch
+    import transformers as hf
+
+    from dptext_core.models.generator import load_generator
+
+    g = load_generator(str(folder))
+    auto = hf.AutoModelForSeq2SeqLM if g.spec.kind == "encoder-decoder" else hf.AutoModelForCausalLM
+    model = auto.from_pretrained(folder).eval()
+    out = []
+    for k in range(len(tokens)):
+        written = g.candidate_ids[list(tokens[:k])].tolist()
+        with torch.no_grad():
+            if g.spec.kind == "encoder-decoder":
+                logits = model(
+                    input_ids=torch.tensor([list(prompt)]), decoder_input_ids=torch.tensor([[*g._opening, *written]])
+                ).logits
+            else:
+                logits = model(input_ids=torch.tensor([[*prompt, *written]])).logits
+        out.append(logits[0, -1].numpy()[g.candidate_ids])
+    return np.array(out)

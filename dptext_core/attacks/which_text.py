@@ -322,14 +322,15 @@ def measure(
     prepared = prepared or [mechanism.prepare(t, cancel=cancel) for t in texts.texts]
     n = len(prepared)
     per = max(1, max(each) if len(each) == 1 else 1, math.ceil(draws / n))
-    table = np.empty((n, n, per))
+    written: list[RewriteResult] = []
+    # Writing all of them takes about as long as weighing them under one text.
+    middle = 1 / (n + 1)
     for true, p in enumerate(prepared):
         own = None if seed is None else seed * 1_000_003 + true
-        # Writing takes about as long as reading under one text.
-        begun, middle, end = (true / n, (true + 1 / (n + 1)) / n, (true + 1) / n)
-        results = mechanism.rewrites(p, per, own, progress=_part(progress, begun, middle), cancel=cancel)
-        weighed = mechanism.log_chances(prepared, results, progress=_part(progress, middle, end), cancel=cancel)
-        table[true] = weighed
+        tell = _part(progress, middle * true / n, middle * (true + 1) / n)
+        written += mechanism.rewrites(p, per, own, progress=tell, cancel=cancel)
+    found = mechanism.log_chances(prepared, written, progress=_part(progress, middle, 1), cancel=cancel)
+    table = found.reshape(n, n, per).swapaxes(0, 1)
     return tuple(_measured(table, k, texts.true) for k in each if k <= per)
 
 
@@ -385,8 +386,10 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     if not math.isfinite(largest):
         whence = f"Between some of these texts nothing is promised{times}"
     else:
+        noise = mechanism.latent_loss(prepared[0], prepared[1]) is not None
         whence = (
-            f"The promise lets the odds of two of these texts move by {odds_text(largest)}{times} at most{plus}"
+            f"The {'noise that is added' if noise else 'promise'} lets the odds of two of these texts move by "
+            f"{odds_text(largest)}{times} at most{plus}"
         )
     if value > 0.9995:
         return Limit(value, f"{whence}: that rules no guess out.")

@@ -336,15 +336,13 @@ def _which(
     right.metric("Best guess right", percent(found.success), help="So sure is the attacker of its best guess.")
     place.metric("Place of your text", f"{found.rank:,} of {len(found.p)}")
     chance.metric("Without the output", percent(found.chance), help="Each of the texts was as likely before.")
-    most.metric("At most, by the promise", percent(found.limit.value), help=literal(found.limit.sentence()))
+    most.metric("At most, for anyone", percent(found.limit.value), help=literal(found.limit.sentence()))
     own = found.lineup.true
     _table(
         {
-            "place": [f"{k:,}" for k in range(1, len(found.p) + 1)],
-            "word" if found.lineup.word else "text": [found.lineup.labels[i] for i in found.order],
-            "": ["◀ yours" if i == own else "" for i in found.order],
             "probability": [found.p[i] for i in found.order],
-            "before": [percent(found.chance)] * len(found.p),
+            "": ["yours ▶" if i == own else "" for i in found.order],
+            "word" if found.lineup.word else "text": [found.lineup.labels[i] for i in found.order],
         },
         "probability",
     )
@@ -389,7 +387,7 @@ def _limit(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -
         return
     n, limit = found
     most, chance = st.columns(2)
-    most.metric("At most, by the promise", percent(limit.value))
+    most.metric("At most, for anyone", percent(limit.value))
     chance.metric("Without the output", percent(1 / n), help="Each of the texts was as likely before.")
     st.markdown(literal(limit.sentence()))
 
