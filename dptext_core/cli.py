@@ -633,7 +633,7 @@ def _attack(args: argparse.Namespace) -> None:
     if not 0 <= unit < len(result.units):
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
     found = attacker.attack(mechanism, result, unit, progress=_progress("attacking"), **given)
-    rows = getattr(found, "rows", list)()
+    rows: list[tuple[str, str]] = getattr(found, "rows", list)()
     _emit("\n".join([result.text, *([_table(rows)] if rows else []), found.sentence()]))
     if not args.quiet:
         _note(OWNER_ONLY)

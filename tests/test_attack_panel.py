@@ -195,7 +195,8 @@ def test_the_same_privacy_is_asked_for_by_what_the_mechanism_has(writer):
         ("custext", {}, ["N_w", "Bayes success", "Total ε"]),
     ):
         axis = dpt.mechanism_class(mechanism).epsilon_range()
-        at.session_state["mechanism"], at.session_state["text"], at.session_state["axis"] = mechanism, "My doctor.", axis
+        at.session_state["mechanism"], at.session_state["axis"] = mechanism, axis
+        at.session_state["text"] = "My doctor."
         at.session_state["options"] = tuple(sorted(options.items()))
         at.run()
         assert not at.exception

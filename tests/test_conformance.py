@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -259,6 +260,24 @@ def test_what_was_drawn_is_in_its_distribution(make):
         known = r.candidate(i)
         assert (d.p(s.text) if known is None else d.probs[known]) > 0 or d.draws is not None
         assert d.probs.dtype == np.float64 and len(d.candidates) == len(d.probs)
+
+
+def test_a_whole_rewrite_is_as_likely_as_its_pieces_are_or_it_is_said_why_not(make):
+    m = make()
+    r = m.rewrite(TEXT, seed=4)
+    texts = [m.prepare(TEXT), m.prepare(f"{TEXT} Now.")]
+    if m.no_log_chances:
+        with pytest.raises(dpt.NoDistribution, match=re.escape(m.no_log_chances)):
+            m.log_chances(texts, [r])
+        return
+    own, other = m.log_chances(texts, [r])[:, 0]
+    stated = 0.0
+    for i, u in enumerate(r.units):
+        if u.drawn:
+            known = r.candidate(i)
+            stated += np.log(r.distribution(i).p(u.text) if known is None else r.distribution(i).probs[known])
+    assert own == pytest.approx(stated, rel=1e-6)
+    assert np.isinf(other) == ("alignment" in m.can), "the other text has another number of words"
 
 
 def test_what_is_possible_can_be_drawn_at_the_largest_epsilon(make):

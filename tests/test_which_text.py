@@ -1,4 +1,4 @@
-"""Which text was it? The posterior over whole originals against independent recomputations, its calibration, its bound."""
+"""Which text was it? The posterior over originals against independent recomputations, its calibration, its bound."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_the_posterior_is_that_of_the_plain_model(folders, kind):
     total = np.zeros((len(TEXTS), len(results)))
     for (a, p), (b, r) in itertools.product(enumerate(prepared), enumerate(results)):
         tokens = r.trace.written.tokens
-        x = np.clip(plain_scores(folders[kind], p.ids, tokens).astype(np.float64), low, high) * 40.0 / (2 * (high - low))
+        raw = plain_scores(folders[kind], p.ids, tokens).astype(np.float64)
+        x = np.clip(raw, low, high) * 40.0 / (2 * (high - low))
         x -= np.log(np.exp(x).sum(axis=1, keepdims=True))
         total[a, b] = x[np.arange(len(tokens)), list(tokens)].sum()
     found = which_text.attack(m, results, lineup())

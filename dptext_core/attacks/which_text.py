@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -238,7 +238,7 @@ def _one_stem(a: str, b: str) -> bool:
     """Whether two words begin alike as forms of one word do."""
     a, b = a.casefold(), b.casefold()
     same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    return same >= 4 and same >= 0.6 * min(len(a), len(b)) or same == min(len(a), len(b))
+    return (same >= 4 and same >= 0.6 * min(len(a), len(b))) or same == min(len(a), len(b))
 
 
 def _exchanged(text: str, places: Sequence[Token], other: str, mechanism: Mechanism) -> str:
@@ -276,7 +276,7 @@ def attack(
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have given this rewrite. Put the original among them.")
     p = np.exp(log_p - logsumexp(log_p))
-    found = ()
+    found: tuple[Measured, ...] = ()
     if draws:
         found = measure(
             mechanism, texts, draws, (len(results),), prepared=prepared, progress=_part(progress, share, 1),
@@ -291,7 +291,7 @@ def check(mechanism: Mechanism) -> None:
         raise NoDistribution(reason)
 
 
-def answers(
+def rewrites_seen(
     mechanism: Mechanism, result: RewriteResult, n: int, *, cancel: threading.Event | None = None
 ) -> list[RewriteResult]:
     """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
@@ -452,13 +452,10 @@ class WhichOne(TextAttacker):
         )
         if draws is None:
             draws = fresh(mechanism)
-        seen = _answers(mechanism, result, answers, cancel=cancel)
+        seen = rewrites_seen(mechanism, result, answers, cancel=cancel)
         return attack(mechanism, seen, texts, draws=draws, progress=progress, cancel=cancel)
 
 
 def fresh(mechanism: Mechanism) -> int:
     """How many fresh rewrites measure the guesses where nothing else is said: more where words are drawn one by one."""
     return DRAWS if mechanism.by_word is None else DRAWS_OF_WORDS
-
-
-_answers: Callable[..., list[RewriteResult]] = answers

@@ -318,13 +318,13 @@ def _which(
     what, lineup = made
     seen = st.segmented_control(
         "Rewrites that it sees", SEEN, default=1, key="attack_which_seen",
-        help="1: the one above. More: others of the same text with fresh noise, made for this. Who releases them spends "
-        "their ε too.",
+        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
+        "spend their ε too.",
     ) or 1  # fmt: skip
 
     def work(progress, cancel):
         texts = lineup()
-        given = which_text.answers(mechanism, result, seen, cancel=cancel)
+        given = which_text.rewrites_seen(mechanism, result, seen, cancel=cancel)
         return which_text.attack(mechanism, given, texts, progress=progress, cancel=cancel)
 
     key = (run.number, result.config, what, seen)
@@ -397,7 +397,7 @@ def _texts_of(
 ) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
     """Controls for the texts that it could have been: what was asked for, and what makes them."""
     words = _work(
-        "which words", run.inputs.text, "Looking words up",
+        "which words", (run.inputs.text, run.inputs.mechanism, run.inputs.options), "Looking words up",
         lambda progress, cancel: which_text.content_words(mechanism, result.original),
     )  # fmt: skip
     if words is None:
