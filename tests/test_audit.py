@@ -17,8 +17,7 @@ from small_spaces import small_bundle as bundle_of
 
 import dptext_core as dpt
 from dptext_core import auditing as module
-from dptext_core.auditing import verdict
-from dptext_core.auditing import AuditReport
+from dptext_core.auditing import AuditReport, verdict
 from dptext_core.auditing.releases import Tested
 from dptext_core.auditing.sampled import misfit
 from dptext_core.distribution import Channel, TokenDistribution

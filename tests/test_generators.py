@@ -211,6 +211,20 @@ def test_writing_stops_at_the_end_token_at_a_line_break_and_at_the_limit(folder,
     assert g.candidates[g.end] == END
 
 
+@pytest.mark.parametrize(
+    ("last", "shown"), [(".\n", "day."), (" \n\n", "day"), ("!\r\nDocument", "day!"), ("\n", "day")]
+)
+def test_of_a_token_with_a_line_break_what_stands_before_it_is_kept(folders, monkeypatch, last, shown):
+    m = make(folders["gpt2"], recase="none")
+    g = m.generator()
+    draws = iter([40, min(g.breaks)])
+    monkeypatch.setattr(ScoreTable, "draw", lambda self, e, s: next(draws))
+    monkeypatch.setattr(g, "pieces", lambda tokens: [" day", last])
+    r = m.rewrite(TEXT, seed=1)
+    assert r.text == shown and "".join(p.text for p in r.releases) == shown
+    assert [p.epsilon for p in r.releases] == [60.0, 60.0]
+
+
 def test_nothing_but_the_end_is_written_of_special_tokens(folder):
     g = load_generator(folder)
     assert not {"<pad>", "<s>", "<unused0>"} & set(g.candidates)
@@ -276,7 +290,11 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     assert long.cut and room - 3 <= len(long.ids) <= room
     assert not m.prepare(TEXT).cut
     assert "only the beginning" in coverage_note(m, long) and not coverage_note(m, m.prepare(TEXT))
-    assert "single sentences" in coverage_note(dpt.get_mechanism("dp-prompt"), f"{TEXT} " * 8)
+    bundled = dpt.get_mechanism("dp-prompt")
+    assert "single sentences" in coverage_note(bundled, f"{TEXT} " * 8)
+    # The bundled model has learnt one prompt: with examples it repeats them.
+    assert "follow examples" in coverage_note(bundled.with_(prompt="examples"), TEXT)
+    assert "follow examples" not in coverage_note(bundled, TEXT)
     text = m.generator()._tokenizer.decode(long.ids)
     assert text.startswith("Document :") and text.endswith("Paraphrase of the document :")
 

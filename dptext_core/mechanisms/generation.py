@@ -4,7 +4,9 @@ At every step a language model that has read the private text scores each token 
 clipped to a public range, and one token is drawn with probability ∝ exp(ε·clipped / 2(Cmax − Cmin)), which is the
 softmax at temperature T = 2(Cmax − Cmin)/ε: the exponential mechanism, ε-LDP between any two texts for the same tokens
 before. Drawing ends at the end token, or at a limit that is public: ε times the limit for the text, by adaptive
-composition. How many tokens are written follows from what was drawn, so that the promise covers it.
+composition. How many tokens are written follows from what was drawn, so that the promise covers it. The draw is of
+whole tokens: of one that holds a line break, which ends the text, what stands before the break is shown, and that is
+computed from what was drawn.
 
 With ``prior="released"`` the draw starts from what the same model proposes without the private text, given what was
 written so far: p(y) ∝ b(y)·exp(ε·clip(ln a(y) − ln b(y), c₁, c₂) / 2(c₂ − c₁)). Between two texts b cancels, since it
@@ -157,7 +159,7 @@ def stop_option() -> Any:
         kind="choice",
         choices=("line", "end"),
         advanced=True,
-        help="Line: what follows a line break is left off, and nothing more is drawn. End: only the end token ends it.",
+        help="Line: the text ends at a line break, and nothing more is drawn. End: only the end token ends it.",
         said="stops at the {}",
     )
 
@@ -565,7 +567,7 @@ class Generation(Clipped):
         text, pieces = "", []
         for k, (token, part) in enumerate(zip(written.tokens, texts, strict=True)):
             if token in ends:
-                part = ""
+                part = part.partition("\n")[0].rstrip()
             if not text:
                 part = part.lstrip()
             space = len(part) - len(part.lstrip())
