@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 #: Of a text without anything to read, by a mechanism that draws all the same.
 EMPTY = "This text is empty. It is rewritten like any other, and spends its ε like any other."
 #: The same where nothing was asked for yet.
-WAITS = "This page waits for a text. Elsewhere an empty one is rewritten like any other, and spends its ε like any other."
+WAITS = "This page waits for a text. Elsewhere an empty one is rewritten like any other, and spends its ε as they do."
 #: A text is hardly covered where more than this part of its words is unknown: names and typing errors stay below.
 MOST_UNKNOWN = 0.5
 

@@ -914,12 +914,13 @@ def test_the_notes_claim_no_more_than_the_bundled_table_shows():
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
     monkeypatch.delenv(case_study.VARIABLE, raising=False)
     assert case_study.data_folder() is None
-    assert case_study.remembered(case_study.Question("show flight 3", "snips", None)).nearest is None
     monkeypatch.setenv(case_study.VARIABLE, str(data.parent))
     assert case_study.data_folder() is None, "a folder without the two sets"
     monkeypatch.setenv(case_study.VARIABLE, str(data))
-    found = case_study.remembered(case_study.Question("show flight 3", "snips", 1.0))
-    assert found.result.text in SAID["snips"] and found.nearest.same and found.nearest.cosine == pytest.approx(1)
+    asked = case_study.Question("show flight 3", "snips", 1.0)
+    result = case_study.rewritten(asked)
+    found = case_study.nearest(result.text, "snips", data)
+    assert result.text in SAID["snips"] and found.same and found.cosine == pytest.approx(1)
     near = case_study.nearest("show me flight 3", "atis", data)
     assert near.text == "show flight 3" and not near.same
-    assert "flight" not in repr(found) + repr(near)
+    assert "flight" not in repr(asked) + repr(found) + repr(near)
