@@ -208,13 +208,15 @@ class GenerationConfig:
 
 @dataclass(frozen=True, eq=False)
 class GenerationPrepared(Prepared):
-    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads.
+    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads;
+    prefix: how many of the first are public and are read once for all texts.
 
     What the model made of them is kept once it was computed, for every ε.
     """
 
     ids: tuple[int, ...]
     cut: bool
+    prefix: int = 0
 
     _state: list[Any] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
@@ -368,7 +370,7 @@ class Generation(Clipped):
     def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
         assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
         g, w = self.generator(), result.trace.written
-        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids), 1), w.tokens)
+        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids) - prepared.prefix, 1, prepared.prefix), w.tokens)
         base: Sequence[np.ndarray | None] = [None] * len(rows)
         if self.config.prior != "none":
             ids = self.public_ids()
@@ -443,7 +445,8 @@ class Generation(Clipped):
         g = self.generator()
         # The limit and not the text's own one, so that what is cut does not depend on the text.
         ids, cut = g.prompt(*self._parts(document.text), _room(g.spec, self.config.max_tokens))
-        return GenerationPrepared(document, self.key, tuple(ids), cut)
+        prefix = g.prefix(self.around()[0], ids, STEP + self.config.max_tokens)
+        return GenerationPrepared(document, self.key, tuple(ids), cut, prefix)
 
     def _parts(self, text: str) -> tuple[str, str, str]:
         before, after = self.around()
@@ -472,11 +475,11 @@ class Generation(Clipped):
                 self._rewrite(self._prepare(self._document(texts[0]), None, cancel), stream.at(0), progress, cancel)
             ]
         every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), None, cancel)] * n]
-        alike: dict[int, list[int]] = {}
+        alike: dict[tuple[int, int], list[int]] = {}
         for i, p in enumerate(every):
-            alike.setdefault(-(-len(p.ids) // STEP) * STEP, []).append(i)
+            alike.setdefault((p.prefix, -(-(len(p.ids) - p.prefix) // STEP) * STEP), []).append(i)
         out: dict[int, RewriteResult] = {}
-        for width, places in alike.items():
+        for (_, width), places in alike.items():
             for first in range(0, len(places), TOGETHER):
                 mine = places[first : first + TOGETHER]
                 streams = [stream.at(i) for i in mine]
@@ -503,7 +506,7 @@ class Generation(Clipped):
         state = self._read(block, draws, width)
         rows = len(block) * draws
         fill = [g.end] * (len(state.logits) - rows)
-        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(state.logits))
+        public = None if self.config.prior == "none" else g.public(self.public_ids(), len(state.logits))
         limits = [self.limit(p.document) for p in block for _ in range(draws)]
         ends = {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
         tokens: list[list[int]] = [[] for _ in range(rows)]
@@ -553,11 +556,11 @@ class Generation(Clipped):
         g = self.generator()
         if width is not None:
             filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))
-            return g.begin(filled, draws, width)
+            return g.begin(filled, draws, width, block[0].prefix)
         prepared = block[0]
         with prepared._lock:
             if not prepared._state:
-                prepared._state.append(g.begin([prepared.ids]))
+                prepared._state.append(g.begin([prepared.ids], prefix=prepared.prefix))
             return g.repeated(prepared._state[0], draws)
 
     def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
