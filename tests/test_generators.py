@@ -149,6 +149,10 @@ def test_a_prompt_without_a_text_is_read_once_for_all_texts(folders, monkeypatch
     again = m.rewrite(TEXT, seed=3)
     assert [list(p) for (p,) in begun] == [list(m.prepare(TEXT).ids)]
     assert np.array_equal(again.distribution(2).log_probs, first.distribution(2).log_probs)
+    monkeypatch.setattr(g, "_public", {})
+    for k in range(6):
+        g.public([40 + k])
+    assert list(g._public) == [(42,), (43,), (44,), (45,)], "the last few are kept"
 
 
 def test_scores_that_are_not_kept_come_back_to_the_last_bit(folder, monkeypatch):

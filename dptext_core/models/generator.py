@@ -186,7 +186,7 @@ class Generator:
         key = tuple(prompt)
         if (state := self._public.get(key)) is None:
             state = self.begin([key])
-            for old in list(self._public)[: len(self._public) - PUBLIC + 1]:
+            for old in list(self._public)[: max(0, len(self._public) - PUBLIC + 1)]:
                 self._public.pop(old, None)
             self._public[key] = state
         return self.repeated(state, draws)
