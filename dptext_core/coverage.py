@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .mechanisms.base import Mechanism, Prepared
 
+#: Of a text without anything to read, by a mechanism that draws all the same.
+EMPTY = "This text is empty. It is rewritten like any other, and spends its ε like any other."
+#: The same where nothing was asked for yet.
+WAITS = "This page waits for a text. Elsewhere an empty one is rewritten like any other, and spends its ε as they do."
 #: A text is hardly covered where more than this part of its words is unknown: names and typing errors stay below.
 MOST_UNKNOWN = 0.5
 
@@ -16,6 +20,9 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
 
     Runs no model. The note tells something of the text: it is for its author's eyes.
     """
+    plain = getattr(text, "text", text)
+    if isinstance(plain, str) and not plain.strip() and mechanism.guarantee(text).draws:
+        return EMPTY
     if note := mechanism.reading_note(text):
         return note
     known, words = mechanism.coverage(text)

@@ -180,7 +180,10 @@ class Guarantee:
         return " ".join(self.lines())
 
     def to_dict(self) -> dict:
+        """As JSON has it. Where nothing is promised there is no ε and no δ: null, whatever the mechanism was set to."""
         own = dataclasses.asdict(self) | {"exposed": list(self.exposed), "spent": list(self.spent)}
+        if self.notion == "none":
+            own |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
         closer = self.zcdp()
         return own | {
             "zcdp": None if closer is None else {"epsilon": closer, "delta": DELTA},

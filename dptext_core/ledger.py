@@ -43,8 +43,10 @@ class Entry:
     _batch: str = field(default="", repr=False)
 
     def to_dict(self) -> dict:
-        """As plain data, without texts."""
+        """As plain data, without texts; null for what is not promised."""
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
+        if self.notion == "none":
+            own |= dict.fromkeys(("epsilon", "total", "delta"))
         return own | {"time": self.time.isoformat(timespec="seconds"), "config": dataclasses.asdict(self.config)}
 
 

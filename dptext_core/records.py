@@ -23,6 +23,8 @@ from .sampling import NoiseStream
 
 #: Rows that are rewritten together, for mechanisms that are faster on several texts at once.
 BATCH = 32
+#: Characters of the longest text that is rewritten as one row.
+LARGEST = 1_000_000
 #: What is wrong with all rows alike, and ends the run.
 _FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
 
@@ -109,8 +111,13 @@ def _block(
     for i, row in enumerate(block):
         text = row if isinstance(row, str) else row.get(column) if isinstance(row, Mapping) else None
         others.append({k: v for k, v in row.items() if k != column} if isinstance(row, Mapping) else {})
-        if isinstance(text, str):
+        if isinstance(text, str) and len(text) <= LARGEST:
             texts[i] = text
+        elif isinstance(text, str):
+            errors[i] = (
+                f"The text of this row has {len(text):,} characters, and at most {LARGEST:,} are rewritten in one row. "
+                "Split it into several rows."
+            )
         else:
             errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
     try:

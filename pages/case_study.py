@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 import dptext_core as dpt
@@ -35,22 +37,41 @@ def request() -> core.Question:
     return core.Question(text.strip(), pretrained, epsilons[epsilon], draw)
 
 
-def show(asked: core.Question, found: core.Remembered) -> None:
+def show(asked: core.Question, result: dpt.RewriteResult) -> None:
     with st.container(border=True):
         st.caption(literal(f"Rewritten by the model that was pre-trained on {core.SETS[asked.pretrained]}"))
-        st.markdown(f"##### {literal(found.result.text) or '(nothing)'}")
-    guarantee = found.result.guarantee
+        st.markdown(f"##### {literal(result.text) or '(nothing)'}")
+    guarantee = result.guarantee
     (st.warning if guarantee.notion == "none" else st.info)(literal(guarantee.sentence()))
-    if found.nearest is None:
+    if (folder := core.data_folder()) is None:
         st.caption(literal(core.WITHOUT_DATA))
         return
-    with st.container(border=True):
-        same = "word for word" if found.nearest.same else f"cosine {found.nearest.cosine:.2f}"
-        st.caption(literal(f"{core.NEAREST} ({same})"))
-        st.markdown(f"##### {literal(found.nearest.text)}")
-    st.caption(
-        "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training set."
-    )
+    nearest(asked, result, folder)
+
+
+def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> None:
+    """What the rewrite repeats: looked up after it is shown, since that takes longer."""
+    work = session().at("case_nearest")
+    if work.asked is not result:
+        work.start(
+            result,
+            lambda progress, cancel: core.nearest(result.text, asked.pretrained, folder, progress, cancel),
+            "Looking for the nearest sentence of the pre-training set",
+        )
+    if work.running():
+        work.waiting("case_nearest_stop")
+        return
+    if said := work.said("Stopped. The next rewrite has its nearest sentence looked up again."):
+        st.error(literal(said))
+    elif (found := work.result) is not None:
+        with st.container(border=True):
+            same = "word for word" if found.same else f"cosine {found.cosine:.2f}"
+            st.caption(literal(f"{core.NEAREST} ({same})"))
+            st.markdown(f"##### {literal(found.text)}")
+        st.caption(
+            "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training "
+            "set."
+        )
 
 
 def live() -> None:
@@ -62,12 +83,14 @@ def live() -> None:
         if not asked.text:
             work.stop()
             work.asked = None
+            session().at("case_nearest").stop()
             st.info("Type a sentence on the left. Its rewrite appears here.")
             return
         if work.asked != asked:
+            session().at("case_nearest").stop()
             work.start(
                 asked,
-                lambda progress, cancel: core.remembered(asked, progress, cancel),
+                lambda progress, cancel: core.rewritten(asked, cancel),
                 "Rewriting",
             )
         if work.running():

@@ -13,6 +13,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import figures, precomputed
 from dptext_core._assets import examples
+from dptext_core.coverage import WAITS, coverage_note
 from dptext_core.evaluation import clipping, deniability
 from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
@@ -163,7 +164,13 @@ def nothing_to_rewrite() -> None:
     """Why nothing is rewritten, where the result stands; below it the last result, dimmed."""
     text = state.play_text
     if not text.strip():
-        st.info("Type a text on the left, or pick an example. Its rewrite appears here, word by word.")
+        st.info("Type a text on the left, or pick an example. Its rewrite appears here.")
+        try:
+            drawn_all_the_same = coverage_note(dpt.get_mechanism(state.play_mechanism), text)
+        except dpt.DPTextError:  # said where a rewrite would stand
+            drawn_all_the_same = ""
+        if drawn_all_the_same:
+            st.caption(WAITS)
         return
     st.error(
         f"This page takes up to {MAX_WORDS:,} words, and this text has {number_of_words(text):,}. Shorten it, or "

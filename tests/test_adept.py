@@ -241,6 +241,16 @@ def test_what_stands_beyond_the_window_is_not_read(tiny_autoencoder):
     first, longer = "word " * 16, "word " * 16 + "secret"
     assert np.array_equal(m.prepare(first).context, m.prepare(longer).context)
     assert not np.array_equal(m.prepare(first).context, m.prepare("secret " + first).context)
+    for text in (longer, m.prepare(longer)):
+        assert "The first 16 word pieces of this text are read" in m.reading_note(text)
+    assert not m.reading_note(first) and not m.reading_note(m.prepare(first))
+
+
+def test_the_largest_epsilon_is_one_of_the_noise_and_not_of_a_vocabulary(tiny_autoencoder):
+    m = made(tiny_autoencoder, epsilon=1e6)
+    assert m.max_epsilon == 1e6 and m.rewrite(TEXT).guarantee.total == 1e6
+    with pytest.raises(dpt.ConfigError, match=r"at most 1e\+06; it is 2e\+06\.$"):
+        made(tiny_autoencoder, epsilon=2e6)
 
 
 # --- the autoencoder

@@ -17,7 +17,7 @@ from small_spaces import small_bundle as bundle_of
 
 import dptext_core as dpt
 from dptext_core import auditing as module
-from dptext_core.auditing import verdict
+from dptext_core.auditing import AuditReport, verdict
 from dptext_core.auditing.releases import Tested
 from dptext_core.auditing.sampled import misfit
 from dptext_core.distribution import Channel, TokenDistribution
@@ -383,6 +383,57 @@ def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, ca
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["verdict"] for r in rows] == ["holds", "holds"] and rows[1]["epsilon"] > rows[0]["epsilon"]
     assert capsys.readouterr().out.count("| custext |") == 2
+
+
+def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
+    from dptext_core.evaluation import audit as bench
+
+    measured: list[str] = []
+
+    def quick(m, inputs, **_):
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        measured.append(m.name)
+        limit = math.inf if m.name == "diffractor" else 1.5
+        return AuditReport(
+            m.name, m.config.epsilon, m.notion, limit, 1.0, True, 0.0, "holds", "", None, "", 2, 1, (), 100, None, 0.95
+        )
+
+    monkeypatch.setattr(bench, "configurations", lambda: [("custext", {}), ("diffractor", {"lists": ("L2",)})])
+    monkeypatch.setattr(bench, "audit", quick)
+    monkeypatch.setattr(bench, "default_inputs", lambda m: [])
+    out = tmp_path / "audit.json"
+    with pytest.raises(KeyboardInterrupt):
+        bench.main(["--out", str(out)])
+    assert f"Stopped. What is done is in {out}" in capsys.readouterr().err
+    before = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert [r["mechanism"] for r in before] == ["custext", "custext", "diffractor"]
+    measured.clear()
+    assert bench.main(["--out", str(out)]) == 0
+    after = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert measured == ["diffractor"] and after[:3] == before and len(after) == 4
+    said = capsys.readouterr()
+    assert "4 rows, 3 done, 1 to measure" in said.err and "4 rows: 4 holds." in said.err
+    assert said.out.count("| custext |") == said.out.count("| diffractor |") == 2
+    # One mechanism again: the others' rows stay, and what is asked for no more goes.
+    monkeypatch.setattr(bench, "configurations", lambda: [("diffractor", {"lists": ("L2",)}), ("custext", {})][:1])
+    measured.clear()
+    assert bench.main(["--out", str(out), "--mechanism", "diffractor", "--again"]) == 0
+    assert measured == ["diffractor"] * 2
+    assert json.loads(out.read_text(encoding="utf-8"))["rows"] == after[2:]
+
+
+@pytest.mark.parametrize("change", [{"version": "0.0.0"}, {"seed": 2}])
+def test_the_bench_adds_to_no_table_of_another_version(change, tmp_path):
+    from dptext_core.evaluation import audit as bench
+
+    out = tmp_path / "audit.json"
+    out.write_text(json.dumps({"about": {**bench.ABOUT, **change}, "rows": []}), encoding="utf-8")
+    with pytest.raises(dpt.InputError, match="Name another file"):
+        bench.main(["--out", str(out)])
+    out.write_text("[1]", encoding="utf-8")
+    with pytest.raises(dpt.InputError, match="holds no table of audits"):
+        bench.main(["--out", str(out)])
 
 
 def test_lists_that_lack_a_word_are_no_neighbours():

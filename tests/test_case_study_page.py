@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -70,8 +71,8 @@ def asked(monkeypatch):
 
 
 def settle(at: AppTest) -> AppTest:
-    while (job := at.session_state["session"].at("case").job) is not None:
-        assert job.wait(100), "the rewrite did not end"
+    while jobs := [j for place in ("case", "case_nearest") if (j := at.session_state["session"].at(place).job)]:
+        assert all(job.wait(100) for job in jobs), "the work did not end"
         at.run()
     assert not at.exception
     return at
@@ -116,6 +117,16 @@ def test_the_nearest_sentence_stands_beside_it_where_the_data_is_named(asked, mo
     monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([[float(t == SENTENCES[0]), 0.1] for t in texts]))
     at = page()
     assert said(at).count(SENTENCES[0]) == 2 and "word for word" in said(at) and core.VARIABLE not in said(at)
+    # The rewrite does not wait for it.
+    found, go_on = core.nearest, threading.Event()
+    monkeypatch.setattr(core, "nearest", lambda *given: go_on.wait(60) and found(*given))
+    at.selectbox(key="case_pretrained").set_value("atis").run()
+    while at.session_state["session"].at("case").job is not None:
+        at.run()
+    assert said(at).count(SENTENCES[1]) == 1 and "at most e^ε" in said(at) and core.NEAREST not in said(at)
+    assert at.button(key="case_nearest_stop") and not at.exception
+    go_on.set()
+    assert said(settle(at)).count(SENTENCES[1]) == 2 and core.NEAREST in said(at)
 
 
 def test_an_empty_sentence_and_a_model_that_is_missing_say_what_to_do(asked, monkeypatch):

@@ -333,6 +333,12 @@ def test_models_lists_what_is_here(run, monkeypatch):
         and "12.5 MB" in out
     )
     assert "hf download" in err
+    # The generators stand beside them, each with its own range.
+    lines = [line for line in out.splitlines() if line.startswith("bundled")]
+    assert len(lines) == 3 and all("tuned" in line and "paper" in line for line in lines)
+    for name in ("dp-prompt", "dp-paraphrase"):
+        tuned = dpt.mechanism_class(name).clips({})["tuned"]
+        assert f"tuned {tuned.low:.3f} to {tuned.high:.3f}" in out
 
 
 def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):

@@ -10,7 +10,7 @@ from tiny import tiny_roberta
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.coverage import coverage_note
+from dptext_core.coverage import EMPTY, coverage_note
 
 ENGLISH = "My doctor in Lisbon treated my sister for diabetes. I paid 300 euros, x and y."
 FOREIGN = {
@@ -26,7 +26,11 @@ MECHANISMS = [spec.name for spec in dpt.mechanisms()]
 def test_text_of_another_script_is_said_and_english_is_not(name):
     m = dpt.get_mechanism(name)
     assert coverage_note(m, ENGLISH) == ""
-    assert coverage_note(m, "") == ""
+    # An empty text spends nothing where words are replaced, and as any other where a text is written.
+    assert coverage_note(m, "") == coverage_note(m, " \n") == (EMPTY if m.guarantee("").draws else "")
+    assert bool(m.guarantee("").draws) == (
+        m.family in ("autoencoder",) or name in ("dp-prompt", "dp-paraphrase", "dp-bart")
+    )
     assert coverage_note(m, "... 12 !") == ""
     for text in FOREIGN.values():
         note = coverage_note(m, text)

@@ -64,7 +64,7 @@ def test_the_encoder_reads_what_it_reads_alone(folder):
     import transformers as hf
 
     m = make(folder)
-    ids = dp_bart._ids(m.generator(), TEXT, 30)
+    ids = dp_bart._ids(m.generator(), TEXT, 30)[0]
     plain = hf.AutoModelForSeq2SeqLM.from_pretrained(folder).eval().get_encoder()
     with torch.no_grad():
         expected = plain(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
@@ -140,7 +140,7 @@ def test_no_two_texts_lose_more_than_is_promised(folders):
         a, b = m.prepare(LONG), m.prepare(" ".join(reversed(TEXT.split())) * 5)
         assert 0 < m.latent_loss(a, b) <= 8.0 and m.latent_loss(a, a) == 0.0
         # The two that are farthest apart lose all of it.
-        one, other = (dp_bart.Encoded(a.document, a.key, np.full_like(a.latent, s)) for s in (1.0, -1.0))
+        one, other = (dp_bart.Encoded(a.document, a.key, np.full_like(a.latent, s), False) for s in (1.0, -1.0))
         assert m.latent_loss(one, other) == pytest.approx(8.0, rel=1e-6) and m.latent_loss(one, other) <= 8.0
 
 
@@ -343,6 +343,13 @@ def test_capitals_stand_where_a_sentence_begins(folders, monkeypatch):
     )
     assert m._text([1]) == "He said. (So I did it) . No"
     assert m.with_(recase="none")._text([1]) == "he said. (so i did it) . no"
+
+
+def test_a_text_that_is_cut_is_said(folders):
+    m, long = make(folders["bart"], positions=8), "doctor " * 30
+    for text in (long, m.prepare(long)):
+        assert "first 8 tokens of this text are read" in m.reading_note(text)
+    assert not m.reading_note("a day") and not m.reading_note(m.prepare("a day"))
 
 
 def test_it_says_of_itself_what_it_is_without_a_model_loaded(folders):

@@ -22,7 +22,7 @@ import pytest
 from foreign import Latent, Swap, SwapConfig
 
 import dptext_core as dpt
-from dptext_core import cli, plugins
+from dptext_core import cli, plugins, records
 from dptext_core.evaluation import tasks
 from dptext_core.experiments import case_study, components, tables
 from dptext_core.experiments.compare import compare
@@ -238,7 +238,7 @@ def test_a_stopped_run_goes_on_and_has_each_row_exactly_once(tmp_path, swap, how
     found = lines(out)
     assert found[:8] == before and [x["dp"]["row"] for x in found] == list(range(20))
     assert len(again.seen) == 12 and (result["rows"], result["all_rows"]) == (20, 120.0)
-    assert f"stopped with {how.__name__}: 8 of 20" in (out / "log.txt").read_text()
+    assert f"stopped with {how.__name__}: 8 lines are written" in (out / "log.txt").read_text()
     idle = Stopping(swap.config)
     assert rewrite_data(data, idle, out, batch=4) == result and lines(out) == found and not idle.seen
 
@@ -467,6 +467,20 @@ def test_rows_with_errors_stand_beside_the_others(tmp_path, swap):
     found = lines(tmp_path / "out")
     assert [x["text"] is None for x in found] == [False, True, False] and "no text" in found[1]["dp"]["error"]
     assert (result["rows"], result["errors"], result["measures"]["unchanged"]["n"]) == (3, 1, 2)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+def test_a_huge_text_is_rewritten_and_one_that_is_too_large_is_an_error_of_its_row(tmp_path, swap, monkeypatch, kind):
+    monkeypatch.setattr(records, "LARGEST", 140_000)
+    huge, larger = "a doctor " + "x" * 131_073, "a doctor " + "x" * 140_000
+    rows = ["a nurse", huge, larger, "a doctor"]
+    form = (lambda t: json.dumps({"text": t})) if kind == "jsonl" else str
+    data = write(tmp_path / f"a.{kind}", "".join(f"{form(r)}\n" for r in (["text"] * (kind != "jsonl") + rows)[:]))
+    result = rewrite_file(data, swap, tmp_path / "out")
+    found = lines(tmp_path / "out")
+    assert [x["text"] is None for x in found] == [False, False, True, False] and len(found[1]["text"]) > 131_072
+    assert "140,009 characters" in found[2]["dp"]["error"] and "at most 140,000" in found[2]["dp"]["error"]
+    assert (result["rows"], result["errors"]) == (4, 1)
 
 
 def test_the_command_says_what_is_promised_and_what_is_not(tmp_path, swap, run):
@@ -835,6 +849,7 @@ def test_an_interrupted_case_study_goes_on_and_gives_the_same(tmp_path, data, pa
     found = case_study.case_study(data, tmp_path / "out", **small)
     after = lines(tmp_path / "out")
     assert len(before) == 9 and len(after) == 12 and after[: len(before)] == before
+    assert "stopped with Cancelled: 9 lines are written" in (tmp_path / "out" / "log.txt").read_text()
     whole = case_study.case_study(data, tmp_path / "other", **small)
     assert whole["rows"] == found["rows"]
     with pytest.raises(dpt.ConfigError, match="n is None there and 9 here"):
@@ -899,12 +914,13 @@ def test_the_notes_claim_no_more_than_the_bundled_table_shows():
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
     monkeypatch.delenv(case_study.VARIABLE, raising=False)
     assert case_study.data_folder() is None
-    assert case_study.remembered(case_study.Question("show flight 3", "snips", None)).nearest is None
     monkeypatch.setenv(case_study.VARIABLE, str(data.parent))
     assert case_study.data_folder() is None, "a folder without the two sets"
     monkeypatch.setenv(case_study.VARIABLE, str(data))
-    found = case_study.remembered(case_study.Question("show flight 3", "snips", 1.0))
-    assert found.result.text in SAID["snips"] and found.nearest.same and found.nearest.cosine == pytest.approx(1)
+    asked = case_study.Question("show flight 3", "snips", 1.0)
+    result = case_study.rewritten(asked)
+    found = case_study.nearest(result.text, "snips", data)
+    assert result.text in SAID["snips"] and found.same and found.cosine == pytest.approx(1)
     near = case_study.nearest("show me flight 3", "atis", data)
     assert near.text == "show flight 3" and not near.same
-    assert "flight" not in repr(found) + repr(near)
+    assert "flight" not in repr(asked) + repr(found) + repr(near)

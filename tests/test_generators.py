@@ -79,6 +79,60 @@ def test_batching_and_padding_change_scores_by_rounding_only_and_repeat_to_the_b
                 assert np.array_equal(row[k * draws + j], again[step])
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "gemma3"])
+def test_what_is_public_before_a_text_is_read_once_and_changes_scores_by_rounding_only(folders, monkeypatch, kind):
+    module = importlib.import_module("dptext_core.models.generator")
+    monkeypatch.setattr(module, "LEAST_PREFIX", 4)
+    m = make(folders[kind])
+    g, tokens = m.generator(), [40, 41, 42]
+    if kind == "gemma3":
+        assert not m.prepare(TEXT).prefix, "a window that slides would not reach over what is filled up"
+        monkeypatch.setattr(g, "_window", 200)
+    one, other = m.prepare(TEXT), m.prepare(OTHER)
+    assert one.prefix == other.prefix >= 4 and one.ids[: one.prefix] == other.ids[: one.prefix]
+    monkeypatch.setattr(g, "_public", {})
+    passes, run = [], g._run
+    monkeypatch.setattr(g, "_run", lambda **given: passes.append(given["input_ids"].shape) or run(**given))
+    state = g.begin([one.ids, other.ids], 2, prefix=one.prefix)
+    seen = [state.logits.copy()]
+    for t in tokens[:-1]:
+        g.step(state, [t] * 4)
+        seen.append(state.logits.copy())
+    for k, p in enumerate((one, other)):
+        plain = raw_scores(folders[kind], p.ids, tokens)
+        again = g.replay(p.ids, state.shape, tokens)
+        for step, rows in enumerate(seen):
+            assert np.abs(rows[2 * k] - plain[step]).max() < 1e-4
+            assert np.array_equal(rows[2 * k], again[step]) and np.array_equal(rows[2 * k], rows[2 * k + 1])
+    assert passes.count((1, one.prefix)) == 1, "read once"
+    # A list and the same list after others, and alone: the rewrite has the same bits, and says what it was drawn from.
+    texts = [TEXT, OTHER, "day"]
+    first, r = m.rewrite(texts, seed=3)[0], m.rewrite(TEXT, seed=4)
+    g._public.clear()
+    assert m.rewrite([TEXT, "day", "a " * 30], seed=3)[0].distribution(1).log_probs.tolist() == (
+        first.distribution(1).log_probs.tolist()
+    )
+    for d, own in zip(m.distributions_given(m.prepare(TEXT), r), r.releases, strict=True):
+        assert own.drawn and np.array_equal(d.log_probs, r.distribution(r.releases.index(own)).log_probs)
+
+
+def test_a_prompt_without_a_text_is_read_once_for_all_texts(folders, monkeypatch):
+    m = make(folders["gpt2"], prior="released")
+    g = m.generator()
+    first = m.rewrite(TEXT, seed=3)
+    begun, begin = [], g.begin
+    monkeypatch.setattr(
+        g, "begin", lambda prompts, *more, **named: begun.append(prompts) or begin(prompts, *more, **named)
+    )
+    again = m.rewrite(TEXT, seed=3)
+    assert [list(p) for (p,) in begun] == [list(m.prepare(TEXT).ids)]
+    assert np.array_equal(again.distribution(2).log_probs, first.distribution(2).log_probs)
+    monkeypatch.setattr(g, "_public", {})
+    for k in range(6):
+        g.public([40 + k])
+    assert list(g._public) == [(42,), (43,), (44,), (45,)], "the last few are kept"
+
+
 def test_scores_that_are_not_kept_come_back_to_the_last_bit(folder, monkeypatch):
     generation = importlib.import_module("dptext_core.mechanisms.generation")
 
@@ -189,6 +243,20 @@ def test_writing_stops_at_the_end_token_at_a_line_break_and_at_the_limit(folder,
     assert g.candidates[g.end] == END
 
 
+@pytest.mark.parametrize(
+    ("last", "shown"), [(".\n", "day."), (" \n\n", "day"), ("!\r\nDocument", "day!"), ("\n", "day")]
+)
+def test_of_a_token_with_a_line_break_what_stands_before_it_is_kept(folders, monkeypatch, last, shown):
+    m = make(folders["gpt2"], recase="none")
+    g = m.generator()
+    draws = iter([40, min(g.breaks)])
+    monkeypatch.setattr(ScoreTable, "draw", lambda self, e, s: next(draws))
+    monkeypatch.setattr(g, "pieces", lambda tokens: [" day", last])
+    r = m.rewrite(TEXT, seed=1)
+    assert r.text == shown and "".join(p.text for p in r.releases) == shown
+    assert [p.epsilon for p in r.releases] == [60.0, 60.0]
+
+
 def test_nothing_but_the_end_is_written_of_special_tokens(folder):
     g = load_generator(folder)
     assert not {"<pad>", "<s>", "<unused0>"} & set(g.candidates)
@@ -254,7 +322,11 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
     assert long.cut and room - 3 <= len(long.ids) <= room
     assert not m.prepare(TEXT).cut
     assert "only the beginning" in coverage_note(m, long) and not coverage_note(m, m.prepare(TEXT))
-    assert "single sentences" in coverage_note(dpt.get_mechanism("dp-prompt"), f"{TEXT} " * 8)
+    bundled = dpt.get_mechanism("dp-prompt")
+    assert "single sentences" in coverage_note(bundled, f"{TEXT} " * 8)
+    # The bundled model has learnt one prompt: with examples it repeats them.
+    assert "follow examples" in coverage_note(bundled.with_(prompt="examples"), TEXT)
+    assert "follow examples" not in coverage_note(bundled, TEXT)
     text = m.generator()._tokenizer.decode(long.ids)
     assert text.startswith("Document :") and text.endswith("Paraphrase of the document :")
 

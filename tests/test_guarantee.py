@@ -45,6 +45,12 @@ def test_a_seeded_promise_is_void():
     assert "not private" in dataclasses.replace(PROMISE, seeded=True).sentence()
 
 
+def test_where_nothing_is_promised_no_number_stands_for_a_promise():
+    none = dataclasses.replace(PROMISE, notion="none", reason="no noise is added.", spent=(2.0, 2.0, 2.0)).to_dict()
+    assert [none[k] for k in ("epsilon", "delta", "total", "expected", "zcdp")] == [None] * 5 and none["spent"] == []
+    assert "no noise is added." in none["sentence"]
+
+
 def test_it_is_plain_data():
     data = json.loads(json.dumps(PROMISE.to_dict()))
     assert data["total"] == 6.0 and data["exposed"] == ["the spacing"] and data["sentence"] == PROMISE.sentence()

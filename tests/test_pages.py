@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import precomputed
+from dptext_core.coverage import WAITS
 from dptext_core.guarantee import bound
 from pages.ui.jobs import Job
 from pages.ui.text import decode, literal
@@ -136,6 +137,9 @@ def test_empty_text_says_what_to_do():
     at.session_state["play_text"] = "  "
     at.run()
     assert not at.exception and "Type a text" in at.info[0].value
+    assert WAITS not in [c.value for c in at.caption], "nothing is drawn of it"
+    at.selectbox(key="play_mechanism").set_value("adept").run()
+    assert not at.exception and WAITS in [c.value for c in at.caption]
 
 
 @pytest.mark.slow

@@ -31,24 +31,27 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Lists the models."""
     from ..cli import _emit, _note, _table
-    from ..models import list_models, load_masked_lm
+    from ..models import list_generators, list_models, load_masked_lm
+    from ..models.generators import PARAPHRASER, PROMPTED
 
-    rows = [("model", "licence", "where", "size", "clipping range")]
-    for model in list_models():
-        ranges = [] if model.tuned is None else [f"tuned {model.tuned.low:.3f} to {model.tuned.high:.3f}"]
-        if model.clip_min is not None and model.clip_max is not None:
-            ranges.append(f"paper {model.clip_min:.3f} to {model.clip_max:.3f}")
+    here = {m.id: m for m in added.added()}
+    found = [*list_models(), *list_generators(None, PROMPTED)]
+    found += [m for m in list_generators(None, PARAPHRASER) if m.where == "bundled"]
+    rows = [("model", "what it is", "licence", "where", "size", "clipping range")]
+    for m in found:
+        ranges = [] if m.tuned is None else [f"tuned {m.tuned.low:.3f} to {m.tuned.high:.3f}"]
+        if m.clip_min is not None and m.clip_max is not None:
+            ranges.append(f"paper {m.clip_min:.3f} to {m.clip_max:.3f}")
         clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
-        rows.append((model.id, model.license or "not stated", model.where, f"{model.megabytes:g} MB", clip))
-    here = added.added()
-    rows += [(m.id, m.license, str(m.folder), f"{m.megabytes:g} MB", "none: it writes text") for m in here]
+        where = str(here[m.id].folder) if m.id in here else m.where
+        rows.append((m.id, m.title, m.license or "not stated", where, f"{m.megabytes:g} MB", clip))
     _emit(_table(rows))
     try:
         _note(f"The bundled model runs {load_masked_lm().description}.")
     except DPTextError as error:
         _note(f"warning: {error}")
     _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
-    for name in sorted(set(added.SOURCES) - {m.id for m in here}):
+    for name in sorted(set(added.SOURCES) - set(here)):
         _note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
 
 

@@ -4,30 +4,45 @@ The words, the texts and the draws are the same in every run. Mechanisms with a 
 bundled word space, at the default ε and at the upper end of their axis; those that only draw on the default space, at
 an ε that few draws can tell from more (10) and at the upper end, where they cannot (``detectable`` says how much).
 
+Every row is written to --out when it is done, and rows that are there already are not measured again.
+
     python -m dptext_core bench audit --out audit.json
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-from collections.abc import Sequence
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import __version__, _assets
 from ..auditing import AuditReport, audit
 from ..auditing.inputs import default_inputs
+from ..errors import InputError
 from ..guarantee import at_least, bound, number
 from ..mechanisms import codec
+from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from .files import write_rows
 from .rows import listed
 
-#: Rewrites behind the bound of a mechanism that has no closed form, and of some texts of one that has.
+#: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
 DRAWS, REWRITES = 4000, 250
 LOW = 10.0
 SEED = 1
+#: What the table says of itself.
+ABOUT = {
+    "command": "python -m dptext_core bench audit", "version": __version__,
+    "claimed": "ε of one draw, per unit of distance where unit names one", "seed": SEED,
+    "measured": "the largest loss over the inputs, or a lower bound of it with 95% confidence",
+}  # fmt: skip
 
 
 def configurations() -> list[tuple[str, dict[str, Any]]]:
@@ -71,37 +86,99 @@ def _read(path: Path) -> list[dict[str, Any]]:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench audit``."""
     parser = argparse.ArgumentParser(prog="python -m dptext_core bench audit", description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, help="write the table to this JSON file")
-    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
-    args = parser.parse_args(argv)
-    rows: list[dict[str, Any]] = []
-    print(
-        "| mechanism | options | ε | claimed | measured | proven | tested on | draws show | leak seen from | verdict |"
+    parser.add_argument(
+        "--out", type=Path, help="the JSON file of the table, written row by row; rows that are there are kept"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for name, options in configurations():
-        if args.mechanism and name not in args.mechanism:
-            continue
-        inputs: list[Any] | None = None
-        for epsilon in epsilons(name, options):
-            m = get_mechanism(name, epsilon=epsilon, **options)
-            if inputs is None and {"alignment", "distribution"} <= m.can:
-                inputs = default_inputs(m)
-            draws = DRAWS if m.notion == "none" or not m.closed_form else REWRITES
-            report = audit(m, inputs, draws=draws, seed=SEED)
-            rows.append(row(name, options, report))
-            label = codec.describe(options, name)
-            print(
-                f"| {name} | {label} | {number(epsilon)} | {bound(report.claimed)} | {number(report.measured)} | "
-                f"{'yes' if report.proven else 'at least'} | {report.draws:,} words | {at_least(report.detectable)} | "
-                f"{'' if report.leak_fresh is None else share(report.leak_fresh)} | {report.verdict} |",
-                flush=True,
-            )
-    if args.out:
-        about = {
-            "command": "python -m dptext_core bench audit", "version": __version__,
-            "claimed": "ε of one draw, per unit of distance where unit names one", "seed": SEED,
-            "measured": "the largest loss over the inputs, or a lower bound of it with 95% confidence",
-        }  # fmt: skip
-        write_rows(args.out, {"about": about, "rows": rows}, "mechanism")
+    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    parser.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
+    args = parser.parse_args(argv)
+    todo = [(n, o, e) for n, o in configurations() for e in epsilons(n, o)]
+    places = {_key(name, listed(options), epsilon): k for k, (name, options, epsilon) in enumerate(todo)}
+    there = _there(args.out, places)
+    todo = [t for t in todo if not args.mechanism or t[0] in args.mechanism]
+    left = [t for t in todo if args.again or places[_key(t[0], listed(t[1]), t[2])] not in there]
+    say = partial(print, file=sys.stderr, flush=True)
+    say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
+    try:
+        _measure(left, places, there, args.out, say)
+    except KeyboardInterrupt:
+        if args.out:
+            say(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
+        raise
+    rows = [there[places[_key(name, listed(options), epsilon)]] for name, options, epsilon in todo]
+    print(_table(rows))
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in Counter(r["verdict"] for r in rows).most_common())
+    say(f"{len(rows)} rows: {counts or 'none'}.")
     return 0
+
+
+Place = tuple[str, str, float]
+
+
+def _key(name: str, options: dict[str, Any], epsilon: float) -> Place:
+    """What names a row."""
+    return name, json.dumps(options, sort_keys=True), float(epsilon)
+
+
+def _there(out: Path | None, places: Mapping[Place, int]) -> dict[int, dict[str, Any]]:
+    """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
+    if out is None or not out.exists():
+        return {}
+    found = _assets.read_json(out)
+    try:
+        about, rows = found["about"], {_key(r["mechanism"], r["options"], r["epsilon"]): r for r in found["rows"]}
+        made = {k: about[k] for k in ("command", "version", "seed")}
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
+    if made != {k: ABOUT[k] for k in made}:
+        raise InputError(
+            f"{out.name} was made by {made['command']}, version {made['version']}, with the seed {made['seed']}: its "
+            "rows are not measured as those of this version are. Name another file for --out."
+        )
+    return {places[key]: row for key, row in rows.items() if key in places}
+
+
+def _measure(
+    left: Sequence[tuple[str, dict[str, Any], float]], places: Mapping[Place, int], there: dict[int, dict[str, Any]],
+    out: Path | None, say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Add what is left to ``there``, and write all of it after each row."""
+    from ..cli import _progress
+
+    inputs: list[Any] | None = None
+    before: object = None
+    for k, (name, options, epsilon) in enumerate(left, 1):
+        began = time.perf_counter()
+        said = (f"{k}/{len(left)} {name}", codec.describe(options, name), f"ε {number(epsilon)}")
+        what = ", ".join(part for part in said if part)
+        m = get_mechanism(name, epsilon=epsilon, **options)
+        if before != (name, options):
+            before = name, options
+            inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
+        report = audit(m, inputs, draws=_draws(m), seed=SEED, progress=_progress(what))
+        there[places[_key(name, listed(options), epsilon)]] = row(name, options, report)
+        if out is not None:
+            write_rows(out, {"about": ABOUT, "rows": [there[i] for i in sorted(there)]}, "mechanism")
+        say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
+
+
+def _draws(m: Mechanism) -> int:
+    """How often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
+    formulas = m.closed_form and m.notion != "none"
+    return REWRITES if formulas or type(m).latent_loss is not Mechanism.latent_loss else DRAWS
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        "| mechanism | options | ε | claimed | measured | proven | tested on | draws show | leak seen from | verdict |",
+        "|---" * 10 + "|",
+    ]
+    for r in rows:
+        # Infinite numbers are words in the file.
+        claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
+        lines.append(
+            f"| {r['mechanism']} | {codec.describe(r['options'], r['mechanism'])} | {number(r['epsilon'])} | "
+            f"{bound(claimed)} | {number(measured)} | {'yes' if r['proven'] else 'at least'} | {r['draws']:,} words | "
+            f"{at_least(detectable)} | {'' if r['leak_fresh'] is None else share(r['leak_fresh'])} | {r['verdict']} |"
+        )
+    return "\n".join(lines)

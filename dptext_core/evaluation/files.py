@@ -11,4 +11,6 @@ def write_rows(path: Path, whole: dict[str, Any], first: str) -> None:
     """Compact JSON with a line for each object that begins with the key ``first``, so that changes are easy to read."""
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
+    beside = path.with_name(f".{path.name}.tmp")
+    beside.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
+    beside.replace(path)  # whole at any time: a table may be written row by row

@@ -345,23 +345,9 @@ class Nearest(Private):
     _shown: ClassVar[tuple[str, ...]] = ("cosine", "same")
 
 
-@dataclass(frozen=True, eq=False)
-class Remembered(Private):
-    """A rewrite, and the pre-training sentence that is nearest to it; None where the data is not there."""
-
-    result: RewriteResult
-    nearest: Nearest | None
-
-    _shown: ClassVar[tuple[str, ...]] = ("result",)
-
-
-def remembered(asked: Question, progress: Progress | None = None, cancel: threading.Event | None = None) -> Remembered:
-    """Rewrite the sentence, and look up what the rewrite repeats of the pre-training set."""
-    result = rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, cancel=cancel)
-    folder = data_folder()
-    if folder is None:
-        return Remembered(result, None)
-    return Remembered(result, nearest(result.text, asked.pretrained, folder, progress, cancel))
+def rewritten(asked: Question, cancel: threading.Event | None = None) -> RewriteResult:
+    """The sentence, rewritten as it is asked."""
+    return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, cancel=cancel)
 
 
 def data_folder() -> Path | None:

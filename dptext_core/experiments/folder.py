@@ -2,7 +2,7 @@
 
     config.json         what the results follow from; a run goes on only where it asks for the same
     environment.json    versions of Python and of packages
-    log.txt             when it began, went on, and ended
+    log.txt             when it began, went on, and ended, or was stopped, and by what
     rows.jsonl          results, appended one by one (of ``rewrite-data`` the rewritten rows)
     result.json         what they come to, once all are there
 
@@ -70,7 +70,10 @@ class RunFolder:
             undo.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with contextlib.suppress(InputError):
+                self.stopped(f"stopped with {kind.__name__}: {sum(1 for _ in self.lines())} lines are written")
         self.close()
 
     def close(self) -> None:

@@ -85,21 +85,13 @@ def rewrite_data(
         if progress:
             progress(whole.rows, data.count)
         if whole.rows < data.count:
-            try:
-                records = rewrite_records(
-                    data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, cancel=cancel
-                )
-                for some in _several(records, batch):
-                    folder.append(_line(r, column, keep) for r in some)
-                    for r in some:
-                        whole.add(r.guarantee)
-                    if progress:
-                        progress(whole.rows, data.count)
-            except BaseException as error:
-                folder.stopped(
-                    f"stopped with {type(error).__name__}: {_written(folder)} of {data.count} rows are written"
-                )
-                raise
+            records = rewrite_records(data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, cancel=cancel)
+            for some in _several(records, batch):
+                folder.append(_line(r, column, keep) for r in some)
+                for r in some:
+                    whole.add(r.guarantee)
+                if progress:
+                    progress(whole.rows, data.count)
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
         if measures:
             result["measures"] = measured(data, folder.path, column, measures, cancel)
@@ -133,10 +125,6 @@ def _asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
 def _several(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
     while some := list(itertools.islice(records, n)):
         yield some
-
-
-def _written(folder: RunFolder) -> int:
-    return sum(1 for _ in folder.lines())
 
 
 def _line(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from . import components
 #: The rows of a rewritten data set, in the folder of its run.
 ROWS = "rows.jsonl"
 KINDS = (".csv", ".tsv", ".jsonl")
+#: What the module csv refuses to read beyond: whoever rewrites a text says how long it may be.
+_CELL = 2**31 - 1
 
 Row = dict[str, Any]
 
@@ -117,6 +119,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
     tabs = path.suffix.lower() == ".tsv"
+    csv.field_size_limit(max(_CELL, csv.field_size_limit()))
     reader = (
         csv.reader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE) if tabs
         else csv.reader(_lines(path), strict=True)

@@ -52,6 +52,8 @@ from .config import epsilon_option, option
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
+#: The largest ε that is taken: there the noise is two of these steps.
+MOST = 1e6
 _BATCH = 4 * ae.WIDTH
 
 
@@ -60,7 +62,7 @@ class ADePTConfig:
     """Options of ADePT. ``checkpoint``: "snips", "atis", or the folder of a pre-trained autoencoder."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(
-        100.0, 1.0, 1000.0, "for the whole text", "The whole text spends it once."
+        100.0, 1.0, 1000.0, "for the whole text", "The whole text spends it once.", MOST
     )
     checkpoint: str = option(
         "snips",
@@ -116,9 +118,11 @@ class ADePTConfig:
 
 @dataclass(frozen=True, eq=False)
 class Encoded(Prepared):
-    """A text with the vector that the encoder made of it, float32 (d,), before clipping."""
+    """A text with the vector that the encoder made of it, float32 (d,), before clipping. cut: whether the text was
+    longer than the encoder reads."""
 
     context: np.ndarray
+    cut: bool
 
 
 def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
@@ -160,6 +164,10 @@ class ADePT(Mechanism):
     @property
     def can(self) -> frozenset[str]:
         return frozenset()
+
+    @property
+    def max_epsilon(self) -> float:
+        return MOST
 
     @cached_property
     def shape(self) -> ae.Shape:
@@ -225,7 +233,18 @@ class ADePT(Mechanism):
     def uncovered(self) -> str:
         return "the autoencoder reads them letter by letter or not at all, and writes something else."
 
+    def reading_note(self, text: str | Prepared) -> str:
+        cut = text.cut if isinstance(text, Encoded) else self._read(self.plan(text).document)[1]
+        if not cut:
+            return ""
+        return f"The first {self.shape.window} word pieces of this text are read: what follows is left out."
+
     # --- rewriting
+
+    def _read(self, document: Document) -> tuple[list[int], bool]:
+        """The ids that are read of a text, and whether it has more. Loads no weights."""
+        ids, n = ae.pieces(document.text, self.shape.window)
+        return ids, n > len(ids)
 
     def _encoded(self, prepared: Prepared) -> Encoded:
         """What ``plan`` made is read now."""
@@ -248,8 +267,9 @@ class ADePT(Mechanism):
 
     def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
         check_cancel(cancel)
-        contexts = self.autoencoder.encode([d.text for d in documents])
-        return [Encoded(d, self.key, x) for d, x in zip(documents, contexts, strict=True)]
+        read = [self._read(d) for d in documents]
+        contexts = self.autoencoder.encode_ids([ids for ids, _ in read])
+        return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
 
     def _noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
         """The vector that a text is written from, float64 (d,)."""

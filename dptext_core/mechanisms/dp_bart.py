@@ -139,9 +139,11 @@ class DPBARTConfig:
 
 @dataclass(frozen=True, eq=False)
 class Encoded(Prepared):
-    """A text with what the encoder made of it, float32 (l, d), before clipping; 0 beyond the text."""
+    """A text with what the encoder made of it, float32 (l, d), before clipping; 0 beyond the text. cut: whether the
+    text was longer."""
 
     latent: np.ndarray
+    cut: bool
 
 
 def clip(latent: np.ndarray, bound: float) -> np.ndarray:
@@ -218,6 +220,19 @@ class DPBART(Mechanism):
     def uncovered(self) -> str:
         return "the model reads them letter by letter or not at all."
 
+    def reading_note(self, text: str | Prepared) -> str:
+        if isinstance(text, Encoded):
+            cut = text.cut
+        else:  # of a plain text known where the model is loaded
+            n = self.config.positions
+            cut = self.model_ready and _ids(self.generator(), self.plan(text).document.text, n)[1]
+        if not cut:
+            return ""
+        return (
+            f"The first {self.config.positions} tokens of this text are read: what follows is left out. With a larger "
+            "number of tokens read, more comes in, and more noise."
+        )
+
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -280,8 +295,9 @@ class DPBART(Mechanism):
     def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
         check_cancel(cancel)
         g, n = self.generator(), self.config.positions
-        latents = g.latents([_ids(g, d.text, n) for d in documents], n)
-        return [Encoded(d, self.key, x) for d, x in zip(documents, latents, strict=True)]
+        read = [_ids(g, d.text, n) for d in documents]
+        latents = g.latents([ids for ids, _ in read], n)
+        return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, latents, read, strict=True)]
 
     def _rate(self, n: int) -> Fraction:
         """By how much ln of the chances of Laplace noise falls with each step."""
@@ -400,7 +416,7 @@ def estimate_bound(
     for k, text in enumerate(texts):
         if k >= most:
             break
-        block.append(_ids(g, text, positions))
+        block.append(_ids(g, text, positions)[0])
         if len(block) == ROWS:
             sizes.append(_filled(g.latents(block, positions)))
             block = []
@@ -411,8 +427,9 @@ def estimate_bound(
     return float(np.quantile(np.abs(np.concatenate(sizes)), 1 - share))
 
 
-def _ids(generator: Any, text: str, positions: int) -> list[int]:
-    return generator.prompt("", " ".join(text.split()), "", positions)[0]
+def _ids(generator: Any, text: str, positions: int) -> tuple[list[int], bool]:
+    """The ids that are read of a text, and whether it had to be cut for that."""
+    return generator.prompt("", " ".join(text.split()), "", positions)
 
 
 def _filled(latents: np.ndarray) -> np.ndarray:
@@ -434,7 +451,8 @@ def _public_shape(generator: Any, positions: int, bound: float) -> tuple[np.ndar
     share = space.counts / space.counts.sum()
     picked = np.random.default_rng(5).choice(len(space.words), (_PUBLIC, _WORDS), p=share)
     texts = [" ".join(space.words[i] for i in row) + "." for row in picked]
-    x = _filled(generator.latents([_ids(generator, t, positions) for t in texts], positions)).astype(np.float64)
+    ids = [_ids(generator, t, positions)[0] for t in texts]
+    x = _filled(generator.latents(ids, positions)).astype(np.float64)
     z = clip(x, bound) * (bound / GRID)
     values, vectors = np.linalg.eigh(z.T @ z / len(z))
     # Fewer places than numbers leave directions that were not seen.

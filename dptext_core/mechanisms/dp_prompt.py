@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..models.generators import PROMPTED
+from ..models.registry import BUNDLED
+from .base import Prepared
 from .config import option
 from .generation import Generation, GenerationConfig, generator_option
 
@@ -63,6 +65,14 @@ class DPPrompt(Generation):
             return BEFORE, AFTER
         shown = "".join(f"{BEFORE}{source}{AFTER} {written}\n\n" for source, written in EXAMPLES)
         return shown + BEFORE, AFTER
+
+    def reading_note(self, text: str | Prepared) -> str:
+        if self.config.prompt == "examples" and self.config.model == BUNDLED:
+            return (
+                "The bundled model has not learnt to follow examples: it tends to repeat one of the three public ones, "
+                "and hardly anything of this text comes through. Choose the paper's prompt, or a larger model."
+            )
+        return super().reading_note(text)
 
     @classmethod
     def variants(cls):

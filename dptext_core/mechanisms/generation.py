@@ -4,7 +4,9 @@ At every step a language model that has read the private text scores each token 
 clipped to a public range, and one token is drawn with probability ∝ exp(ε·clipped / 2(Cmax − Cmin)), which is the
 softmax at temperature T = 2(Cmax − Cmin)/ε: the exponential mechanism, ε-LDP between any two texts for the same tokens
 before. Drawing ends at the end token, or at a limit that is public: ε times the limit for the text, by adaptive
-composition. How many tokens are written follows from what was drawn, so that the promise covers it.
+composition. How many tokens are written follows from what was drawn, so that the promise covers it. The draw is of
+whole tokens: of one that holds a line break, which ends the text, what stands before the break is shown, and that is
+computed from what was drawn.
 
 With ``prior="released"`` the draw starts from what the same model proposes without the private text, given what was
 written so far: p(y) ∝ b(y)·exp(ε·clip(ln a(y) − ln b(y), c₁, c₂) / 2(c₂ − c₁)). Between two texts b cancels, since it
@@ -158,7 +160,7 @@ def stop_option() -> Any:
         kind="choice",
         choices=("line", "end"),
         advanced=True,
-        help="Line: what follows a line break is left off, and nothing more is drawn. End: only the end token ends it.",
+        help="Line: the text ends at a line break, and nothing more is drawn. End: only the end token ends it.",
         said="stops at the {}",
     )
 
@@ -207,13 +209,15 @@ class GenerationConfig:
 
 @dataclass(frozen=True, eq=False)
 class GenerationPrepared(Prepared):
-    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads.
+    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads;
+    prefix: how many of the first are public and are read once for all texts.
 
     What the model made of them is kept once it was computed, for every ε.
     """
 
     ids: tuple[int, ...]
     cut: bool
+    prefix: int = 0
 
     _state: list[Any] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
@@ -371,7 +375,7 @@ class Generation(Clipped):
     def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
         assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
         g, w = self.generator(), result.trace.written
-        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids), 1), w.tokens)
+        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids) - prepared.prefix, 1, prepared.prefix), w.tokens)
         base: Sequence[np.ndarray | None] = [None] * len(rows)
         if self.config.prior != "none":
             ids = self.public_ids()
@@ -494,7 +498,8 @@ class Generation(Clipped):
         g = self.generator()
         # The limit and not the text's own one, so that what is cut does not depend on the text.
         ids, cut = g.prompt(*self._parts(document.text), _room(g.spec, self.config.max_tokens))
-        return GenerationPrepared(document, self.key, tuple(ids), cut)
+        prefix = g.prefix(self.around()[0], ids, STEP + self.config.max_tokens)
+        return GenerationPrepared(document, self.key, tuple(ids), cut, prefix)
 
     def _parts(self, text: str) -> tuple[str, str, str]:
         before, after = self.around()
@@ -523,11 +528,11 @@ class Generation(Clipped):
                 self._rewrite(self._prepare(self._document(texts[0]), None, cancel), stream.at(0), progress, cancel)
             ]
         every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), None, cancel)] * n]
-        alike: dict[int, list[int]] = {}
+        alike: dict[tuple[int, int], list[int]] = {}
         for i, p in enumerate(every):
-            alike.setdefault(-(-len(p.ids) // STEP) * STEP, []).append(i)
+            alike.setdefault((p.prefix, -(-(len(p.ids) - p.prefix) // STEP) * STEP), []).append(i)
         out: dict[int, RewriteResult] = {}
-        for width, places in alike.items():
+        for (_, width), places in alike.items():
             for first in range(0, len(places), TOGETHER):
                 mine = places[first : first + TOGETHER]
                 streams = [stream.at(i) for i in mine]
@@ -554,7 +559,7 @@ class Generation(Clipped):
         state = self._read(block, draws, width)
         rows = len(block) * draws
         fill = [g.end] * (len(state.logits) - rows)
-        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(state.logits))
+        public = None if self.config.prior == "none" else g.public(self.public_ids(), len(state.logits))
         limits = [self.limit(p.document) for p in block for _ in range(draws)]
         ends = self._ends()
         tokens: list[list[int]] = [[] for _ in range(rows)]
@@ -604,11 +609,11 @@ class Generation(Clipped):
         g = self.generator()
         if width is not None:
             filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))
-            return g.begin(filled, draws, width)
+            return g.begin(filled, draws, width, block[0].prefix)
         prepared = block[0]
         with prepared._lock:
             if not prepared._state:
-                prepared._state.append(g.begin([prepared.ids]))
+                prepared._state.append(g.begin([prepared.ids], prefix=prepared.prefix))
             return g.repeated(prepared._state[0], draws)
 
     def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
@@ -617,7 +622,7 @@ class Generation(Clipped):
         text, pieces = "", []
         for k, (token, part) in enumerate(zip(written.tokens, texts, strict=True)):
             if token in ends:
-                part = ""
+                part = part.partition("\n")[0].rstrip()
             if not text:
                 part = part.lstrip()
             space = len(part) - len(part.lstrip())

@@ -104,8 +104,7 @@ class Autoencoder:
 
     def pieces(self, text: str) -> tuple[list[int], int]:
         """The ids of the pieces that are read of a text, and how many it has."""
-        ids = tokenizer().ids(text)
-        return ids[: self.shape.window], len(ids)
+        return pieces(text, self.shape.window)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The contexts [h; c] of texts, float32 (n, 2·hidden), before any clipping."""
@@ -236,6 +235,12 @@ class PieceTokenizer:
 def tokenizer() -> PieceTokenizer:
     """The trunk's tokenizer, read once."""
     return PieceTokenizer()
+
+
+def pieces(text: str, window: int) -> tuple[list[int], int]:
+    """The ids of the first ``window`` pieces of a text, and how many it has."""
+    ids = tokenizer().ids(text)
+    return ids[:window], len(ids)
 
 
 def trunk_width() -> int:

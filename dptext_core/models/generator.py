@@ -4,6 +4,9 @@ What was computed for the tokens before is kept (keys and values), so that a ste
 how many prompts were read together, to which length they were filled up, and how often each is drawn. The same tokens
 in a state of the same shape give the same bits on one machine, device and number of threads, whatever stands in the
 other rows; other shapes agree up to rounding. So scores that are not kept can be computed again, to the last bit.
+
+What is public before a text (worked examples), and a whole prompt without a text, are read once and kept for all texts
+and draws: always alone, so that they have the same bits whatever is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,10 @@ _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|aud
 LARGE = 100_000_000
 #: Texts that are encoded and decoded together, always so many: rows that are not needed are filled.
 ROWS = 8
+#: Tokens before a text from which on they are read once for all: below it, there is nothing to gain.
+LEAST_PREFIX = 16
+#: Public prompts, and public parts of prompts, of which it is kept what was read.
+PUBLIC = 4
 #: How the end of a text is written where tokens are listed.
 END = "(end)"
 
@@ -73,6 +80,7 @@ class Generator:
         self._tokenizer = tokenizer
         self._encode = _private_backend(tokenizer)
         self._takes_positions = _takes(model, "position_ids")
+        self._window = getattr(model.config, "sliding_window", None)
         self._takes_keep = _takes(model, "logits_to_keep")
         rows = model.get_output_embeddings().weight.shape[0]
         ids, end = _written(tokenizer, model, min(len(tokenizer), rows))
@@ -82,6 +90,7 @@ class Generator:
         self.pad_id = int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else end)
         self._start = _start_id(model, tokenizer) if spec.kind == "encoder-decoder" else None
         self._lock = threading.Lock()
+        self._public: dict[tuple[int, ...], State] = {}
 
     def __repr__(self) -> str:
         return f"Generator({self.spec.id!r}, device={self.device!r}, dtype={self.dtype!r})"
@@ -131,6 +140,17 @@ class Generator:
             )
         return self.prompt(before, text[:low].rstrip(), after, room)[0], True
 
+    def prefix(self, before: str, prompt: Sequence[int], ahead: int) -> int:
+        """How many of a prompt's first tokens are those of ``before``, whatever follows; 0 where they are not worth
+        being read by themselves. ahead: how many places may follow the prompt, those included to which it is filled
+        up: filling stands behind the prefix, and a window that slides must reach over it."""
+        if self.spec.kind != "decoder" or (self._window is not None and len(prompt) + ahead > self._window):
+            return 0
+        ids = self.ids_of(before, special=True)
+        # Its last ones may be written otherwise before a text.
+        n = len(ids) - 2
+        return n if n >= LEAST_PREFIX and list(prompt[:n]) == ids[:n] and len(prompt) > n else 0
+
     @property
     def end_id(self) -> int:
         return int(self.candidate_ids[self.end])
@@ -161,11 +181,28 @@ class Generator:
 
     # --- scores
 
-    def begin(self, prompts: Sequence[Sequence[int]], draws: int = 1, width: int | None = None) -> State:
+    def public(self, prompt: Sequence[int], draws: int = 1) -> State:
+        """:meth:`begin` of one prompt in which nothing is private: what was read of it is kept."""
+        key = tuple(prompt)
+        if (state := self._public.get(key)) is None:
+            state = self.begin([key])
+            for old in list(self._public)[: max(0, len(self._public) - PUBLIC + 1)]:
+                self._public.pop(old, None)
+            self._public[key] = state
+        return self.repeated(state, draws)
+
+    def begin(
+        self, prompts: Sequence[Sequence[int]], draws: int = 1, width: int | None = None, prefix: int = 0
+    ) -> State:
         """Read prompts (ids), and be ready to write ``draws`` continuations of each: row k·draws + j belongs to
-        prompt k. width: the length to fill up to, at least that of the longest."""
+        prompt k. prefix: how many tokens at the beginning are public and the same in all of them. width: the length to
+        fill up to behind these, at least that of the longest."""
         import torch
 
+        cache, before = None, prompts[0][:prefix]
+        if prefix:
+            cache = self.repeated(self.public(before), len(prompts)).cache
+            prompts = [p[prefix:] for p in prompts]
         width = max(map(len, prompts)) if width is None else width
         left = self.spec.kind == "decoder"
         ids = np.full((len(prompts), width), self.pad_id, np.int64)
@@ -173,17 +210,20 @@ class Generator:
         for r, p in enumerate(prompts):
             part = slice(width - len(p), width) if left else slice(0, len(p))
             ids[r, part], there[r, part] = p, 1
+        shape = Shape(len(prompts), width, 1, prefix)
+        there = np.pad(there, ((0, 0), (prefix, 0)), constant_values=1)
         ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
         with self._lock, torch.inference_mode():
             if left:
-                given = {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)} if self._takes_positions else {}
-                out = self._run(input_ids=ids_t, attention_mask=mask, **given)
-                state = State(Shape(len(prompts), width, 1), out.past_key_values, None, mask, mask.sum(1), out.logits)
+                at = (mask.cumsum(1) - 1).clamp(min=0)[:, prefix:]
+                given = {"position_ids": at} if self._takes_positions else {}
+                out = self._run(input_ids=ids_t, attention_mask=mask, past_key_values=cache, **given)
+                state = State(shape, out.past_key_values, None, mask, mask.sum(1), out.logits)
             else:
                 seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask)
                 first = torch.tensor([self._opening] * len(prompts), device=self.device)
                 out = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=first)
-                state = State(Shape(len(prompts), width, 1), out.past_key_values, seen, mask, None, out.logits)
+                state = State(shape, out.past_key_values, seen, mask, None, out.logits)
             state.logits = self._scores(out)
         return state if draws == 1 else self.repeated(state, draws)
 
@@ -203,7 +243,7 @@ class Generator:
                 lengths = None if lengths is None else lengths.repeat_interleave(draws, 0)
                 if seen is not None:
                     seen = type(seen)(last_hidden_state=seen.last_hidden_state.repeat_interleave(draws, 0))
-        shape = Shape(state.shape.prompts, state.shape.width, draws)
+        shape = replace(state.shape, draws=draws)
         return State(shape, cache, seen, there, lengths, np.repeat(state.logits, draws, axis=0))
 
     def step(self, state: State, tokens: Sequence[int]) -> None:
@@ -229,7 +269,7 @@ class Generator:
 
     def replay(self, prompt: Sequence[int], shape: Shape, tokens: Sequence[int]) -> list[np.ndarray]:
         """The scores float32 (n,) of every token in ``tokens``, as they were in a state of this shape."""
-        state = self.begin([prompt] * shape.prompts, shape.draws, shape.width)
+        state = self.begin([prompt] * shape.prompts, shape.draws, shape.width, shape.prefix)
         rows = shape.prompts * shape.draws
         out = [state.logits[0].copy()]
         for token in tokens[:-1]:

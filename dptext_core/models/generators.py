@@ -48,12 +48,14 @@ ALIASES = {"gpt2": "openai-community/gpt2", "flan-t5-base": "google/flan-t5-base
 class Shape:
     """Of what a generator computed: scores in the same shape have the same bits.
 
-    prompts: how many were read together; width: the length they were filled up to; draws: rows of each.
+    prompts: how many were read together; width: the length they were filled up to, without the prefix; draws: rows of
+    each; prefix: how many of their first tokens were read once for all of them.
     """
 
     prompts: int
     width: int
     draws: int
+    prefix: int = 0
 
 
 @dataclass(frozen=True)

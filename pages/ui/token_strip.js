@@ -8,6 +8,7 @@ const SUBSTEPS = 4; // slider steps per grid interval
 const ROWS = 9; // words in the inspector
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
 const END = "∎"; // what stands for the token that ends a text
+const UNBROKEN = 24; // letters of pieces without a space between them that stay on one line
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
@@ -290,6 +291,7 @@ class Strip {
     this.words = [];
     let text = ""; // what stands between the word before and the next one
     let group = null; // the last word with what clings to it
+    let held = 0; // letters in it
     const hold = () => {
       // Punctuation stays on the line of its word.
       if (group && !group.classList.contains("group")) {
@@ -300,7 +302,7 @@ class Strip {
       }
       return group;
     };
-    const lay = (node, clings) => {
+    const lay = (node, letters = 0) => {
       let [, head, gap, tail] = /^(\S*)([\s\S]*?)(\S*)$/.exec(text);
       if (!group && !gap) [head, tail] = ["", head];
       const holdHead = group && head && head.length <= 12;
@@ -308,10 +310,14 @@ class Strip {
       if (holdHead) hold().append(head);
       const between = (holdHead ? "" : head) + gap + (holdTail ? "" : tail);
       if (between) put(between);
-      if (node && clings && !text && group) hold().append(node);
-      else if (node) {
+      // Where nothing stands between two pieces they make up one word, or a word and its mark.
+      if (node && !text && group && held + letters <= UNBROKEN) {
+        hold().append(node);
+        held += letters;
+      } else if (node) {
         line.append(node);
         group = node;
+        held = letters;
         if (holdTail) hold().prepend(tail);
       }
       text = "";
@@ -339,11 +345,12 @@ class Strip {
       if (did && t.why) t.node.title = `${did}: ${t.why}`;
       if (t.a === "keep") t.node.setAttribute("aria-label", `${t.o}, kept as it is`);
       if (t.a === "delete") t.node.setAttribute("aria-label", `${t.o}, deleted`);
-      lay(t.node, /^['’]/.test(t.o));
+      const shown = t.drawn ? t.shown[winner(t, this.eps)] : t.o;
+      lay(t.node, t.a === "delete" ? UNBROKEN + 1 : shown.length);
       this.words.push(i);
     });
     text += this.data.tail ?? "";
-    lay(null, false);
+    lay(null);
     if (!line.hasChildNodes()) line.remove();
     // The direction most of the words have: single words carry their own.
     const leftward = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;

@@ -278,3 +278,55 @@ def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(op
     run.click()
     page.get_by_text("refuted", exact=False).first.wait_for(timeout=LONG)
     clean(seen)
+
+
+# --- generators and the case study
+
+#: Neighbours in the text with nothing between them that stand on different lines, as [one, other].
+BROKEN = """() => {
+  const roots = [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)];
+  const words = roots.flatMap(r => [...r.querySelectorAll('.strip .text .word')]);
+  const pairs = words.slice(1).map((w, k) => [words[k], w]).filter(([a, b]) => {
+    const between = document.createRange();
+    between.setStartAfter(a);
+    between.setEndBefore(b);
+    return between.toString() === '' && a.getBoundingClientRect().bottom <= b.getBoundingClientRect().top;
+  });
+  return pairs.map(pair => pair.map(w => w.innerText));
+}"""
+
+
+def test_a_generator_writes_again_at_another_epsilon_and_shows_what_a_piece_was_drawn_from(open_app: Callable) -> None:
+    seen = open_app(APP, query="/?mechanism=dp-prompt&epsilon=100", viewport={"width": 390, "height": 844})
+    page = seen.page
+    page.locator(".strip.sequential .text button").first.wait_for(timeout=LONG)
+    settled(page)
+    before = strip_text(page)
+    epsilon_slider(page).press("Home")
+    page.locator(".strip .hint", has_text="at this ε").wait_for(timeout=LONG)
+    page.locator(".strip.sequential:not(.stale)").wait_for(timeout=LONG)
+    settled(page)
+    assert strip_text(page) != before and page.locator(".strip .exact").input_value() == "5.00"
+    assert page.evaluate(BROKEN) == []
+    page.locator(".strip .text button").nth(2).click()
+    page.locator(".strip .rows .row.released").wait_for(timeout=LONG)
+    names = page.locator(".strip .rows .row:not(.others) .name").all_inner_texts()
+    assert len([n for n in names if n.strip()]) > 5
+    settled(page)
+    seen.assert_clean()
+
+
+def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: Callable) -> None:
+    seen = open_app(APP, query="/case_study")
+    page = seen.page
+    page.get_by_text("Rewritten by the model that was pre-trained on Snips").wait_for(timeout=LONG)
+    box = page.get_by_role("textbox", name="A sentence")
+    box.fill("   ")
+    box.press("Control+Enter")
+    page.get_by_text("Type a sentence on the left").wait_for(timeout=LONG)
+    box.fill("<b>flights</b> to *oslo*")
+    box.press("Control+Enter")
+    page.get_by_text("Rewritten by the model that was pre-trained on Snips").wait_for(timeout=LONG)
+    page.get_by_text("Whatever you wrote here, the released text is at most").wait_for(timeout=LONG)
+    assert page.locator("h5").first.inner_text().strip()
+    clean(seen)
