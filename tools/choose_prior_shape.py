@@ -51,14 +51,17 @@ class Law:
         return Shape(min(1.0, (self.firm / epsilon) ** self.power), self.low * sigma, (self.low + width) * sigma)
 
 
-def cosines(m: DPMLMPrior, prepared: list, shapes: dict[float, Shape]) -> list[float]:
-    """The mean cosine at every ε with its shape."""
-    out = []
+def cosines(
+    m: DPMLMPrior, prepared: list, shapes: dict[float, Shape], known: dict[tuple[float, Shape], float]
+) -> list[float]:
+    """The mean cosine at every ε with its shape. known: those that were measured before, by ε and shape."""
     for epsilon, shape in shapes.items():
+        if (epsilon, shape) in known:
+            continue
         at = m.with_(epsilon=epsilon, tau=shape.tau, shift_min=shape.low, shift_max=shape.high)
         texts = [at.rewrite(p, stream=NoiseStream(1).at(k)).text for k, p in enumerate(prepared)]
-        out.append(float(np.mean(score("cosine", [p.text for p in prepared], texts))))
-    return out
+        known[epsilon, shape] = float(np.mean(score("cosine", [p.text for p in prepared], texts)))
+    return [known[at] for at in shapes.items()]
 
 
 def objective(values: list[float]) -> float:
@@ -83,15 +86,17 @@ def main() -> None:
     prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if m.drawn_tokens(p)]
     sigma = score_deviation("bundled")
     print("| shape | objective | cosine at ε " + ", ".join(f"{e:g}" for e in EPSILONS) + " |\n|---|---|---|")
+    known: dict[tuple[float, Shape], float] = {}
     if args.fixed:
-        show("bundled", cosines(m, prepared, {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}))
+        bundled = {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}
+        show("bundled", cosines(m, prepared, bundled, known))
         for low, high in FIXED:
-            show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, {e: Shape(1.0, low, high) for e in EPSILONS}))
+            show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, dict.fromkeys(EPSILONS, Shape(1.0, low, high)), known))
         return
     found = []
     for low, width, growth, firm in product(LOWS, WIDTHS, GROWTHS, FIRM):
         law = Law(low, width, growth, *firm)
-        values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS})
+        values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS}, known)
         found.append((objective(values), law))
         show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}, power {law.power:g}", values)
     print(f"\n{max(found, key=lambda f: f[0])[1]}")

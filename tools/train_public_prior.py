@@ -33,6 +33,8 @@ from train_masked_lm import Data, MaskedLM, evaluate_skeletons, loss_of
 from dptext_core.words.vocabulary import verified_trunk_folder
 
 WEIGHTS = "public_prior.safetensors"
+#: Options that are files; the record of the training holds their names alone.
+PATHS = ("corpus", "heldout", "init", "out", "stopwords")
 
 
 class LowRank(nn.Module):
@@ -137,7 +139,7 @@ def main() -> None:
                 state["history"] = json.dumps(history)
                 torch.save(state | {"seconds": seconds}, checkpoint.with_suffix(".part"))
                 checkpoint.with_suffix(".part").replace(checkpoint)
-    args = {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()}
+    args = {k: Path(v).name if k in PATHS and v else v for k, v in vars(a).items()}
     log = {"args": args, "seconds": round(time.time() - start), "rank": a.rank, "history": history}
     (a.out / "training.json").write_text(json.dumps(log, indent=1))
 
