@@ -4,10 +4,10 @@ Run:  python tools/choose_prior_shape.py --texts heldout_wikitext2_test.txt --st
 
 The shape is the range that the private shift is clipped to and the temperature of the proposal, as functions of ε
 (``public_shape``): the range begins at LOW·σ and is (WIDTH + GROWTH·ε)·σ wide, WIDEST·σ at most; the temperature is 1
-up to FIRM and falls as (FIRM/ε)^POWER beyond. Objective: the largest mean cosine between original and rewrite in
-parallel order, averaged over ln ε (trapezoids). The texts are --n evenly spread lines of 8 to 40 words, as those that
-chose the clipping range; the noise of a text is the same for every shape. One range for all ε is measured beside them
-(--fixed).
+up to FIRM and falls as (FIRM/ε)^POWER beyond. The range is chosen first, then the temperature for it. Objective: the
+largest mean cosine between original and rewrite in parallel order, averaged over ln ε (trapezoids). The texts are --n
+evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the same for every
+shape. One range for all ε is measured beside them (--fixed).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dptext_core.sampling import NoiseStream
 
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
 LOWS, WIDTHS, GROWTHS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16)
-FIRM = ((25.0, 0.5), (25.0, 0.75), (25.0, 1.0), (inf, 1.0))
+FIRM = ((25.0, 0.75), (25.0, 0.5), (25.0, 1.0), (inf, 1.0))
 FIXED = ((0.0, 6.0), (0.0, 8.0), (2.0, 8.0), (2.0, 10.0), (2.0, 12.0))
 
 
@@ -93,13 +93,19 @@ def main() -> None:
         for low, high in FIXED:
             show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, dict.fromkeys(EPSILONS, Shape(1.0, low, high)), known))
         return
-    found = []
-    for low, width, growth, firm in product(LOWS, WIDTHS, GROWTHS, FIRM):
-        law = Law(low, width, growth, *firm)
+    found: dict[Law, float] = {}
+
+    def measure(law: Law) -> None:
         values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS}, known)
-        found.append((objective(values), law))
+        found[law] = objective(values)
         show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}, power {law.power:g}", values)
-    print(f"\n{max(found, key=lambda f: f[0])[1]}")
+
+    for low, width, growth in product(LOWS, WIDTHS, GROWTHS):
+        measure(Law(low, width, growth, *FIRM[0]))
+    best = max(found, key=found.__getitem__)
+    for firm, power in FIRM[1:]:
+        measure(dataclasses.replace(best, firm=firm, power=power))
+    print(f"\n{max(found, key=found.__getitem__)}")
 
 
 if __name__ == "__main__":
