@@ -91,7 +91,10 @@ def main() -> None:
         bundled = {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}
         show("bundled", cosines(m, prepared, bundled, known))
         for low, high in FIXED:
-            show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, dict.fromkeys(EPSILONS, Shape(1.0, low, high)), known))
+            show(
+                f"[{low:g}, {high:g}], τ = 1",
+                cosines(m, prepared, dict.fromkeys(EPSILONS, Shape(1.0, low, high)), known),
+            )
         return
     found: dict[Law, float] = {}
 

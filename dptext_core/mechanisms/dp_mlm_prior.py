@@ -66,7 +66,7 @@ class Shape(NamedTuple):
 #: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
 #: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more, and by what power
 #: of ε.
-LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.8, 0.8, 0.08, 5.0, 25.0, 0.75
+LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.0, 0.4, 0.16, 5.0, 25.0, 1.0
 
 
 def public_shape(epsilon: float, sigma: float) -> Shape:
