@@ -38,8 +38,9 @@ from ..words.lexicons import Lexicon, stop_words
 from . import data
 from .files import write_rows
 
-#: Systems: mechanism, and options. The first two are what the others are compared with. The bundled model proposes with
-#: weights of their own only where it goes by its name.
+#: The bundled model by its folder: it proposes with weights of their own only where it goes by its name.
+UNTRAINED = str(_assets.assets_folder() / "models" / "masked_lm")
+#: Systems: mechanism, and options. The first two are what the others are compared with.
 SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "DP-MLM, tuned range": ("dp-mlm", {"clip": "tuned"}),
     "DP-MLM, paper's range": ("dp-mlm", {"clip": "paper"}),

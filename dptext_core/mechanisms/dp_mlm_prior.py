@@ -3,12 +3,12 @@
     p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
 
 a: the scores that DP-MLM draws from (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private
-text. b: a model's scores given the public text alone (:class:`~dptext_core.public_prior.PublicText`): kept tokens, gaps,
-and the words released so far. It is the same model; beside the bundled one, whose training saw no such texts, a low-rank
-change of it that was trained on them. Between two texts with the same public text b cancels, and the clipped difference
-moves by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text by adaptive
-composition. DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens and gaps,
-and the same words released before. That is the adjacency of both.
+text. b: a model's scores given the public text alone (:class:`~dptext_core.public_prior.PublicText`): kept tokens,
+gaps, and the words released so far. It is the same model; beside the bundled one, whose training saw no such texts, a
+low-rank change of it that was trained on them. Between two texts with the same public text b cancels, and the clipped
+difference moves by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text by
+adaptive composition. DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens
+and gaps, and the same words released before. That is the adjacency of both.
 
 Clipping the difference of a private and a public score is the idea of InvisibleInk (NeurIPS 2025), which does it for
 the next token of a generator and averages over several private texts; here it is one text, word by word, at masks.

@@ -324,9 +324,10 @@ def _trunk_state(spec: MaskedLMSpec) -> tuple[Path, dict[str, Any]]:
         if spec.low_rank is not None:
             _change(state, {k: v.float() for k, v in load_file(spec.low_rank).items()})
     except (SafetensorError, OSError, KeyError, RuntimeError) as error:
+        again = "the folder" if spec.low_rank is None else "both"
         read = spec.folder if spec.low_rank is None else f"{spec.folder} and {spec.low_rank.parent}"
         raise ModelUnavailable(
-            f"The weights in {read} cannot be read ({type(error).__name__}: {error}). Take {'the folder' if spec.low_rank is None else 'both'} again."
+            f"The weights in {read} cannot be read ({type(error).__name__}: {error}). Take {again} again."
         ) from error
     return trunk, state
 
