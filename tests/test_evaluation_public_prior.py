@@ -10,6 +10,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.evaluation import public_prior
+from dptext_core.words.lexicons import stop_words
 
 TWO = ["DP-MLM, tuned range", "with prior, parallel"]
 ARGS = ["--sets", "builtin", "--n", "3", "--epsilons", "20", "--seeds", "1"]
@@ -38,6 +39,10 @@ def test_points_are_measured_once_and_a_cut_line_is_measured_again(tmp_path, cap
     assert written["about"]["texts"] == {"builtin": 3} and all(
         r.keys() == written["rows"][0].keys() for r in written["rows"]
     )
+    stop = stop_words()
+    words = [[t.text for t in dpt.Document.parse(r).tokens if t.kind == "word"] for r in found[0]["texts"]]
+    share = np.mean([np.mean([w in stop for w in each]) for each in words])
+    assert 0 < share < 1 and kept[TWO[0], "stop_words"]["mean"] == pytest.approx(share, rel=1e-4)
     assert public_prior._read(out) == tuple(public_prior.Mean(**r) for r in written["rows"])
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import shutil
@@ -25,7 +26,7 @@ from dptext_core.models import (
     masked_lm_spec,
 )
 from dptext_core.models.clip import WIDTHS
-from dptext_core.models.masked_lm import _private_backend
+from dptext_core.models.masked_lm import MaskedLM, _private_backend
 from dptext_core.models.windows import ModelInput, Template, bucket, model_input
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -392,8 +393,8 @@ def test_a_pass_refuses_what_it_has_no_room_for(bert):
 # --- the bundled format ----------------------------------------------------------------------------------------------
 
 
-def training_module():
-    spec = importlib.util.spec_from_file_location("train_masked_lm", ROOT / "tools" / "train_masked_lm.py")
+def training_module(name="train_masked_lm"):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -427,6 +428,44 @@ def test_weights_on_the_trunk_give_the_trained_models_logits(tmp_path):
         want = (h @ words.T + trained.bias)[0].numpy()[lm.candidate_ids]
     got = lm.forward([x], *lm.shape_for(len(x.ids)))[0]
     np.testing.assert_allclose(got, want, atol=2e-4, rtol=0)
+
+
+def test_a_low_rank_change_gives_the_trained_models_logits(tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    training = training_module("train_public_prior")
+    bundled = masked_lm_spec("bundled")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(7)
+        trained = training.MaskedLM(training.verified_trunk_folder()).eval()
+        weights = load_file(bundled.folder / "masked_lm.safetensors")
+        trained.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+        training.add_low_rank(trained, 4)
+        params = training.trained(trained)
+        with torch.no_grad():
+            for p in params.values():
+                p.add_(torch.randn_like(p) * 0.02)
+    training.save(tmp_path / "public_prior.safetensors", params, half=False)
+    spec = dataclasses.replace(bundled, low_rank=tmp_path / "public_prior.safetensors")
+    lm = MaskedLM(spec, "cpu", "float32")
+    pieces = lm.encode(Document.parse(TEXT))
+    x = lm.model_input(MaskRequest(None, pieces, 1))
+    with torch.inference_mode():
+        ids, types, row, at = map(torch.tensor, ([x.ids], [x.types], [0], [x.position]))
+        h = trained.hidden(ids, types, row, at)
+        words = trained.bert.embeddings.word_embeddings.weight + trained.up @ trained.down
+        want = (h @ words.T + trained.bias)[0].numpy()[lm.candidate_ids]
+    got = lm.forward([x], *lm.shape_for(len(x.ids)))[0]
+    np.testing.assert_allclose(got, want, atol=2e-4, rtol=0)
+    assert np.abs(got - MaskedLM(bundled, "cpu", "float32").forward([x], *lm.shape_for(len(x.ids)))[0]).max() > 0.1
+
+
+def test_a_damaged_low_rank_change_says_so(tmp_path):
+    (tmp_path / "public_prior.safetensors").write_bytes(b"nothing")
+    spec = dataclasses.replace(masked_lm_spec("bundled"), low_rank=tmp_path / "public_prior.safetensors")
+    with pytest.raises(ModelUnavailable, match=f"{tmp_path.name}.* cannot be read"):
+        MaskedLM(spec, "cpu", "float32")
 
 
 def test_damaged_weights_on_the_trunk_say_so(tmp_path):

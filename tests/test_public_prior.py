@@ -19,6 +19,8 @@ from dptext_core import public_prior
 from dptext_core.languages import ENGLISH
 from dptext_core.mechanisms.dp_mlm_prior import DPMLMPrior, clipped, public_shape, score_deviation, tempered
 from dptext_core.mechanisms.masked_words import Draw, candidates
+from dptext_core.models import MaskRequest, engine, load_masked_lm
+from dptext_core.models.registry import BUNDLED_PROPOSER
 from dptext_core.public_prior import PublicText, log_frequencies, over_words, proposed_logits
 
 TEXT = "The doctor told my friend that the pain was bad."
@@ -43,6 +45,26 @@ def test_a_public_text_has_no_place_for_an_original_word(prior):
     assert list(inspect.signature(proposed_logits).parameters)[:3] == ["model", "language", "places"]
     one, other = (prior().plan(t).public for t in (TEXT, OTHER))
     assert one == other and not set(one.skeleton.kept) & {"doctor", "friend", "pain", "bad", "lawyer"}
+
+
+def test_the_bundled_model_proposes_with_weights_of_its_own_and_reads_with_the_old_ones():
+    m = dpt.get_mechanism("dp-mlm-prior", prior="skeleton")
+    p = m.plan(TEXT)
+    holes = [(p.public, i) for i in p.targets]
+    proposed = proposed_logits("bundled", m.language, holes)
+    masked = [lm_pieces(p, i) for i in range(len(p.document.tokens))]
+    asked = [MaskRequest(None, masked, i) for i in p.targets]
+    own, plain = (engine(name).score(asked) for name in (BUNDLED_PROPOSER, "bundled"))
+    assert (proposed == own).all() and np.abs(own - plain).max() > 1
+    without = m.from_nothing()
+    assert (m.scores_of(m.prepare(TEXT)) == without.scores_of(without.prepare(TEXT))).all()
+    assert m.loads()["prior"] != m.loads()["model"] == without.loads()["model"]
+
+
+def lm_pieces(p, i):
+    """A mask for a drawn word, the pieces of a kept one."""
+    lm = load_masked_lm("bundled")
+    return [lm.mask_id] if i in p.targets else lm.word_pieces(p.document.tokens[i].text)
 
 
 @pytest.mark.parametrize("released", [((1, "car"), (1, "cat")), ((0, "car"),), ((99, "car"),), ((-1, "car"),)])

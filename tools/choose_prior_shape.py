@@ -4,10 +4,10 @@ Run:  python tools/choose_prior_shape.py --texts heldout_wikitext2_test.txt --st
 
 The shape is the range that the private shift is clipped to and the temperature of the proposal, as functions of ε
 (``public_shape``): the range begins at LOW·σ and is (WIDTH + GROWTH·ε)·σ wide, WIDEST·σ at most; the temperature is 1
-up to FIRM and falls as (FIRM/ε)^POWER beyond. Objective: the largest mean cosine between original and rewrite in
-parallel order, averaged over ln ε (trapezoids). The texts are --n evenly spread lines of 8 to 40 words, as those that
-chose the clipping range; the noise of a text is the same for every shape. One range for all ε is measured beside them
-(--fixed).
+up to FIRM and falls as (FIRM/ε)^POWER beyond. The range is chosen first, then the temperature for it. Objective: the
+largest mean cosine between original and rewrite in parallel order, averaged over ln ε (trapezoids). The texts are --n
+evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the same for every
+shape. One range for all ε is measured beside them (--fixed).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dptext_core.sampling import NoiseStream
 
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
 LOWS, WIDTHS, GROWTHS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16)
-FIRM = ((25.0, 0.5), (25.0, 0.75), (25.0, 1.0), (inf, 1.0))
+FIRM = ((25.0, 0.75), (25.0, 0.5), (25.0, 1.0), (inf, 1.0))
 FIXED = ((0.0, 6.0), (0.0, 8.0), (2.0, 8.0), (2.0, 10.0), (2.0, 12.0))
 
 
@@ -51,14 +51,17 @@ class Law:
         return Shape(min(1.0, (self.firm / epsilon) ** self.power), self.low * sigma, (self.low + width) * sigma)
 
 
-def cosines(m: DPMLMPrior, prepared: list, shapes: dict[float, Shape]) -> list[float]:
-    """The mean cosine at every ε with its shape."""
-    out = []
+def cosines(
+    m: DPMLMPrior, prepared: list, shapes: dict[float, Shape], known: dict[tuple[float, Shape], float]
+) -> list[float]:
+    """The mean cosine at every ε with its shape. known: those that were measured before, by ε and shape."""
     for epsilon, shape in shapes.items():
+        if (epsilon, shape) in known:
+            continue
         at = m.with_(epsilon=epsilon, tau=shape.tau, shift_min=shape.low, shift_max=shape.high)
         texts = [at.rewrite(p, stream=NoiseStream(1).at(k)).text for k, p in enumerate(prepared)]
-        out.append(float(np.mean(score("cosine", [p.text for p in prepared], texts))))
-    return out
+        known[epsilon, shape] = float(np.mean(score("cosine", [p.text for p in prepared], texts)))
+    return [known[at] for at in shapes.items()]
 
 
 def objective(values: list[float]) -> float:
@@ -83,18 +86,29 @@ def main() -> None:
     prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if m.drawn_tokens(p)]
     sigma = score_deviation("bundled")
     print("| shape | objective | cosine at ε " + ", ".join(f"{e:g}" for e in EPSILONS) + " |\n|---|---|---|")
+    known: dict[tuple[float, Shape], float] = {}
     if args.fixed:
-        show("bundled", cosines(m, prepared, {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}))
+        bundled = {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}
+        show("bundled", cosines(m, prepared, bundled, known))
         for low, high in FIXED:
-            show(f"[{low:g}, {high:g}], τ = 1", cosines(m, prepared, {e: Shape(1.0, low, high) for e in EPSILONS}))
+            show(
+                f"[{low:g}, {high:g}], τ = 1",
+                cosines(m, prepared, dict.fromkeys(EPSILONS, Shape(1.0, low, high)), known),
+            )
         return
-    found = []
-    for low, width, growth, firm in product(LOWS, WIDTHS, GROWTHS, FIRM):
-        law = Law(low, width, growth, *firm)
-        values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS})
-        found.append((objective(values), law))
+    found: dict[Law, float] = {}
+
+    def measure(law: Law) -> None:
+        values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS}, known)
+        found[law] = objective(values)
         show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}, power {law.power:g}", values)
-    print(f"\n{max(found, key=lambda f: f[0])[1]}")
+
+    for low, width, growth in product(LOWS, WIDTHS, GROWTHS):
+        measure(Law(low, width, growth, *FIRM[0]))
+    best = max(found, key=found.__getitem__)
+    for firm, power in FIRM[1:]:
+        measure(dataclasses.replace(best, firm=firm, power=power))
+    print(f"\n{max(found, key=found.__getitem__)}")
 
 
 if __name__ == "__main__":

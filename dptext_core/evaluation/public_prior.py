@@ -3,7 +3,8 @@
 For each system, ε and seed, every text is rewritten once. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU,
 perplexity (pseudo-perplexity of the bundled masked model; with --judge also a causal model's, per word), N_w (the mean
 chance that a drawn word stays), and how often the mask-filling attacker guesses an original at once. The attacker and
-the pseudo-perplexity look at the first seed only, since they take a pass for each word. Differences to DP-MLM are
+the pseudo-perplexity look at the first seed only, since they take a pass for each word. And the share of stop words
+among a rewrite's words: a language model finds a text of them fluent, though it says nothing. Differences to DP-MLM are
 paired over texts, at the same ε, against the clipping range that is better there by that measure.
 
     python -m dptext_core bench prior --data DIR --rows FILE --out assets/benchmarks/public_prior.json
@@ -27,20 +28,28 @@ import numpy as np
 from .. import __version__, _assets
 from ..attacks import mask_inference
 from ..budget import check_mechanism, distribute
+from ..document import Document
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import get_mechanism
 from ..metrics import lm_perplexity, score
 from ..result import RewriteResult
 from ..sampling import NoiseStream
+from ..words.lexicons import Lexicon, stop_words
 from . import data
 from .files import write_rows
 
+#: The bundled model by its folder: it proposes with weights of their own only where it goes by its name.
+UNTRAINED = str(_assets.assets_folder() / "models" / "masked_lm")
 #: Systems: mechanism, and options. The first two are what the others are compared with.
 SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "DP-MLM, tuned range": ("dp-mlm", {"clip": "tuned"}),
     "DP-MLM, paper's range": ("dp-mlm", {"clip": "paper"}),
     "with prior, parallel": ("dp-mlm-prior", {}),
     "with prior, sequential": ("dp-mlm-prior", {"order": "sequential"}),
+    "with prior, proposals untrained": (
+        "dp-mlm-prior",
+        {"model": str(_assets.assets_folder() / "models" / "masked_lm")},
+    ),
     "with prior, budget by what is public": ("dp-mlm-prior", {}),
     "DP-MLM, all words drawn": ("dp-mlm", {"keep_stopwords": False}),
     "with prior, all words drawn": ("dp-mlm-prior", {"keep_stopwords": False}),
@@ -51,6 +60,7 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "with prior, parallel": ("DP-MLM, tuned range", "DP-MLM, paper's range"),
     "with prior, sequential": ("DP-MLM, tuned range", "DP-MLM, paper's range"),
+    "with prior, proposals untrained": ("with prior, parallel",),
     "with prior, budget by what is public": ("with prior, parallel",),
     "with prior, all words drawn": ("DP-MLM, all words drawn",),
     "SanText with prior": ("SanText",),
@@ -64,7 +74,9 @@ MOST_WORDS, SEEDS = 40, (1, 2)
 #: Means of logarithms, whose exponential is shown.
 LOGARITHMS = ("pseudo_perplexity", "judge_perplexity")
 #: More is better (1), less is better (−1), or neither.
-BETTER = {"cosine": 1, "bleu": 1, "pseudo_perplexity": -1, "judge_perplexity": -1, "n_w": 0, "attacker": -1}
+BETTER = {
+    "cosine": 1, "bleu": 1, "pseudo_perplexity": -1, "judge_perplexity": -1, "stop_words": 0, "n_w": 0, "attacker": -1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,15 @@ def measured(
     guesses = [mask_inference.attack(mechanism, r) for r in results]
     out["attacker"] = [g.top1 if g.guesses else math.nan for g in guesses]
     return out
+
+
+def stop_word_shares(texts: Sequence[str], stop: Lexicon) -> list[float]:
+    """The share of stop words among the words of each text; NaN where it has none."""
+    found = []
+    for text in texts:
+        words = [t.text for t in Document.parse(text).tokens if t.kind == "word"]
+        found.append(_mean([float(w in stop) for w in words]))
+    return found
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -296,6 +317,9 @@ def main(argv: Sequence[str] = ()) -> int:
         for done, of in judge_rows(args.rows, judge, args.judge_name or judge.title):
             print(f"judged {done} of {of}", flush=True)
     rows = read_rows(args.rows)
+    stop = stop_words(args.stopwords)
+    for row in rows:
+        row["measures"]["stop_words"] = stop_word_shares(row["texts"], stop)
     found = means(rows)
     for name in args.sets:
         print(f"\n{name}\n\n{table(found, name, list(BETTER))}")

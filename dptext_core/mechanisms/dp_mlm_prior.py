@@ -3,8 +3,9 @@
     p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
 
 a: the scores that DP-MLM draws from (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private
-text. b: the same model's scores given the public text alone: kept tokens, gaps, and the words released so far
-(:class:`~dptext_core.public_prior.PublicText`). Between two texts with the same public text b cancels, and the clipped
+text. b: a model's scores given the public text alone (:class:`~dptext_core.public_prior.PublicText`): kept tokens,
+gaps, and the words released so far. It is the same model; beside the bundled one, whose training saw no such texts, a
+low-rank change of it that was trained on them. Between two texts with the same public text b cancels, and the clipped
 difference moves by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text by
 adaptive composition. DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens
 and gaps, and the same words released before. That is the adjacency of both.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -28,7 +29,14 @@ import numpy as np
 
 from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ..errors import ConfigError
-from ..public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits
+from ..public_prior import (
+    SAME_SKELETON,
+    PublicText,
+    entropies,
+    log_frequencies,
+    proposed_logits,
+    proposer_sha256,
+)
 from ..result import Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import Mechanism, Prepared, Progress
@@ -58,7 +66,7 @@ class Shape(NamedTuple):
 #: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
 #: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more, and by what power
 #: of ε.
-LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.8, 0.8, 0.08, 5.0, 25.0, 0.75
+LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.0, 0.4, 0.16, 5.0, 25.0, 1.0
 
 
 def public_shape(epsilon: float, sigma: float) -> Shape:
@@ -256,6 +264,10 @@ class DPMLMPrior(MaskedWords):
         if low is None:
             score_deviation(config.model)
         return config
+
+    def loads(self) -> Mapping[str, str]:
+        prior = {} if self.config.prior == "frequency" else {"prior": proposer_sha256(self.config.model)}
+        return {**super().loads(), **prior}
 
     @cached_property
     def max_epsilon(self) -> float:

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..distribution import Channel, ScoreTable
-from ..public_prior import SAME_SKELETON, SPREAD, PublicText, entropies, log_frequencies, over_words, proposed_logits
+from ..public_prior import (
+    SAME_SKELETON,
+    SPREAD,
+    PublicText,
+    entropies,
+    log_frequencies,
+    over_words,
+    proposed_logits,
+    proposer_sha256,
+)
 from ..sampling import NoiseStream
 from .base import Mechanism, Prepared, WordByWord, check_cancel
 from .config import option
@@ -54,6 +63,10 @@ class PriorMechanism(SpaceMechanism):
     def by_word(self) -> WordByWord | None:
         """What a word is drawn from depends on its place where the proposal does."""
         return None if self.config.prior == "skeleton" else self
+
+    def loads(self) -> Mapping[str, str]:
+        prior = {"prior": proposer_sha256(MODEL)} if self.config.prior == "skeleton" else {}
+        return {**super().loads(), **prior}
 
     def _draws_as(self, cls: Any) -> bool:
         return self.config.prior == "none" and super()._draws_as(cls)

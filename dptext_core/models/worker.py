@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -271,7 +272,7 @@ class Engine:
             thread.join(wait)
 
 
-_engines: dict[tuple[str, str | None, Language], Engine] = {}
+_engines: dict[tuple[str, Path | None, str | None, Language], Engine] = {}
 _guard = threading.Lock()
 
 
@@ -279,13 +280,13 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
     """The one engine of this process for model `name` on `device`. Raises what `masked_lm_spec` raises."""
     from .registry import masked_lm_spec
 
-    folder = str(masked_lm_spec(name).folder)
+    spec = masked_lm_spec(name)
     if device is not None:
         from ..device import best_device, resolve_device
 
         # The best device and None are one engine; only an explicit device costs an import of torch here.
         device = None if resolve_device(device) == best_device() else device
-    key = (folder, device, language)
+    key = (str(spec.folder), spec.low_rank, device, language)
     with _guard:
         if key not in _engines:
             _engines[key] = Engine(name, device, language=language)
