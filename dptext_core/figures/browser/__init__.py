@@ -16,7 +16,7 @@ def markup() -> str:
 
 
 def style() -> str:
-    """Its style, in which every rule but that of classes within it begins with ``.strip``."""
+    """Its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
     return _read("token_strip.css")
 
 
