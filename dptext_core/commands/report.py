@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import cli
 from ..mechanisms import codec
-from ..mechanisms.base import Mechanism
 from ..result import RewriteResult
 
 
@@ -37,7 +36,6 @@ def add(commands: Any) -> Any:
 
 def run(args: argparse.Namespace) -> None:
     from .. import exports
-    from ..figures.token_view import payload
 
     private = args.kind != "release"
     if args.no_text and private:
@@ -51,8 +49,7 @@ def run(args: argparse.Namespace) -> None:
         cli._note(f"warning: {cli.SEED_WARNING}")
     result = mechanism.rewrite(text, seed=args.seed)
     if args.kind == "draggable":
-        low, high, default = _axis(mechanism)
-        view = payload(result, run=1, low=low, high=high, default=default, progress=cli._progress("preparing"))
+        view = exports.view_of(result, progress=cli._progress("preparing"))
         page, what = exports.inspection(result, view), "slider"
     else:
         findings = [(a.title, a.attack(mechanism, result, _first(result))) for a in attackers]
@@ -66,13 +63,6 @@ def run(args: argparse.Namespace) -> None:
         cli._note(result.guarantee.sentence())
         if private:
             cli._note(cli.OWNER_ONLY)
-
-
-def _axis(mechanism: Mechanism) -> tuple[float, float, float]:
-    """The ends of the slider and its default; the mechanism's own ε is on it."""
-    low, high, default = type(mechanism).epsilon_range(codec.changed(mechanism))
-    epsilon = mechanism.config.epsilon
-    return (min(low, epsilon), max(high, epsilon), epsilon) if isinstance(epsilon, float) else (low, high, default)
 
 
 def _first(result: RewriteResult) -> int | None:

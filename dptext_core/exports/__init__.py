@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 
 from ..result import RewriteResult
-from .inspection import inspection
+from .inspection import PRIVATE, inspection, view_of
+from .parts import as_command, as_python
 from .report import Finding, report
 from .session import SavedSession, read_session
 
 __all__ = [
-    "KINDS", "Finding", "SavedSession", "file_name", "inspection", "read_session", "record", "report",
+    "KINDS", "PRIVATE", "Finding", "SavedSession", "as_command", "as_python", "file_name", "inspection", "read_session",
+    "record", "report", "view_of",
 ]  # fmt: skip
 
 KINDS = ("release", "inspection")
@@ -28,7 +30,5 @@ def file_name(kind: str, what: str, suffix: str) -> str:
 
 def record(result: RewriteResult, kind: str = "release") -> str:
     """A rewrite as JSON: its text, setting and promise, and for an inspection every step with its original word."""
-    from .inspection import PRIVATE
-
     about = {"kind": kind} | ({"private": PRIVATE} if kind == "inspection" else {})
     return json.dumps(about | result.to_dict(trace=kind == "inspection"), ensure_ascii=False, indent=2) + "\n"

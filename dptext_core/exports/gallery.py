@@ -21,12 +21,11 @@ from .. import __version__
 from .._assets import Example, examples
 from ..checks import shown
 from ..errors import DPTextError, InputError, ModelUnavailable
-from ..figures.token_view import payload
 from ..guarantee import NOTIONS
 from ..mechanisms.base import Mechanism, MechanismSpec, check_cancel
 from ..mechanisms.registry import get_mechanism, mechanisms
 from . import html
-from .inspection import inspection
+from .inspection import inspection, view_of
 
 SEED = 1
 #: What was made, for the next time.
@@ -133,8 +132,7 @@ def _page(
     key: str, mechanism: Mechanism, example: Example, seed: int, made_of: str, cancel: threading.Event | None
 ) -> tuple[Page, str]:
     result = mechanism.rewrite(example.text, seed=seed, cancel=cancel)
-    low, high, default = type(mechanism).epsilon_range({})
-    view = payload(result, run=1, low=low, high=high, default=default, cancel=cancel)
+    view = view_of(result, cancel=cancel)
     content = inspection(
         result, view, title=f"{example.title}, rewritten with {mechanism.title}",
         note=f"The text is made up, and seed {seed} fixed the noise: a demonstration, not private.",
@@ -155,29 +153,26 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
         if name in there
     )
     cards = "".join(
-        _card(spec, of_it, titles)
-        for spec in mechanisms()
-        if (of_it := [p for p in pages if p.mechanism == spec.name])
+        _card(spec, of_it, titles) for spec in mechanisms() if (of_it := [p for p in pages if p.mechanism == spec.name])
     )
     body = f"""<p class="eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten so that its author can hide</h1>
-<p class="lede">A text tells who wrote it and whom it is about, even without a name. These pages show four short texts, \
-rewritten by different methods. Each method draws another word in the place of a word, by chance. Open one and drag \
+<p class="lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
+rewritten by different methods. Most of them draw another word in the place of a word, by chance. Open one and drag \
 the slider.</p>
 <p class="mark">The texts are made up, and seed {seed} fixed the noise: a demonstration, not private.</p>
 <div class="prose">
 <h2>What ε is</h2>
-<p>ε, “epsilon”, is the privacy budget. When it is small, chance decides, and little of the author’s words comes through. \
-When it is large, the words come back, and so do the secrets. What a method promises, it promises for one ε. The promise \
-stands below each text, and so does what everyone can see in spite of it.</p>
+<p>ε, “epsilon”, is the privacy budget. When it is small, chance decides, and little of the author’s words comes \
+through. When it is large, the words come back, and so do the secrets. What a method promises, it promises for one ε. \
+The promise stands below each text, and so does what everyone can see in spite of it.</p>
 <p>Equal numbers do not mean equal privacy: methods count ε in different ways.</p>
 <h2>The texts</h2>
 <ul>{told}</ul>
 <h2>The methods</h2>
 </div>
 <div class="cards">{cards}</div>
-<footer>Made by DP-Text Studio {html.escape(__version__)}. These pages ask nothing of any other machine, and tell nobody \
-what is looked at.</footer>"""
+<footer>Made by DP-Text Studio {html.escape(__version__)}. These pages tell nobody what is looked at.</footer>"""
     return html.page("DP-Text Studio: rewritten examples", body, shared=True, private=False)
 
 
@@ -220,7 +215,7 @@ def _opened(out: Path) -> dict[str, Page]:
     except DPTextError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it and the pages, and begin anew.") from error
+        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and begin anew.") from error
 
 
 def _remember(out: Path, state: dict[str, Page]) -> None:

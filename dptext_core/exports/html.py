@@ -41,14 +41,12 @@ def paragraphs(text: str, kind: str = "text-block") -> str:
 
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, one below the other."""
-    return (
-        "<dl>" + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v) + "</dl>"
-    )
+    return "<dl>" + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v) + "</dl>"
 
 
-def style() -> str:
-    """The style of every file."""
-    return browser.style() + (_HERE / "page.css").read_text(encoding="utf-8")
+def style(live: bool = True) -> str:
+    """The style of every file, and of the token view where there is one."""
+    return (browser.style() if live else "") + (_HERE / "page.css").read_text(encoding="utf-8")
 
 
 def script() -> str:
@@ -68,7 +66,7 @@ def page(
         head = f'<link rel="stylesheet" href="{STYLE}">'
         end = f'<script src="{SCRIPT}"></script>' if live else ""
     else:
-        css, js = style(), script() if live else ""
+        css, js = style(live), script() if live else ""
         policy = f"style-src '{_digest(css)}'" + (f"; script-src '{_digest(js)}'" if live else "")
         head = f"<style>{css}</style>"
         end = f"<script>{js}</script>" if live else ""

@@ -1,12 +1,15 @@
-"""One rewrite as a file in which ε is dragged, with nothing behind it: for a paper, a blog, a hand-out or an archive."""
+"""One rewrite as a file in which ε is dragged, with nothing behind it: for a paper, a blog or a hand-out."""
 
 from __future__ import annotations
 
+import threading
 from typing import cast
 
 from ..figures import browser
-from ..figures.token_view import Payload
+from ..figures.token_view import Payload, payload
 from ..guarantee import number
+from ..mechanisms import codec
+from ..mechanisms.base import Progress
 from ..result import RewriteResult
 from . import html
 from .parts import again, mechanism_of, promise, setting
@@ -19,21 +22,23 @@ _DRAG = (
 _STAY = "Click a word to see what it could have become."
 _WHOLE = "This mechanism writes the text as a whole: no single word has chances of its own."
 ONE_NOISE = (
-    "All positions of the slider share one draw of noise. The promise is for one of them: who publishes two versions of "
-    "one draw has no promise left."
+    "All positions of the slider share one draw of noise. The promise is for one of them: who publishes two versions "
+    "of one draw has no promise left."
 )
 
 
 def inspection(
-    result: RewriteResult, view: Payload, *, title: str = "", note: str = "", above: str = "", shared: bool = False
-) -> str:
+    result: RewriteResult, view: Payload | None = None, *, title: str = "", note: str = "", above: str = "",
+    shared: bool = False,
+) -> str:  # fmt: skip
     """The file as HTML.
 
-    view: the token view's data of this result (:func:`dptext_core.figures.token_view.payload`). title: what stands on
+    view: the token view's data of this result, where they are there already (:func:`view_of`). title: what stands on
     top. note: in the place of the warning, for a text that is public. above: HTML of a way back. shared: see
     :func:`html.page`.
     """
     mechanism = mechanism_of(result)
+    view = view or view_of(result)
     title = title or f"A text rewritten with {mechanism.title}"
     shown = standing(result, view)
     movable = "spread" not in shown
@@ -62,9 +67,21 @@ def inspection(
 <h2>Make it again</h2>
 {again(result)}
 </div>
-<footer>Made by DP-Text Studio. This page asks nothing of any other machine, and tells nobody what is looked at.</footer>
+<footer>Made by DP-Text Studio. This page tells nobody what is looked at.</footer>
 {html.data("payload", shown)}"""
     return html.page(title, body, live=True, shared=shared, private=not note)
+
+
+def view_of(
+    result: RewriteResult, *, progress: Progress | None = None, cancel: threading.Event | None = None
+) -> Payload:
+    """The token view's data, over the mechanism's own axis of ε."""
+    mechanism = mechanism_of(result)
+    low, high, default = type(mechanism).epsilon_range(codec.changed(mechanism))
+    epsilon = mechanism.config.epsilon
+    if isinstance(epsilon, float):
+        low, high, default = min(low, epsilon), max(high, epsilon), epsilon
+    return payload(result, run=1, low=low, high=high, default=default, progress=progress, cancel=cancel)
 
 
 def standing(result: RewriteResult, view: Payload) -> Payload:

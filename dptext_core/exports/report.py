@@ -14,7 +14,6 @@ from . import html, svg
 from .inspection import PRIVATE
 from .parts import again, mechanism_of, promise, setting
 
-
 #: Words of the text that are pictured, at most.
 MOST = 12
 
