@@ -36,5 +36,6 @@ def run(args: argparse.Namespace) -> None:
         cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise
     kept = f", of which {made.kept:,} were there" if made.kept else ""
-    say(f"{len(made.pages):,} pages{kept}, {made.bytes / 1e6:.1f} MB together.")
+    pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"
+    say(f"{pages}{kept}, {made.bytes / 1e6:.1f} MB together.")
     cli._emit(str(Path(args.out) / "index.html"))

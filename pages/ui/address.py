@@ -7,7 +7,7 @@ through all of them. This one changes the entry that is there. The browser tells
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
@@ -49,8 +49,8 @@ def asked(page: str, before: str | None) -> dict[str, str] | None:
 
 def link(query: Mapping[str, str]) -> str:
     """The whole address."""
-    base = (st.context.url or "").partition("?")[0]
-    return f"{base}?{urlencode(query)}"
+    base = urlsplit(st.context.url or "")
+    return urlunsplit(base._replace(path=base.path or "/", query=urlencode(query), fragment=""))
 
 
 def _remember(query: Mapping[str, str]) -> None:

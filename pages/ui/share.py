@@ -15,6 +15,8 @@ from pages.ui.session import session
 from pages.ui.text import literal
 
 state = st.session_state
+#: Of the panel, whichever tab is open.
+WIDTH = 560
 VOID = "No promise holds any more for this draw: two versions of it were released."
 
 
@@ -24,7 +26,7 @@ def popover(
     """Everything by which a rewrite or its setting leaves the page. release: writes down what does not come back."""
     query, left_out = links.of(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)
-    with st.popover("Share", icon=":material/share:", width="stretch"):
+    with st.popover("Share", icon=":material/share:", width="stretch"), st.container(width=WIDTH):
         setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
         with setting:
             st.markdown("**Link** to this setting. It holds no text.")
