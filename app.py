@@ -17,8 +17,6 @@ pages = {
 st.html("<style>[data-testid='stHeaderActionElements'] { display: none; }</style>")
 page = st.navigation(list(pages.values()), position="top")
 st.session_state.app = True
-# What an address asks for is followed where it came with a change of pages.
-st.session_state.page_before, st.session_state.page_at = st.session_state.get("page_at"), page.title
 sessions.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])

@@ -32,11 +32,12 @@ from pages.ui import (
     share,
 )
 from pages.ui.session import session
-from pages.ui.shell import within_app
+from pages.ui.shell import last_page, within_app
 from pages.ui.text import MAX_MB, decode, literal
 from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
+PAGE = "playground"
 
 state = st.session_state
 
@@ -79,10 +80,10 @@ def forget_link_problem() -> None:
 
 def keep_link() -> None:
     """Take what a link asks for out of the address, before the way through the app loses it."""
-    before = state.get("page_before")
-    if (params := address.asked("Playground", before)) is not None:
+    before = last_page()
+    if (params := address.asked(PAGE, before)) is not None:
         session().query = params
-    elif before not in (None, "Playground"):
+    elif before not in (None, PAGE):
         set_controls()
 
 
@@ -90,7 +91,7 @@ def set_controls() -> None:
     """Set the controls to what is shown or under way: Streamlit forgets them where another page is shown."""
     mine = session()
     work = mine.at("rewrite")
-    inputs = work.asked if work.job is not None else mine.run and mine.run.inputs
+    inputs = work.asked if work.job is not None else None if mine.run is None else mine.run.inputs
     if inputs is None:
         return
     setting = {"mechanism": inputs.mechanism, "options": dict(inputs.options)}
@@ -732,5 +733,5 @@ def main() -> None:
 
 
 keep_link()
-within_app("playground")
+within_app(PAGE)
 main()
