@@ -27,7 +27,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import case_study, downstream, models, pretrain, rewrite_data, runs
+from .commands import case_study, downstream, gallery, models, pretrain, report, rewrite_data, runs
 from .coverage import coverage_note
 from .distribution import TokenDistribution
 from .document import Document
@@ -110,10 +110,6 @@ def _describe(field: dataclasses.Field[Any], mechanism: str) -> str:
     return f"{line} ({', '.join(facts)})" if facts else line
 
 
-def _flag(field: dataclasses.Field[Any]) -> str:
-    return "--" + field.name.replace("_", "-")
-
-
 class _OnOff(argparse.BooleanOptionalAction):
     """``--x`` and ``--no-x``. The base class takes every flag that begins with ``--no-`` for an off."""
 
@@ -140,7 +136,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         one_of = f"{{{','.join(choices)}}}" if choices else ""
         several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]"}
         options["metavar"] = one_of or several.get(kind, kind.upper())
-    group.add_argument(_flag(field), **options)
+    group.add_argument(codec.flag(field), **options)
 
 
 # --- the parser -----------------------------------------------------------------------------------------------------
@@ -323,7 +319,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     attack.set_defaults(run=_attack)
     named = {
         "rewrite": rewrite, "distribution": distribution, "audit": auditing, "calibrate": equal, "attack": attack,
-        "rewrite-data": rewrite_data.add(commands),
+        "rewrite-data": rewrite_data.add(commands), "report": report.add(commands),
     }  # fmt: skip
     if argv and argv[0] in named:
         _add_mechanism_options(named[argv[0]], mechanism_class(_asked_mechanism(argv[1:])).spec())
@@ -334,7 +330,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_plugin_option(command)
     models.add(commands)
     pretrain.add(commands)
-    for module in (downstream, runs, case_study):
+    for module in (downstream, runs, case_study, gallery):
         _add_plugin_option(module.add(commands))
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
@@ -603,14 +599,22 @@ def _attackers() -> str:
     return ", ".join(a.name for a in attackers() if a.scope != "data set")
 
 
-def _attack(args: argparse.Namespace) -> None:
+def _text_attacker(name: str | None, mechanism: Mechanism) -> Any:
+    """The attacker of this name, which can attack this mechanism. Raises InputError or NoDistribution."""
     from .attacks import TextAttacker, get_attacker
 
-    if args.attacker is None:
+    if name is None:
         raise InputError(f"Name an attacker with --attacker: one of {_attackers()}.")
-    attacker = get_attacker(args.attacker)
+    attacker = get_attacker(name)
     if not isinstance(attacker, TextAttacker):
         raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Take one of {_attackers()}.")
+    attacker.check(mechanism)
+    return attacker
+
+
+def _attack(args: argparse.Namespace) -> None:
+    mechanism = _mechanism(args)
+    attacker = _text_attacker(args.attacker, mechanism)
     given: dict[str, Any] = {"answers": args.answers, "draws": args.draws}
     if args.candidates is not None:
         given["candidates"] = _read_file(args.candidates).splitlines()
@@ -619,8 +623,6 @@ def _attack(args: argparse.Namespace) -> None:
         raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
     if args.word is not None and "word" in attacker.takes:
         given["word"] = _typed(args.word)
-    mechanism = _mechanism(args)
-    attacker.check(mechanism)
     result = mechanism.rewrite(_read_text(args), seed=args.seed)
     unit = args.index
     if unit is None and args.word is not None and "word" not in given:
@@ -648,7 +650,7 @@ def _mechanisms(args: argparse.Namespace) -> None:
         lines.append(f"  guarantee: {NOTIONS[spec.notion]}; needs: {', '.join(spec.needs) or 'nothing'}")
         for field in dataclasses.fields(spec.config_cls):
             allowed = field.metadata["choices"]
-            flag = _flag(field)
+            flag = codec.flag(field)
             if field.metadata["kind"] == "flag":
                 flag += " | --no-" + flag.removeprefix("--")
             lines.append(f"  {flag}{' ' + '|'.join(allowed) if allowed else ''}")

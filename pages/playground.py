@@ -19,13 +19,26 @@ from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
 from dptext_core.mechanisms.base import ClipCost
 from dptext_core.models import clip
-from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
+from pages.ui import (
+    address,
+    attackers,
+    budget,
+    controls,
+    equal_privacy,
+    evidence,
+    ledger,
+    links,
+    model,
+    runs,
+    share,
+)
 from pages.ui.session import session
-from pages.ui.shell import within_app
+from pages.ui.shell import last_page, within_app
 from pages.ui.text import MAX_MB, decode, literal
 from pages.ui.token_strip import token_strip
 
 MAX_WORDS = 1000
+PAGE = "playground"
 
 state = st.session_state
 
@@ -53,7 +66,11 @@ def use_upload() -> None:
     forget_upload_error()
     if state.play_upload is not None:
         try:
-            use_text(decode(state.play_upload.getvalue(), state.play_upload.name))
+            data, name = state.play_upload.getvalue(), state.play_upload.name
+            if share.is_session(name):
+                share.open_session(data, name, use_text)
+            else:
+                use_text(decode(data, name))
         except dpt.InputError as error:
             session().upload_error = str(error)
 
@@ -63,10 +80,26 @@ def forget_link_problem() -> None:
 
 
 def keep_link() -> None:
-    """Take the settings out of the address, before the way through the app loses them."""
-    if params := st.query_params.to_dict():
+    """Take what a link asks for out of the address, before the way through the app loses it."""
+    before = last_page()
+    if (params := address.asked(PAGE, before)) is not None:
         session().query = params
-        st.query_params.clear()
+    elif before not in (None, PAGE):
+        set_controls()
+
+
+def set_controls() -> None:
+    """Set the controls to what is shown or under way: Streamlit forgets them where another page is shown."""
+    mine = session()
+    work = mine.at("rewrite")
+    inputs = work.asked if work.job is not None else None if mine.run is None else mine.run.inputs
+    if inputs is None:
+        return
+    setting = {"mechanism": inputs.mechanism, "options": dict(inputs.options)}
+    state.update(links.widget_state(setting, "play"))
+    state.play_mechanism, state.play_seeded = inputs.mechanism, inputs.seed is not None
+    if inputs.seed is not None:
+        state.play_seed = inputs.seed
 
 
 def follow_link() -> None:
@@ -103,8 +136,9 @@ def controls_column() -> runs.Inputs | None:
         st.caption(f"{words:,} words: too many for this page.")
     with st.expander("Open a file"):
         st.file_uploader(
-            "Plain text, UTF-8", type=["txt", "md"], key="play_upload", on_change=use_upload, max_upload_size=MAX_MB
-        )
+            "Plain text in UTF-8, or a saved session", type=["txt", "md", "json"], key="play_upload",
+            on_change=use_upload, max_upload_size=MAX_MB,
+        )  # fmt: skip
         if session().upload_error:
             st.error(literal(session().upload_error))
     specs = {s.name: s for s in dpt.mechanisms()}
@@ -342,13 +376,14 @@ def rewritten() -> None:
     result = run.at(epsilon)
     beside_the_plain(run, result, epsilon)
     void = spoilt(result)
-    actions(run, result, epsilon)
+    actions(run, result, epsilon, void)
     left, right = st.columns([1, 1], gap="large")
     with left:
         promise(run, result, void)
     with right:
         selected(run, result, token, axis)
     further(run, result, token, epsilon)
+    address.show(links.of(run.inputs, epsilon)[0])
 
 
 def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -441,8 +476,8 @@ def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon
         st.page_link("pages/benchmarks.py", label="All benchmarks", icon=":material/monitoring:")
 
 
-def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
-    again, save, code = st.columns(3)
+def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    again, save, more = st.columns(3)
     if again.button(
         "Draw again", icon=":material/casino:", width="stretch", key="play_again",
         help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
@@ -456,22 +491,9 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         key="play_download", on_click=release, args=(result,),
         help="What you download counts as released in the ledger.",
     )  # fmt: skip
-    with code.popover("Copy as Python", icon=":material/code:", width="stretch"):
-        st.caption("The same mechanism, with your text. Without a seed each run draws anew.")
-        st.code(as_python(run, epsilon), language="python")
+    with more:
+        share.popover(run, result, epsilon, void, release)
     st.caption("Downloading and copying the text count as released in the ledger. Opening panels is looking, and free.")
-
-
-def as_python(run: runs.Run, epsilon: float) -> str:
-    options = {"epsilon": round(epsilon, 6)} | dict(run.inputs.options)
-    arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
-    seed = f", seed={run.inputs.seed}" if run.inputs.seed is not None else ""
-    return (
-        "import dptext_core as dpt\n\n"
-        f"m = dpt.get_mechanism({run.inputs.mechanism!r}, {arguments})\n"
-        f"r = m.rewrite({run.inputs.text!r}{seed})\n"
-        "print(r.text)\nprint(r.guarantee.sentence())\n"
-    )
 
 
 def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
@@ -718,5 +740,5 @@ def main() -> None:
 
 
 keep_link()
-within_app("playground")
+within_app(PAGE)
 main()

@@ -99,7 +99,7 @@ def test_what_is_public_before_a_text_is_read_once_and_changes_scores_by_roundin
         g.step(state, [t] * 4)
         seen.append(state.logits.copy())
     for k, p in enumerate((one, other)):
-        plain = raw_scores(folders[kind], p.ids, tokens)
+        plain = plain_scores(folders[kind], p.ids, tokens)
         again = g.replay(p.ids, state.shape, tokens)
         for step, rows in enumerate(seen):
             assert np.abs(rows[2 * k] - plain[step]).max() < 1e-4

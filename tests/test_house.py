@@ -229,15 +229,18 @@ def modules_named(path: str, tree: ast.Module) -> set[str]:
     return found
 
 
-def test_of_the_core_nothing_but_figures_imports_figures():
-    """Results do not know how they are drawn."""
+@pytest.mark.parametrize(
+    ("what", "users"),
+    [("figures", ("figures", "exports")), ("exports", ("exports", "commands"))],
+)
+def test_of_the_core_nothing_but_presentation_imports_presentation(what, users):
+    """Results do not know how they are drawn, nor what files are made of them."""
     seen = 0
     for path, tree in python_files("dptext_core").items():
-        known = any((name + ".").startswith("dptext_core.figures.") for name in modules_named(path, tree))
+        known = any((name + ".").startswith(f"dptext_core.{what}.") for name in modules_named(path, tree))
         seen += known
-        if not path.startswith("dptext_core/figures/"):
-            assert not known, path
-    assert seen, "no import of figures was found at all"
+        assert not known or path.split("/")[1] in users, path
+    assert seen, f"no import of {what} was found at all"
 
 
 def test_no_code_that_the_house_forbids():

@@ -125,7 +125,9 @@ def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
     manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
     assets = {f"dptext_core/assets/{e['path']}" for e in manifest if not e["path"].startswith("pictures/")}
     assert {n for n in names if n.startswith("dptext_core/assets/")} == assets | {"dptext_core/assets/MANIFEST.json"}
-    modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dptext_core").rglob("*.py")}
+    kinds = (".py", ".html", ".css", ".js")
+    modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dptext_core").rglob("*") if p.suffix in kinds}
+    assert "dptext_core/figures/browser/token_strip.js" in modules
     assert modules <= names
     needed = {canonicalize_name(Requirement(r).name) for r in re.findall(r"(?m)^Requires-Dist: ([^;\n]+)$", metadata)}
     assert needed == {canonicalize_name(Requirement(r).name) for r in PROJECT["dependencies"]}

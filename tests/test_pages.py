@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import precomputed
+from dptext_core import exports, precomputed
 from dptext_core.coverage import WAITS
 from dptext_core.guarantee import bound
+from pages.ui import address
 from pages.ui.jobs import Job
+from pages.ui.session import Session
 from pages.ui.text import decode, literal
 
 TOP = Path(__file__).resolve().parents[1]
@@ -481,3 +485,51 @@ def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_o
     at.toggle(key="equal_own").set_value(True)
     at.run()
     assert any("asked before" in w.value for w in at.warning)
+
+
+# --- share
+
+
+def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(monkeypatch):
+    mine, query = Session(), {}
+    monkeypatch.setattr(address, "session", lambda: mine)
+    monkeypatch.setattr(address.st, "query_params", SimpleNamespace(to_dict=lambda: dict(query)))
+    monkeypatch.setattr(address, "_mount", lambda **_: None)
+    ask = functools.partial(address.asked, "playground")
+    first, second = {"mechanism": "custext", "epsilon": "3"}, {"mechanism": "tem", "epsilon": "9"}
+    assert ask(None) is None
+    query.update(first)
+    assert ask(None) == first and ask("playground") is None
+    address.show(second)
+    assert ask("playground") is None, "what stood there before came with a click that was made before"
+    assert ask("audit") == first, "back, from another page"
+    address.show(second)
+    query.update(second)
+    assert ask("audit") is None, "what the page was left with"
+    query["epsilon"] = "8"
+    assert ask("playground") == second | {"epsilon": "8"}
+
+
+def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back():
+    at = app()
+    at.session_state["play_text"] = "My own doctor paid."
+    at.query_params["mechanism"], at.query_params["k"] = "custext", "5"
+    settle(at)
+    link, command, code = (c.value for c in at.code[:3])
+    assert link.endswith("/?mechanism=custext&epsilon=8.1&k=5") and "doctor" not in link + command
+    assert command == "python -m dptext_core rewrite --mechanism custext --k 5 --file text.txt"
+    assert "k=5" in code and "My own doctor paid." in code
+    names = [b.proto.label for b in at.get("download_button")]
+    assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
+    saved = exports.SavedSession("custext", {"epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")
+    at.file_uploader(key="play_upload").set_value(("mine.json", saved.to_json().encode(), "application/json"))
+    settle(at)
+    run = at.session_state["session"].run
+    assert (run.inputs.text, run.inputs.seed) == ("A sister of mine.", 5)
+    config = run.mechanism.config
+    assert (config.epsilon, config.oov, config.k) == (9.0, "keep", 20), "what is not named has its default"
+    wrong = exports.SavedSession("custext", {"stopwords": "secret.txt"}).to_json()
+    at.file_uploader(key="play_upload").set_value(("wrong.json", wrong.encode(), "application/json"))
+    settle(at)
+    assert any("not opened" in e.value and "no option" in e.value for e in at.error)
+    assert at.session_state["session"].run is run

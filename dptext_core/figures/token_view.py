@@ -1,7 +1,7 @@
 """What the browser needs to show one rewrite at every ε by itself: the token view's data, as plain JSON.
 
 :class:`Payload` and the tokens in it are the one definition of that data: :func:`payload` makes it, and
-``pages/ui/token_math.js`` and ``pages/ui/token_strip.js`` read it. For each drawn token there are the candidates worth
+``browser/token_math.js`` and ``browser/token_strip.js`` read it. For each drawn token there are the candidates worth
 showing, with what their chances are worked out from, and the points where the released word flips under the locked
 noise. It holds the original words and the winners of the noise: it is for the author's screen, never for a release.
 """

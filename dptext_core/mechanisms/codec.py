@@ -19,7 +19,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..checks import MOST_BITS, shown
-from ..errors import ConfigError
+from ..errors import ConfigError, DPTextError
+from .base import Mechanism
 from .config import check
 from .registry import mechanism_class
 
@@ -67,6 +68,40 @@ def read(field: dataclasses.Field, text: str) -> Any:
     else:
         value = _unquoted(name, text)
     return check(field, value)
+
+
+def changed(mechanism: Mechanism) -> dict[str, Any]:
+    """The options that a mechanism needs to be given to become this one: none that is at its default, or follows from
+    the others."""
+    cls, config = type(mechanism), mechanism.config
+    needed = {f.name: v for f in dataclasses.fields(config) if (v := getattr(config, f.name)) != f.default}
+    for name in list(needed):
+        rest = {k: v for k, v in needed.items() if k != name}
+        try:
+            if cls.create(**rest).config == config:
+                needed = rest
+        except DPTextError:
+            pass
+    return needed
+
+
+def flag(field: dataclasses.Field) -> str:
+    """An option's name on the command line."""
+    return "--" + field.name.replace("_", "-")
+
+
+def arguments(mechanism: Mechanism) -> list[str]:
+    """The options of :func:`changed` as arguments of a command."""
+    fields, out = {f.name: f for f in dataclasses.fields(mechanism.config)}, []
+    for name, value in changed(mechanism).items():
+        field = fields[name]
+        if field.metadata["kind"] == "flag":
+            out.append(flag(field) if value else f"--no-{flag(field).removeprefix('--')}")
+        else:
+            text = write(field, value)
+            # What begins like another flag is taken for one, unless it is tied to its own.
+            out += [f"{flag(field)}={text}"] if text.startswith("-") else [flag(field), text]
+    return out
 
 
 def real(name: str, text: str) -> float:

@@ -81,6 +81,21 @@ def _of_texts(
         st.caption(literal(f"Not here: {', '.join(others)}. {why}"))
 
 
+def worked_out(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str, attacks.Finding]]:
+    """What attackers have found out about this rewrite so far, with their titles."""
+    titles = {"bayes": "best-guess", "query": "repeated-answers", "nearest": "nearest-words"}
+    known = {a.name: a.title for a in attacks.attackers()}
+    out = []
+    for place, work in session().work.items():
+        name = place.removeprefix("attack: ")
+        title = known.get(titles.get(name, name))
+        asked = work.asked
+        of_this = isinstance(asked, tuple) and asked[:2] == (run.number, result.config)
+        if place != name and title and of_this and work.result is not None:
+            out.append((title, work.result))
+    return out
+
+
 # --- work beside the page
 
 

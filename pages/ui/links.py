@@ -16,6 +16,7 @@ from dptext_core.checks import shown
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls
+from pages.ui.runs import Inputs
 
 #: What a link sets: {"mechanism": name, "options": {name: value}, "epsilon": ε}. Options not named have their default.
 Setting = dict[str, Any]
@@ -37,7 +38,23 @@ def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
     return query
 
 
-def from_query(params: Mapping[str, str]) -> tuple[Setting | None, str | None]:
+def of(inputs: Inputs, epsilon: float) -> tuple[dict[str, str], list[str]]:
+    """The parameters for what a page shows at this ε, and what of it no link can carry."""
+    given, fields = dict(inputs.options), _fields(inputs.mechanism)
+    left_out = [] if inputs.seed is None else ["the seed"]
+    if spread := given.pop("epsilon", None):
+        left_out.append("the ε of each word")
+    config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(inputs.mechanism).config_cls)}
+    left_out += [config[name].metadata["label"] for name in given if name not in fields]
+    query = to_query({"mechanism": inputs.mechanism, "options": given, "epsilon": float(f"{epsilon:.6g}")})
+    if spread:
+        del query["epsilon"]
+    return query, left_out
+
+
+def from_query(
+    params: Mapping[str, str], refused: str = "This link was not followed"
+) -> tuple[Setting | None, str | None]:
     """The setting of an address and None, or None and what is wrong with it; both None where it carries no setting."""
     if "mechanism" not in params:
         return None, None
@@ -56,14 +73,14 @@ def from_query(params: Mapping[str, str]) -> tuple[Setting | None, str | None]:
                 options[key] = value
         dpt.get_mechanism(name, **options)
     except dpt.DPTextError as error:
-        return None, f"This link was not followed: {error}"
+        return None, f"{refused}: {error}"
     low, _, default = dpt.mechanism_class(name).epsilon_range(options)
     if epsilon is None:
         epsilon = default
     if epsilon < low / 1000:
         return (
             None,
-            f"This link was not followed: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
+            f"{refused}: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
         )
     return {"mechanism": name, "options": options, "epsilon": float(epsilon)}, None
 

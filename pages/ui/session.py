@@ -23,10 +23,10 @@ class Session:
     run: what the Playground shows; number: of the newest run; recent: the last runs, by draw and number. copied: the
     copies that the browser has told of, as (draw, run, ε). work: long work, by its place. text, undo: the text in the
     box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
-    query: a link's, taken out of the address; link: the setting it asked for, link_new until that is started,
-    link_problem what is wrong with it. shares_for: for what text and words a table of shares was made, with its number.
-    public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a new pass was last asked
-    for.
+    query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
+    wrong with it. addresses: those that the page has had. shares_for: for what text and words a table of shares was
+    made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a
+    new pass was last asked for.
     """
 
     run: Run | None = None
@@ -42,6 +42,7 @@ class Session:
     link: dict[str, Any] | None = None
     link_new: bool = False
     link_problem: str = ""
+    addresses: dict[tuple[tuple[str, str], ...], None] = field(default_factory=dict)
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
     moved_to: float | None = None

@@ -18,6 +18,12 @@ def within_app(page: str) -> None:
     if not state.get("app"):
         state.app_wanted = page
         st.switch_page("app.py")
+    state.page_at = page
+
+
+def last_page() -> str | None:
+    """The page that ran last, before it is said which one runs now; None in a new session."""
+    return state.get("page_at")
 
 
 def plugin_problems() -> None:

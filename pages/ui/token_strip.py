@@ -13,80 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from dptext_core.figures import browser
 from dptext_core.figures.token_view import Payload
 
-_HERE = Path(__file__).parent
-
-# Fixed markup: everything that comes from a text is set by the script as text content.
-_HTML = """
-<section class="strip" aria-label="Rewritten text, word by word" hidden>
-  <p class="error" role="alert" hidden></p>
-  <div class="body">
-    <div class="card dial">
-      <div class="head">
-        <div class="budget">
-          <div class="label"><label for="exact">Privacy budget <span class="unit"></span></label>
-            <span class="badge seeded" hidden>demonstration, not private</span></div>
-          <div class="reading"><span class="symbol" aria-hidden="true">ε</span>
-            <input id="exact" class="exact" type="number" step="any" inputmode="decimal" autocomplete="off"
-              title="Type an exact ε and press Enter">
-            <button type="button" class="reset" hidden></button><span class="limit" role="status"></span></div>
-          <p class="spread" hidden></p>
-        </div>
-        <p class="count"><strong></strong><span></span></p>
-      </div>
-      <div class="axis">
-        <div class="chart" aria-hidden="true">
-          <svg viewBox="0 0 1000 100" preserveAspectRatio="none" focusable="false">
-            <path class="share"/><path class="edge"/><path class="line"/></svg>
-          <span class="tag line-tag"></span><span class="tag share-tag">words kept</span>
-          <div class="playhead"><i></i></div>
-        </div>
-        <input class="slider" type="range" min="0" step="1">
-        <div class="lane" role="toolbar" aria-label="What the chosen word becomes as ε grows"></div>
-        <div class="ticks" aria-hidden="true"></div>
-      </div>
-      <div class="ends" aria-hidden="true"><span>more private</span><span>closer to the original</span></div>
-    </div>
-    <div class="columns">
-      <div class="before" hidden><h3>Your text</h3><p dir="auto"></p></div>
-      <div class="reader">
-        <div class="bar">
-          <h3>Rewritten text</h3>
-          <p class="hint" role="status"></p>
-          <label class="toggle"><input class="originals" type="checkbox" checked> Originals</label>
-          <button type="button" class="copy">Copy text</button>
-        </div>
-        <p class="rule">Copying counts as released. Dragging ε and choosing words are looks, and free.</p>
-        <p class="copied" role="status"></p>
-        <div class="text" role="toolbar" aria-label="Words of the rewritten text"></div>
-        <ul class="legend" aria-label="Legend"></ul>
-      </div>
-      <aside class="card inspector" aria-label="Chosen word">
-        <div class="which"><span class="place"></span>
-          <button type="button" class="badge pin" hidden>pinned <span aria-hidden="true">×</span></button></div>
-        <p class="pair"><span class="from"></span><span class="arrow" aria-hidden="true">→</span>
-          <span class="to"></span></p>
-        <p class="chance"><strong></strong><span>chance of keeping the original word</span></p>
-        <p class="note"></p>
-        <ul class="rows" aria-label="Chances of the words, most likely first"></ul>
-      </aside>
-    </div>
-  </div>
-  <p class="spoken" role="status"></p>
-</section>
-"""
-
 _mount = st.components.v2.component(
-    "dptext_token_strip",
-    html=_HTML,
-    css=(_HERE / "token_strip.css").read_text(encoding="utf-8"),
-    js="\n".join((_HERE / name).read_text(encoding="utf-8") for name in ("token_math.js", "token_strip.js")),
+    "dptext_token_strip", html=browser.markup(), css=browser.style(), js=browser.script()
 )
 
 

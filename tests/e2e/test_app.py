@@ -78,6 +78,9 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     page.mouse.up()
     page.get_by_text(re.compile(r"ε = 5(\.\d+)? a word")).first.wait_for(timeout=LONG)
     settled(page)
+    # The address follows, without a text, and without an entry in the browser's history for every ε.
+    page.wait_for_url(re.compile(r"/\?mechanism=dp-mlm&epsilon=5(\.\d+)?$"))
+    assert page.evaluate("history.length") == 2
 
     # A word is chosen by mouse, then by keyboard; the panels follow.
     drawn = page.locator(".strip .text button", has_text="diabetes").first
@@ -250,8 +253,18 @@ def test_a_click_on_a_mark_opens_its_setting_in_the_playground(open_app: Callabl
     button.click()
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     calm(page)
-    assert "mechanism=" not in page.url, "the settings are taken out of the address once they are read"
     assert page.get_by_text("This link was not followed").count() == 0
+    setting = re.search(r"\?mechanism=[^#]+", page.url)
+    assert setting, "the address carries the setting"
+    # Back and forward lead through the pages, and the setting is there again without another draw.
+    page.go_back()
+    page.locator(".js-plotly-plot").first.wait_for(timeout=LONG)
+    calm(page)
+    page.go_forward()
+    page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    calm(page)
+    page.wait_for_url(lambda url: url.endswith(setting[0]))
+    assert not page.get_by_text("Drawn 2 times").count()
     clean(seen)
 
 

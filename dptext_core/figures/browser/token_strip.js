@@ -1,5 +1,6 @@
 // The live token strip. Python sends every word's chances once; from then on ε moves without the server. What is worked
-// out from them stands in token_math.js, which is put in front of this file.
+// out from them stands in token_math.js, which is put in front of this file. Both run as a module in the app and as a
+// plain script in files that stand alone: export nothing but mount, import nothing, ask nobody.
 // Whatever comes from a text reaches the page through textContent or an attribute, never as markup.
 
 const SETTLE_MS = 350; // quiet time before a change is sent
@@ -15,7 +16,7 @@ const LONG_TEXT = 260; // words from which the text scrolls in a box of its own,
 const memory = new Map();
 const strips = new WeakMap();
 
-export default function (component) {
+export default function mount(component) {
   const root = component.parentElement;
   let strip = strips.get(root);
   if (!strip || !strip.el.isConnected) {

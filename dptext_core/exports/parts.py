@@ -1,0 +1,84 @@
+"""What several files say alike: the promise, the setting, and how to make the same again."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import Any
+
+from .. import __version__
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import mechanism_class
+from ..result import RewriteResult
+from .html import escape, rows
+
+#: The file that a command reads the text from: no text stands in a command.
+FILE = "text.txt"
+
+
+def mechanism_of(result: RewriteResult) -> Mechanism:
+    """The mechanism that a result is of, with its options."""
+    return mechanism_class(result.mechanism)(result.config)
+
+
+def as_command(mechanism: Mechanism, seed: int | None = None) -> str:
+    """The command line that rewrites a text in a file the same way, with the options that are not at their defaults."""
+    from ..cli import DEFAULT_MECHANISM, PROG
+
+    named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
+    seeded = [] if seed is None else [f"--seed={seed}"]
+    return shlex.join([*PROG.split(), "rewrite", *named, *codec.arguments(mechanism), *seeded, "--file", FILE])
+
+
+def as_python(mechanism: Mechanism, text: str, seed: int | None = None) -> str:
+    """The same in Python, with the text."""
+    options: dict[str, Any] = {"epsilon": mechanism.config.epsilon} | codec.changed(mechanism)
+    arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
+    return (
+        "import dptext_core as dpt\n\n"
+        f"m = dpt.get_mechanism({mechanism.name!r}, {arguments})\n"
+        f"r = m.rewrite({text!r}{'' if seed is None else f', seed={seed}'})\n"
+        "print(r.text)\nprint(r.guarantee.sentence())\n"
+    )
+
+
+def setting(result: RewriteResult) -> str:
+    """Mechanism and options; what is not named is at its default."""
+    mechanism = mechanism_of(result)
+    fields = {f.name: f for f in dataclasses.fields(mechanism.config)}
+    epsilon = fields.pop("epsilon")
+    pairs = [
+        ("Mechanism", f"{mechanism.title} ({mechanism.name})"),
+        ("Privacy budget ε", f"{result.guarantee.each()} {epsilon.metadata.get('unit', '')}".strip()),
+    ]
+    for name, value in codec.changed(mechanism).items():
+        if name in fields:
+            pairs.append((fields[name].metadata["label"], codec.plain(_listed(value))))
+    pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
+    pairs.append(("Made by", f"DP-Text Studio {__version__}"))
+    return rows(pairs) + '<p class="small">Every option that is not named has its default.</p>'
+
+
+def _listed(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def promise(result: RewriteResult, formal: bool = True) -> str:
+    """What is promised, in plain words and as the field writes it, and what everyone can see in spite of it."""
+    g = result.guarantee
+    out = f"<p>{escape(g.sentence())}</p>"
+    if g.exposed:
+        out += f"<p><strong>Everyone can see</strong> {escape('; '.join(g.exposed))}.</p>"
+    if formal:
+        out += "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in g.lines()) + "</ul>"
+    return out
+
+
+def again(result: RewriteResult) -> str:
+    """How to rewrite another text in the same way."""
+    command = as_command(mechanism_of(result), result.seed)
+    return (
+        "<p>With DP-Text Studio, a text in a file is rewritten with this setting by</p>"
+        f"<pre><code>{escape(command)}</code></pre>"
+    )

@@ -1,0 +1,36 @@
+"""The token view as the browser has it: markup, style and script, for the app and for files that stand alone.
+
+The markup is fixed: everything that comes from a text is set by the script as text content.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def markup() -> str:
+    """The empty token view."""
+    return _read("token_strip.html")
+
+
+def style() -> str:
+    """Its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
+    return _read("token_strip.css")
+
+
+def script() -> str:
+    """Its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
+    return "\n".join(_read(name) for name in ("token_math.js", "token_strip.js"))
+
+
+def plain_script() -> str:
+    """The same without an export, as the inside of a function: browsers load no module from a file on a disk."""
+    code, exported, rest = script().partition("export default ")
+    assert exported and "export default " not in rest
+    return code + rest
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
