@@ -18,7 +18,7 @@ from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
 from dptext_core.mechanisms.base import ClipCost
 from dptext_core.models import clip
-from pages.ui import attackers, budget, controls, equal_privacy, evidence, ledger, links, model, runs
+from pages.ui import attackers, budget, controls, equal_privacy, evidence, hide, ledger, links, model, runs
 from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.text import MAX_MB, decode, literal
@@ -63,6 +63,7 @@ def forget_link_problem() -> None:
 
 def keep_link() -> None:
     """Take the settings out of the address, before the way through the app loses them."""
+    hide.take()
     if params := st.query_params.to_dict():
         session().query = params
         st.query_params.clear()

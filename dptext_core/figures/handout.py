@@ -28,7 +28,8 @@ section { margin-top: 3rem; break-inside: avoid-page; }
 .part, .answers h2 { break-inside: avoid; }
 .right { font-weight: 650; }
 .code svg { display: block; width: 34mm; height: 34mm; }
-@media print { body { padding: 0; max-width: none; font-size: 11.5pt; } section.lesson + section.lesson { break-before: page; } }
+@media print { body { padding: 0; max-width: none; font-size: 11.5pt; }
+  section.lesson + section.lesson { break-before: page; } }
 """
 
 

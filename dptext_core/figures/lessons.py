@@ -36,7 +36,7 @@ STYLE = """
 .lane ol { list-style: none; margin: 0; padding: 0; display: flex; border-top: 2px solid var(--line); }
 .lane .row { display: flex; align-items: flex-end; height: 7em; }
 .lane .row svg, .lane li { flex: 1 1 0; min-width: 0; }
-.lane .row svg { height: 100%; fill: var(--bar); padding: 0 14%; box-sizing: border-box; }
+.lane .row svg { height: 100%; fill: var(--bar); }
 .lane .row .original { fill: var(--keep); }
 .lane li { display: flex; flex-direction: column; align-items: center; padding-top: .35em; }
 .lane li span { writing-mode: vertical-rl; white-space: nowrap; font-size: .92em; }
@@ -47,7 +47,8 @@ STYLE = """
 .marked .kept { border-bottom: 2px dotted var(--soft); }
 .marked .same { color: var(--keep); font-weight: 650; border-bottom: 2px solid var(--keep); }
 .marked .changed { color: var(--new); font-style: italic; }
-.marked ul { list-style: none; margin: 0; padding: 0; font-size: .92em; display: flex; flex-wrap: wrap; gap: .3em 1.4em; }
+.marked ul { list-style: none; margin: 0; padding: 0; font-size: .92em;
+  display: flex; flex-wrap: wrap; gap: .3em 1.4em; }
 .facts table { border-collapse: collapse; width: 100%; }
 .facts th, .facts td { text-align: left; vertical-align: top; padding: .3em .9em .3em 0;
   border-bottom: 1px solid var(--line); }
@@ -98,7 +99,9 @@ def _facts(part: Facts) -> str:
 def _marked(part: Marked) -> str:
     said = "".join(f'<span class="{escape(mark)}">{escape(text)}</span>' if mark else escape(text)
                    for text, mark in part.pieces)  # fmt: skip
-    legend = "".join(f'<li><span class="{escape(mark)}">word</span> {escape(why)}</li>' for mark, why in part.legend.items())
+    legend = "".join(
+        f'<li><span class="{escape(mark)}">word</span> {escape(why)}</li>' for mark, why in part.legend.items()
+    )
     legend = f"<ul>{legend}</ul>" if legend else ""
     return f'<figure class="part marked"><figcaption>{escape(part.title)}</figcaption><p>{said}</p>{legend}</figure>'
 
@@ -112,7 +115,7 @@ def _lane(part: Lane) -> str:
         height = max(0.4, 100 * p / top)
         bars.append(
             f'<svg class="{own}" viewBox="0 0 10 100" preserveAspectRatio="none">'
-            f'<rect width="10" height="{height:.2f}" y="{100 - height:.2f}"/></svg>'
+            f'<rect x="1.4" width="7.2" height="{height:.2f}" y="{100 - height:.2f}"/></svg>'
         )
         dot = "●" if word in part.near else ""
         names.append(f'<li class="{own}"><i>{dot}</i><span>{escape(word)}</span></li>')
@@ -149,11 +152,18 @@ def _curves(part: Curves) -> str:
         points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(xs, ys, strict=True))
         colour = ("var(--keep)", "var(--new)", "var(--ink)")[k % 3]
         dash = _DASH[DASHES[k % len(DASHES)]]
-        out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>')
+        out.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
+        )
     if part.at is not None:
         x, said = part.at
-        out.append(f'<path d="M{across(x):.1f} {above:.1f}V{height - below:.1f}" stroke="var(--soft)" stroke-dasharray="3 3"/>')
-        out.append(f'<text x="{across(x) - 5:.1f}" y="{above + 12:.1f}" text-anchor="end" fill="var(--ink)">{escape(said)}</text>')
+        out.append(
+            f'<path d="M{across(x):.1f} {above:.1f}V{height - below:.1f}" stroke="var(--soft)" stroke-dasharray="3 3"/>'
+        )
+        out.append(
+            f'<text x="{across(x) - 5:.1f}" y="{above + 12:.1f}" text-anchor="end" fill="var(--ink)">'
+            f"{escape(said)}</text>"
+        )
     told = "; ".join(
         f"{label}: {100 * ys[0]:.0f}% at ε = {xs[0]:g}, {100 * ys[-1]:.0f}% at ε = {xs[-1]:g}"
         for label, (xs, ys) in part.lines.items()

@@ -146,7 +146,9 @@ class Lesson(ABC):
         """A value of the control. Raises InputError for one that it does not have."""
         if self.control.values:
             if value not in self.control.values:
-                raise InputError(f"{self.control.label} is one of {', '.join(map(self.control.said, self.control.values))}.")
+                raise InputError(
+                    f"{self.control.label} is one of {', '.join(map(self.control.said, self.control.values))}."
+                )
             return value
         word = str(value).strip()
         if not word or len(word) > LONGEST_WORD or any(c.isspace() for c in word):

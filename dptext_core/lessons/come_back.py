@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,8 +51,8 @@ class ComeBack(Lesson):
         "The original is one of all the words that can be drawn, and near ones are likelier than far ones.",
         "Move ε and see how often it comes back.",
     )
-    control = Control("Privacy budget ε", (5.0, 10.0, 15.0, 20.0, 25.0), 15.0, epsilon_text)
-    door = {"mechanism": "santext", "epsilon": 15.0}
+    control = Control("Privacy budget", (5.0, 10.0, 15.0, 20.0, 25.0), 15.0, epsilon_text)
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": "santext", "epsilon": 15.0}
 
     def setting(self, value: Any) -> dict[str, Any]:
         return {**super().setting(value), "epsilon": float(value)}

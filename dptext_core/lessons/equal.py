@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,20 +54,22 @@ class Equal(Lesson):
         "But each counts something else: per word of a group, per unit of distance, per place on a line.",
         f"Here is one of them, 1-Diffractor, on {len(WORDS)} everyday words. Choose an ε.",
     )
-    control = Control("Privacy budget ε", (0.5, 1.0, 2.0, 5.0), 1.0, epsilon_text)
-    door = {"mechanism": "custext", "epsilon": 1.0}
+    control = Control("Privacy budget", (0.5, 1.0, 2.0, 5.0), 1.0, epsilon_text)
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": "custext", "epsilon": 1.0}
 
     def setting(self, value: Any) -> dict[str, Any]:
         return {**super().setting(value), "epsilon": float(value)}
 
     def show(self, value: Any) -> tuple[Part, ...]:
         title, p = next(iter(stays(value).items()))
-        return (Bars(f"Chance that a word stays what it is, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),)
+        return (
+            Bars(f"Chance that a word stays what it is, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),
+        )
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"CusText and SanText rewrite the same words, both at {epsilon_text(value)} too. How far apart are the chances "
-            "that a word stays?",
+            f"CusText and SanText rewrite the same words, both at {epsilon_text(value)} too. How far apart are the "
+            "chances that a word stays?",
             (
                 "Close together: ε is the same.",
                 "The largest is two to ten times the smallest.",
@@ -84,8 +87,10 @@ class Equal(Lesson):
         return Reveal(
             0 if ratio < 2 else 1 if ratio <= 10 else 2,
             (
-                f"At {epsilon_text(value)} a word stays with " + ", ".join(f"{percent(p)} ({t})" for t, p in at.items()) + ".",
-                f"They hide equally well, in this one sense, where each has an ε of its own: half of the words stay at "
+                f"At {epsilon_text(value)} a word stays with "
+                + ", ".join(f"{percent(p)} ({t})" for t, p in at.items())
+                + ".",
+                "They hide equally well, in this one sense, where each has an ε of its own: half of the words stay at "
                 + ", ".join(
                     f"{number(c.epsilon)} ({c.mechanism.title})" for c in found if c.epsilon is not None
                 ) + ".",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..explain import GroupView
 from ..guarantee import percent
@@ -45,7 +46,7 @@ class Group(Lesson):
         "Change K and see the group of one word.",
     )
     control = Control("Output words K", (5, 10, 20, 50), 20, "K = {}".format)
-    door = {"mechanism": "custext", "epsilon": EPSILON}
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": "custext", "epsilon": EPSILON}
 
     def setting(self, value: Any) -> dict[str, Any]:
         return {**self.door, "options": {"k": int(value)}}
@@ -55,7 +56,9 @@ class Group(Lesson):
         names = [w for w in view.crowd if w.lower() != WORD]
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         return (
-            Bars(f"What comes in the place of “{WORD}” at {epsilon_text(EPSILON)}", likely(result.distribution(0)), 1.0),
+            Bars(
+                f"What comes in the place of “{WORD}” at {epsilon_text(EPSILON)}", likely(result.distribution(0)), 1.0
+            ),
             Facts((), ((f"“{WORD}” shares this set with", f"{len(names)} words: {shown}" if names else "no word"),)),
         )
 
@@ -92,4 +95,3 @@ class Group(Lesson):
                 ),
             ),
         )
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..guarantee import percent
 from ..result import RewriteResult
@@ -49,8 +50,8 @@ class Leaks(Lesson):
         "Here is the doctor's note as it would be released. It looks well shuffled.",
         "Choose an ε and read it as a stranger would: what do you learn?",
     )
-    control = Control("Privacy budget ε", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
-    door = {"mechanism": note.MECHANISM, "epsilon": 50.0}
+    control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": note.MECHANISM, "epsilon": 50.0}
 
     def setting(self, value: Any) -> dict[str, Any]:
         return {**super().setting(value), "epsilon": float(value)}
@@ -69,7 +70,7 @@ class Leaks(Lesson):
         found = words(result)
         every = sum(found.values())
         there = found["kept"] + found["same"]
-        exposed = tuple((item[:1].upper() + item[1:], ) for item in result.guarantee.exposed if "seed" not in item)
+        exposed = tuple((item[:1].upper() + item[1:],) for item in result.guarantee.exposed if "seed" not in item)
         return Reveal(
             bin_of(there / every, (0.25, 0.5, 0.75)),
             (
@@ -77,8 +78,8 @@ class Leaks(Lesson):
                 f"never drawn, and of {found['same']} the original came back.",
             ),
             (
-                "Kept words carry more than one thinks: “she”, “her”, “not” and their order tell a story. The number of "
-                "words, the sentences and the marks tell who writes like that.",
+                "Kept words carry more than one thinks: “she”, “her”, “not” and their order tell a story. The number "
+                "of words, the sentences and the marks tell who writes like that.",
                 "A word that came back looks like any other. The reader cannot be sure of it: that is what ε buys. Of "
                 "the kept ones everyone can be sure.",
             ),

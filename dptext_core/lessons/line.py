@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..errors import InputError
 from ..explain import DiffractionView
@@ -49,12 +50,12 @@ class Line(Lesson):
     promise = "walk the list of 1-Diffractor with a word of yours"
     said = (
         "A computer keeps a word as a point: hundreds of numbers, so that words of like meaning lie near each other.",
-        "1-Diffractor puts all the points in one long row, each beside the nearest that is left. A word is then moved a "
-        "few random places along the row.",
+        "1-Diffractor puts all the points in one long row, each beside the nearest that is left. A word is then moved "
+        "a few random places along the row.",
         f"Type a word and see its neighbours, with their chances at ε = {EPSILON:g} for each place.",
     )
     control = Control("Your word", (), "doctor", help="It stays in this session, and is not stored.")
-    door = {"mechanism": "diffractor", "epsilon": EPSILON}
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": "diffractor", "epsilon": EPSILON}
 
     def checked(self, value: Any) -> str:
         word = super().checked(value)
@@ -106,5 +107,10 @@ class Line(Lesson):
                 "words it moves to are near, but not the nearest. That is why the mechanism may use five or ten lists.",
                 "On a line noise is cheap, since places are whole numbers: no distance to 20,000 words is needed.",
             ),
-            (Bars("The nearest words, and where they stand on the line (100 places and more: a full bar)", rows, 100), lane),
+            (
+                Bars(
+                    "The nearest words, and where they stand on the line (100 places and more: a full bar)", rows, 100
+                ),
+                lane,
+            ),
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import InputError
 from ..experiments import case_study
@@ -33,18 +34,18 @@ class Memory(Lesson):
     title = "A model that memorised"
     promise = "what no ε of a rewrite covers"
     said = (
-        "Some mechanisms write a whole new text with a neural network. The network learned to write from other people's "
-        "sentences.",
+        "Some mechanisms write a whole new text with a neural network. The network learned to write from other "
+        "people's sentences.",
         "Noise protects the text that is rewritten. Nothing here protects the sentences that it learned from.",
         "A sentence about a flight is rewritten without noise. Choose what the network had learned from.",
     )
     control = Control("The network learned from", tuple(case_study.SETS), "snips", lambda n: {
         "snips": "Snips: music, books, restaurants, weather", "atis": "ATIS: questions about flights"
     }.get(n, n))  # fmt: skip
-    door = {"mechanism": case_study.MECHANISM}
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": case_study.MECHANISM}
 
     def setting(self, value: Any) -> dict[str, Any]:
-        low, high, default = mechanism_class(case_study.MECHANISM).epsilon_range({"checkpoint": value})
+        default = mechanism_class(case_study.MECHANISM).epsilon_range({"checkpoint": value})[2]
         return {**self.door, "options": {"checkpoint": value}, "epsilon": default}
 
     def show(self, value: Any) -> tuple[Part, ...]:
@@ -54,8 +55,8 @@ class Memory(Lesson):
     def ask(self, value: Any) -> Question:
         name = case_study.SETS[value]
         return Question(
-            f"The network that learned from {name} rewrites sentences of {name}, without noise. How many of its rewrites "
-            "are a sentence that it learned from, word for word?",
+            f"The network that learned from {name} rewrites sentences of {name}, without noise. How many of its "
+            "rewrites are a sentence that it learned from, word for word?",
             ("Practically none (below 1%)", "A few (below 10%)", "More than one in ten"),
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,8 +25,8 @@ class OneWord(Lesson):
         "alike, at a large one the best fitting words have it all.",
         "Move ε and watch the chances of one word of a doctor's note.",
     )
-    control = Control("Privacy budget ε", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
-    door = {"mechanism": note.MECHANISM, "epsilon": 20.0}
+    control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": note.MECHANISM, "epsilon": 20.0}
 
     def setting(self, value: Any) -> dict[str, Any]:
         return {**super().setting(value), "epsilon": float(value)}
@@ -38,7 +39,8 @@ class OneWord(Lesson):
     def ask(self, value: Any) -> Question:
         n = len(note.drawn(note.rewritten(note.mechanism().config.epsilon)))
         return Question(
-            f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what they were?",
+            f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what "
+            "they were?",
             tuple(map(epsilon_text, OFFERED)),
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,16 +47,13 @@ class Temperature(Lesson):
         f"With a temperature of 2 × width / ε it is differential privacy. Here ε is {EPSILON:g}: change the range.",
     )
     control = Control("The range of scores", WIDTHS, 1.0, named)
-    door = {"mechanism": note.MECHANISM, "epsilon": EPSILON}
-
-    def setting(self, value: Any) -> dict[str, Any]:
-        low, high = note.mechanism().config.clip_min, note.mechanism().config.clip_max
-        options = {} if value == 1.0 else {"clip_min": low, "clip_max": low + value * (high - low)}
-        return {**self.door, "options": options}
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": note.MECHANISM, "epsilon": EPSILON}
 
     def show(self, value: Any) -> tuple[Part, ...]:
         own, _, temperature = drawn_from(value)
-        title = f"What comes in the place of “{own.source}”: the range {named(value)}, a temperature of {temperature:.3g}"
+        title = (
+            f"What comes in the place of “{own.source}”: the range {named(value)}, a temperature of {temperature:.3g}"
+        )
         return (Bars(title, likely(own), top=1.0),)
 
     def ask(self, value: Any) -> Question:
@@ -75,8 +73,8 @@ class Temperature(Lesson):
         return Reveal(
             right,
             (
-                f"“{found[1.0][0].source}” stays with {percent(one)} at the range in use and with {percent(two)} at one "
-                f"twice as wide, both at {epsilon_text(EPSILON)}.",
+                f"“{found[1.0][0].source}” stays with {percent(one)} at the range in use and with {percent(two)} at "
+                f"one twice as wide, both at {epsilon_text(EPSILON)}.",
                 f"The mechanism and a plain softmax at this temperature differ by at most {apart:.1g} in any chance of "
                 f"any word, over all {len(found[1.0][0]):,} words: they are the same thing.",
             ),

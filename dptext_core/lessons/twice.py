@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class Twice(Lesson):
         f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen.",
     )
     control = Control("Answers seen", (1, 2, 5, 10, 20), 1, lambda n: f"{n} answer{'s' * (n != 1)}")
-    door = {"mechanism": "diffractor", "epsilon": EPSILON}
+    door: ClassVar[Mapping[str, Any]] = {"mechanism": "diffractor", "epsilon": EPSILON}
 
     def show(self, value: Any) -> tuple[Part, ...]:
         words = [r.text for r in answers()[:value]]
