@@ -36,7 +36,8 @@ def papers() -> None:
     st.subheader("Where each mechanism is from")
     used: list[str] = [references.OWN]
     for spec in dpt.mechanisms():
-        keys = dpt.mechanism_class(spec.name).references
+        # A mechanism of somebody's own may name papers that are not listed here.
+        keys = [k for k in dpt.mechanism_class(spec.name).references if k in references.references()]
         used += keys
         if not keys:
             st.markdown(f"**{literal(spec.title)}** names no paper.")

@@ -100,7 +100,12 @@ def control(lesson: Lesson) -> Any:
     mine, made = learning(), lesson.control
     start = mine.values.get(lesson.name, made.start)
     with st.container(key="learn_control"):
-        if made.values:
+        if all(isinstance(v, str) for v in made.values) and made.values:
+            value = st.radio(
+                made.label, made.values, made.values.index(start), format_func=made.said, help=made.help or None,
+                key=f"learn_value_{lesson.name}",
+            )  # fmt: skip
+        elif made.values:
             value = st.select_slider(
                 made.label, made.values, start, format_func=made.said, help=made.help or None,
                 key=f"learn_value_{lesson.name}",
@@ -153,9 +158,11 @@ def ask(lesson: Lesson, question: Question) -> None:
     """The question with its answers, and the button that shows which is right."""
     mine = learning()
     with st.container(border=True):
+        st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
-            literal(question.text), range(len(question.answers)), index=mine.answers.get(lesson.name),
+            "Your answer", range(len(question.answers)), index=mine.answers.get(lesson.name),
             format_func=lambda i: literal(question.answers[i]), key=f"learn_answer_{lesson.name}",
+            label_visibility="collapsed",
         )  # fmt: skip
         if chosen is not None:
             mine.answers[lesson.name] = chosen
@@ -212,10 +219,16 @@ def reading() -> None:
         if value is not None:
             door(lesson, value)
     with st.container(key="learn_teacher"):
-        with st.expander("For teachers: an address, a QR code, pages to print", icon=":material/school:"):
-            classroom.panel(mine.at + 1, lesson, value if value is not None else lesson.control.start)
-        with st.expander("On a shared machine: what is kept, and forgetting it", icon=":material/lock:"):
-            forget.panel("learn_forget")
+        given = lesson.control.start if value is None else value
+        for key, label, icon, panel in (
+            ("learn_for_class", "For teachers: an address, a QR code, pages to print", ":material/school:",
+             lambda: classroom.panel(mine.at + 1, lesson, given)),
+            ("learn_shared", "On a shared machine: what is kept, and forgetting it", ":material/lock:",
+             lambda: forget.panel("learn_forget")),
+        ):  # fmt: skip
+            with st.expander(label, icon=icon, key=key, on_change="rerun") as opened:
+                if opened.open:
+                    panel()
 
 
 def present() -> None:
@@ -225,9 +238,10 @@ def present() -> None:
 
 #: Large type, nothing around: everything of Streamlit is measured in the size of the root.
 WALL = """<style>
-html { font-size: clamp(18px, 1.6vw + 0.5vh, 40px); }
+html { font-size: clamp(17px, 1.3vw + 0.5vh, 40px); }
 [data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration] { display: none; }
-[data-testid=stMainBlockContainer] { max-width: 60rem; padding-top: 2rem; padding-bottom: 2rem; }
+[data-testid=stMainBlockContainer] { max-width: 60rem; padding-top: 1.5rem; padding-bottom: 5rem; }
+.st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
 </style>"""
 
 
@@ -259,9 +273,9 @@ def presenting() -> None:
             else:
                 sentences(reveal.because)
     first, last = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="wall_turn"):
         st.button("Back", icon=":material/arrow_back:", key="wall_back", on_click=mine.turn, args=(-1,), disabled=first)
-        st.button("On", icon=":material/arrow_forward:", key="wall_on", on_click=mine.turn, args=(1,), disabled=last)
+        st.button("Next", icon=":material/arrow_forward:", key="wall_next", on_click=mine.turn, args=(1,), disabled=last)
         st.button("End", icon=":material/close:", key="wall_end", on_click=mine.turn, args=(0,), type="tertiary")
 
 

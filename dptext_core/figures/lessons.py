@@ -54,6 +54,7 @@ STYLE = """
   border-bottom: 1px solid var(--line); }
 .facts th { font-weight: 600; }
 .facts tbody td:first-child { color: var(--soft); }
+.facts.pairs td:first-child { width: 11em; }
 .facts.plain tbody td:first-child { color: var(--ink); }
 """
 
@@ -91,7 +92,7 @@ def _bars(part: Bars) -> str:
 def _facts(part: Facts) -> str:
     head = f"<thead><tr>{''.join(f'<th>{escape(h)}</th>' for h in part.head)}</tr></thead>" if any(part.head) else ""
     rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in part.rows)
-    plain = " plain" if all(len(row) == 1 for row in part.rows) else ""
+    plain = " plain" if all(len(row) == 1 for row in part.rows) else "" if head else " pairs"
     return f'<div class="part facts{plain}"><table>{head}<tbody>{rows}</tbody></table></div>'
 
 

@@ -21,13 +21,12 @@ _QR = st.components.v2.component(
     css=".qr { background: #fff; display: inline-block; padding: .5rem; border-radius: 6px; }"
     " .qr svg { display: block; width: min(100%, 15rem); height: auto; }",
     js="""export default function ({ data, parentElement }) {
-      const svg = new DOMParser().parseFromString(data.svg, "image/svg+xml").documentElement;
+      const svg = new DOMParser().parseFromString(data.svg, "text/html").body.firstElementChild;
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", "QR code of the address");
       parentElement.querySelector(".qr").replaceChildren(svg);
     }""",
 )
-_HERE = "This machine alone"
 
 
 def base() -> str:

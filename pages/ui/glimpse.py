@@ -16,7 +16,8 @@ _HTML = """
 <div class="glimpse">
   <p class="text" aria-live="off"></p>
   <div class="dial">
-    <label for="glimpse-slider">Privacy budget <b></b></label>
+    <div class="head"><label for="glimpse-slider">Privacy budget <b></b></label>
+      <button type="button" class="original" aria-pressed="false">Show the original</button></div>
     <input id="glimpse-slider" type="range" min="0" max="200" step="1">
     <div class="ends" aria-hidden="true"><span>hides more</span><span>keeps more</span></div>
     <p class="count" role="status"></p>
