@@ -17,13 +17,22 @@ FIRST = "playground"
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
 pages = {
-    name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST)
+    name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
     for section in SECTIONS.values()
     for name, title in section.items()
 }
+
+
+def forward() -> None:
+    """What opens at the bare address has its own address too, which Streamlit gives to no default page."""
+    st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
+
+
+shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
+shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidden"))
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus.
 st.html("<style>[data-testid='stHeaderActionElements'] { display: none; }</style>")
-page = st.navigation({title: [pages[n] for n in names] for title, names in SECTIONS.items()}, position="top")
+page = st.navigation(shown, position="top")
 if forget.reload():
     st.stop()
 st.session_state.app = True

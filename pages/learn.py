@@ -274,8 +274,11 @@ def presenting() -> None:
                 sentences(reveal.because)
     first, last = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)
     with st.container(horizontal=True, key="wall_turn"):
-        st.button("Back", icon=":material/arrow_back:", key="wall_back", on_click=mine.turn, args=(-1,), disabled=first)
-        st.button("Next", icon=":material/arrow_forward:", key="wall_next", on_click=mine.turn, args=(1,), disabled=last)
+        for label, icon, by, off in (("Back", "arrow_back", -1, first), ("Next", "arrow_forward", 1, last)):
+            st.button(
+                label, icon=f":material/{icon}:", key=f"wall_{label.lower()}", on_click=mine.turn, args=(by,),
+                disabled=off,
+            )  # fmt: skip
         st.button("End", icon=":material/close:", key="wall_end", on_click=mine.turn, args=(0,), type="tertiary")
 
 

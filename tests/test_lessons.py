@@ -1,4 +1,4 @@
-"""Lessons: their answers are what the core says, and change when it does; drawn and printed, nothing of a text is markup."""
+"""Lessons: their answers are what the core says and change with it; drawn or printed, no word of a text is markup."""
 
 from __future__ import annotations
 

@@ -286,12 +286,26 @@ def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(op
     clean(seen)
 
 
+@pytest.mark.slow
+def test_the_playground_opens_at_its_own_address_and_what_a_link_hides_is_gone(open_app: Callable) -> None:
+    seen = open_app(APP, query="/playground?mechanism=diffractor&epsilon=0.5&hide=mechanism,seed")
+    page = seen.page
+    page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    calm(page)
+    assert page.locator(".strip .exact").input_value().startswith("0.5")
+    for wrong in ("Page not found", "This link was not followed"):
+        assert page.get_by_text(wrong).count() == 0
+    assert not page.locator(".st-key-play_mechanism").is_visible()
+    assert not page.get_by_text("Repeatable demonstration").is_visible()
+    clean(seen)
+
+
 def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callable) -> None:
     seen = open_app(APP, query="/learn?lesson=4", viewport={"width": 390, "height": 844})
     page = seen.page
     answer = page.locator("[role=radiogroup] label")
     answer.first.wait_for(timeout=LONG)
-    word = page.get_by_label("Your word")
+    word = page.get_by_role("textbox", name="Your word")
     hostile = "<img src=x onerror=alert(1)>"
     page.on("dialog", lambda d: pytest.fail("a script ran"))
     word.fill(hostile)
