@@ -78,8 +78,8 @@ def bundled() -> None:
 def versions() -> None:
     st.subheader("Versions")
     here = environment()
-    rows = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
-    st.dataframe({"package": list(rows), "version": list(rows.values())}, hide_index=True)
+    found = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
+    st.markdown(literal(", ".join(f"{name} {version}" for name, version in found.items()) + "."))
 
 
 def main() -> None:

@@ -147,7 +147,7 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
         ("http://[::1]:8501/", True),
         ("", True),
         ("https://class.example.org/studio/learn", False),
-        ("http://192.168.1.20:8501", False),
+        ("http://room-12.local:8501", False),
     ],
 )
 def test_which_addresses_are_for_others(url, here):
