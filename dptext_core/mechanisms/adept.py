@@ -140,7 +140,7 @@ class ADePT(Mechanism):
     """ADePT, corrected: ℓ1 clipping, Laplace noise on whole numbers."""
 
     name = "adept"
-    references = ("igamberdiev2022dprewrite", "krishna2021adept", "habernal2021devil")
+    references: ClassVar[tuple[str, ...]] = ("igamberdiev2022dprewrite", "krishna2021adept", "habernal2021devil")
     title = "ADePT"
     family = "autoencoder"
     notion = "pure"

@@ -19,7 +19,7 @@ _QR = st.components.v2.component(
     "dptext_qr",
     html='<div class="qr"></div>',
     css=".qr { background: #fff; display: inline-block; padding: .5rem; border-radius: 6px; }"
-    " .qr svg { display: block; width: min(100%, 15rem); height: auto; }",
+    " .qr svg { display: block; width: min(70vw, 18rem); height: auto; }",
     js="""export default function ({ data, parentElement }) {
       const svg = new DOMParser().parseFromString(data.svg, "text/html").body.firstElementChild;
       svg.setAttribute("role", "img");
@@ -42,7 +42,7 @@ def address(page: str, query: Mapping[str, str]) -> str:
 
 def code(text: str) -> str:
     """A QR code as SVG."""
-    return str(segno.make(text, error="m").svg_inline(scale=4, border=2, dark="#000000", light="#ffffff"))
+    return str(segno.make(text, error="m").svg_inline(border=2, dark="#000000", light="#ffffff", omitsize=True))
 
 
 def only_here(url: str) -> bool:
