@@ -47,7 +47,7 @@ class OneWord(Lesson):
     def reveal(self, value: Any) -> Reveal:
         low, high, _ = type(note.mechanism()).epsilon_range({})
         at = np.unique([*np.geomspace(low, high, POINTS), *OFFERED])
-        kept = dict(zip(at.tolist(), note.kept(at).tolist(), strict=True))
+        kept = dict(zip(at.tolist(), note.kept(at.tolist()).tolist(), strict=True))
         right = min(range(len(OFFERED)), key=lambda i: abs(kept[OFFERED[i]] - 0.5))
         each = "; ".join(f"{percent(kept[e])} at {epsilon_text(e)}" for e in OFFERED)
         best = max(kept, key=lambda e: kept[e])
