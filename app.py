@@ -2,23 +2,44 @@
 
 import streamlit as st
 
-from pages.ui import sessions, shell
+from pages.ui import forget, hide, sessions, shell
+
+#: Section → page → its title. The pages without a section come first.
+SECTIONS = {
+    "": {"home": "Home", "about": "About"},
+    "Try": {"playground": "Playground"},
+    "Learn": {"learn": "Lessons", "case_study": "Case study"},
+    "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
+}
+#: Opens at the bare address, where links with a setting lead to.
+FIRST = "playground"
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
 pages = {
-    "playground": st.Page("pages/playground.py", title="Playground", default=True),
-    "audit": st.Page("pages/audit.py", title="Audit"),
-    "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
-    "case_study": st.Page("pages/case_study.py", title="Case study"),
-    "findings": st.Page("pages/findings.py", title="What we found"),
+    name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
+    for section in SECTIONS.values()
+    for name, title in section.items()
 }
+
+
+def forward() -> None:
+    """What opens at the bare address has its own address too, which Streamlit gives to no default page."""
+    st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
+
+
+shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
+shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidden"))
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus.
 st.html("<style>[data-testid='stHeaderActionElements'] { display: none; }</style>")
-page = st.navigation(list(pages.values()), position="top")
+page = st.navigation(shown, position="top")
+if forget.reload():
+    st.stop()
 st.session_state.app = True
 sessions.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])
+hide.take()
+hide.apply()
 shell.plugin_problems()
 page.run()

@@ -26,6 +26,7 @@ from pages.ui import (
     controls,
     equal_privacy,
     evidence,
+    hide,
     ledger,
     links,
     model,
@@ -81,6 +82,7 @@ def forget_link_problem() -> None:
 
 def keep_link() -> None:
     """Take what a link asks for out of the address, before the way through the app loses it."""
+    hide.take()
     before = last_page()
     if (params := address.asked(PAGE, before)) is not None:
         session().query = params
@@ -383,7 +385,7 @@ def rewritten() -> None:
     with right:
         selected(run, result, token, axis)
     further(run, result, token, epsilon)
-    address.show(links.of(run.inputs, epsilon)[0])
+    address.show(links.of(run.inputs, epsilon)[0] | hide.query())
 
 
 def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:

@@ -83,6 +83,27 @@ def test_the_posterior_is_that_of_brute_force(name):
         assert found.chance == prior.p.max() and found.words == np.count_nonzero(weights)
 
 
+@pytest.mark.parametrize("name", ["one list", "four lists", "custext balanced cosine"])
+def test_what_several_answers_tell_multiplies(name):
+    m = SMALL[name]
+    prior, vocabulary = any_prior(m), m.vocabulary.words
+    channels = m.channels(np.arange(len(vocabulary)))
+    true = vocabulary[7]
+    given = channels[7].at(m.config.epsilon).sample(4, seed=2)
+    weights = prior.p.copy()
+    found = bayes.answers(m, given, true=true, prior=prior, top=len(vocabulary))
+    for y, after in zip(given, found, strict=True):
+        weights = weights * [channel.at(m.config.epsilon).p(y) for channel in channels]
+        expected = dict(zip(vocabulary, weights / weights.sum(), strict=True))
+        assert {w: p for w, p, _ in after.top if p > 0} == pytest.approx({w: p for w, p in expected.items() if p > 0})
+        assert after.p_true == pytest.approx(expected[true])
+        assert after.rank == 1 + sum(p > expected[true] * (1 + 1e-12) for p in expected.values())
+    once = attacks.posterior(m, given[0], true=true, prior=prior)
+    assert (once.rank, once.p_true) == (found[0].rank, pytest.approx(found[0].p_true))
+    with pytest.raises(dpt.NoDistribution, match="errors add up"):
+        bayes.answers(SMALL["santext"], [SPACE.words[0]])
+
+
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("epsilon", [0.1, 3.0, 60.0, 1400.0])
 def test_likelihoods_before_the_exact_pass_are_as_near_as_they_say(name, epsilon):

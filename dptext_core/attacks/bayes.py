@@ -203,6 +203,52 @@ def posterior(
     )  # fmt: skip
 
 
+def answers(
+    mechanism: Mechanism,
+    released: Sequence[str],
+    epsilon: float | None = None,
+    *,
+    true: str | None = None,
+    prior: Prior | None = None,
+    top: int = 10,
+    cancel: threading.Event | None = None,
+) -> list[Posterior]:
+    """As :func:`posterior`, after each of several answers for one word, every one drawn with fresh noise.
+
+    What independent answers tell multiplies: P(word | y₁ … yₙ) ∝ π(word)·∏ p(yᵢ | word). Raises what that raises, and
+    NoDistribution where chances come from a table of normalisers, whose errors would add up.
+    """
+    by_word = _closed_form(mechanism)
+    epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
+    prior = _checked(mechanism, prior)
+    place = {w: i for i, w in enumerate(w.lower() for w in prior.words)}
+    at_true = None if true is None else place.get(true.lower())
+    with np.errstate(divide="ignore"):
+        weights = np.log(prior.p)
+    out = []
+    for word in released:
+        check_cancel(cancel)
+        log_p, error = by_word.log_likelihood(word, epsilon, None, cancel)
+        if error:
+            raise NoDistribution(
+                f"The chances of {mechanism.title} come from a table, whose errors add up over several answers. Take a "
+                "mechanism with a formula, such as 1-Diffractor."
+            )
+        weights = weights + log_p
+        if not np.isfinite(weights).any():
+            raise InputError("These words cannot all come out for one word. Give words that were released for it.")
+        p = np.exp(weights - logsumexp(weights))
+        order = np.argsort(-p, kind="stable")[: max(1, top)]
+        out.append(
+            Posterior(
+                mechanism.title, epsilon, word, tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order),
+                true, None if at_true is None else 1 + int(np.count_nonzero(p > p[at_true])),
+                None if at_true is None else float(p[at_true]), prior.chance, prior.guess, int(np.count_nonzero(p)),
+            )
+        )  # fmt: skip
+    return out
+
+
 def _one(epsilon: float | tuple[float, ...]) -> float:
     if isinstance(epsilon, tuple):
         raise InputError("This mechanism has one ε a token: give the epsilon of the released word.")

@@ -144,6 +144,7 @@ class ADePT(Mechanism):
     """ADePT, corrected: ℓ1 clipping, Laplace noise on whole numbers."""
 
     name = "adept"
+    references: ClassVar[tuple[str, ...]] = ("igamberdiev2022dprewrite", "krishna2021adept", "habernal2021devil")
     title = "ADePT"
     family = "autoencoder"
     notion = "pure"
@@ -326,6 +327,7 @@ class ADePTOriginal(ADePT):
     """ADePT as first published: ℓ2 clipping with noise for the ℓ1 norm. A baseline without a promise."""
 
     name = "adept-original"
+    references = ("krishna2021adept", "habernal2021devil")
     title = "ADePT as first published"
     notion = "none"
     summary = "As ADePT, with a clipping that does not fit its noise. It is a published baseline without a promise."

@@ -119,6 +119,8 @@ class Mechanism(ABC):
     summary: ClassVar[str] = ""
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()
+    #: Keys of the papers that it is from (``dptext_core.references``), the first the one to cite.
+    references: ClassVar[tuple[str, ...]] = ()
     #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
     language: ClassVar[Language] = ENGLISH
 

@@ -298,6 +298,7 @@ class CusText(PriorMechanism):
     """CusText: the exponential mechanism over a customised set of K words."""
 
     name = "custext"
+    references = ("chen2023custext",)
     title = "CusText"
     notion = "group"
     summary = "Each word becomes one of K words that it shares with its group: it hides there and nowhere else."

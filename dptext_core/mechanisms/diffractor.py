@@ -453,6 +453,7 @@ class Diffractor(WordMechanism):
     """1-Diffractor: noise on a word's place in one-dimensional lists."""
 
     name = "diffractor"
+    references = ("meisenbacher2024diffractor",)
     title = "1-Diffractor"
     notion = "metric"
     summary = (

@@ -155,6 +155,7 @@ class DPBART(Mechanism):
     """DP-BART: clipped numbers of an encoder, noise, and what the decoder writes from them."""
 
     name = "dp-bart"
+    references = ("igamberdiev2023dpbart",)
     title = "DP-BART"
     family = "language models"
     notion = "approx"

@@ -170,6 +170,7 @@ class DPMLM(Clipped, MaskedWords):
     """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
 
     name = "dp-mlm"
+    references = ("meisenbacher2024dpmlm", "mcsherry2007mechanism")
     title = "DP-MLM"
     summary = "A masked language model rewrites the text word by word, seeing the sentence around each word."
     config_cls: ClassVar[type] = DPMLMConfig

@@ -247,6 +247,7 @@ class DPMLMPrior(MaskedWords):
     """DP-MLM from a public proposal: the private text moves what the public part of it suggests."""
 
     name = "dp-mlm-prior"
+    references = ("dptextstudio", "meisenbacher2024dpmlm", "vinod2025invisibleink")
     title = "DP-MLM with a public prior"
     summary = "A language model proposes words from what is public of the text; the private text only moves them."
     config_cls: ClassVar[type] = DPMLMPriorConfig

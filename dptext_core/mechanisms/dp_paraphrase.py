@@ -29,6 +29,7 @@ class DPParaphrase(Generation):
     """DP-Paraphrase: a decoder trained on paraphrases writes one, each token drawn from its clipped scores."""
 
     name = "dp-paraphrase"
+    references = ("mattern2022limits", "meisenbacher2024dpmlm")
     title = "DP-Paraphrase"
     summary = "A decoder that was trained on paraphrases writes one of the text, and each token is drawn."
     config_cls: ClassVar[type] = DPParaphraseConfig

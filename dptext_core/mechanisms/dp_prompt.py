@@ -55,6 +55,7 @@ class DPPrompt(Generation):
     """DP-Prompt: a language model paraphrases the text, each token drawn from its clipped scores."""
 
     name = "dp-prompt"
+    references = ("utpala2023dpprompt", "meisenbacher2024dpmlm")
     title = "DP-Prompt"
     summary = "A language model is asked to paraphrase the text, and each token of its answer is drawn."
     config_cls: ClassVar[type] = DPPromptConfig

@@ -104,6 +104,7 @@ class TruncatedGumbel(SpaceMechanism):
     """Truncated Gumbel: noise on the distances of a random number of neighbours. A baseline without a promise."""
 
     name = "gumbel"
+    references = ("xu2021gumbel",)
     title = "Truncated Gumbel"
     notion = "none"
     summary = (

@@ -40,6 +40,7 @@ class Mahalanobis(MVC):
     """Mahalanobis: noise in the shape of the space, then the nearest word."""
 
     name = "mahalanobis"
+    references = ("xu2020mahalanobis",)
     title = "Mahalanobis"
     summary = "It works as MVC does, with noise that has the shape of the vectors' covariance."
     config_cls = MahalanobisConfig

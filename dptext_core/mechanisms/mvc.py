@@ -174,6 +174,7 @@ class MVC(SpaceMechanism):
     """MVC: noise in the embedding space, then the nearest word."""
 
     name = "mvc"
+    references = ("feyisetan2020mvc",)
     title = "MVC"
     notion = "metric"
     summary = "Noise is added to the vector of a word, and the nearest word is released."

@@ -69,6 +69,7 @@ class SanText(PriorMechanism):
     """SanText: the exponential mechanism over the whole vocabulary with the distance as score."""
 
     name = "santext"
+    references = ("yue2021santext",)
     title = "SanText"
     notion = "metric"
     summary = "Each word becomes any word of the vocabulary, near ones more likely (the exponential mechanism)."

@@ -119,6 +119,7 @@ class TEM(SpaceMechanism):
     """TEM: the exponential mechanism on distances, all far words alike."""
 
     name = "tem"
+    references = ("carvalho2023tem",)
     title = "TEM"
     notion = "metric"
     summary = "It draws like SanText, but all words beyond a distance γ count alike."

@@ -126,6 +126,7 @@ class Vickrey(Mahalanobis):
     """Vickrey: noise, then by a coin the nearest or the second nearest word."""
 
     name = "vickrey"
+    references = ("xu2021vickrey",)
     title = "Vickrey"
     summary = "It works as MVC or Mahalanobis does, but releases the nearest or the second nearest word."
     config_cls = VickreyConfig

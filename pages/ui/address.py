@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from pages.ui import hide
 from pages.ui.session import session
 
 _JS = """
@@ -43,7 +44,7 @@ def asked(page: str, before: str | None) -> dict[str, str] | None:
     before: the page that ran last. On the same page an address that was written there may come back late, with a click
     that was made before it; what comes with a change of pages was asked for, unless it is what the page was left with.
     """
-    params, known = st.query_params.to_dict(), session().addresses
+    params, known = hide.without(st.query_params.to_dict()), session().addresses
     last = next(reversed(known), None)
     if not params or _key(params) == last or (before == page and _key(params) in known):
         return None
@@ -66,4 +67,4 @@ def _remember(query: Mapping[str, str]) -> None:
 
 
 def _key(query: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(query.items()))
+    return tuple(sorted(hide.without(query).items()))

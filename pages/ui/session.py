@@ -26,7 +26,7 @@ class Session:
     query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
     wrong with it. addresses: those that the page has had. shares_for: for what text and words a table of shares was
     made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a
-    new pass was last asked for.
+    new pass was last asked for. hidden: names of controls that a link hides.
     """
 
     run: Run | None = None
@@ -46,6 +46,7 @@ class Session:
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
     moved_to: float | None = None
+    hidden: tuple[str, ...] = ()
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

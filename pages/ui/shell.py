@@ -30,3 +30,11 @@ def plugin_problems() -> None:
     """Say at the top of every page which plugins of the machine's owner could not be loaded."""
     for problem in plugins.problems():
         st.warning(literal(problem))
+
+
+def compact(width: str = "75rem") -> None:
+    """Begin right below the navigation, and keep lines readable on a wide screen."""
+    st.html(
+        "<style>[data-testid=stMainBlockContainer] { padding-top: 4.2rem; padding-bottom: 2rem; "
+        f"max-width: {width}; }}</style>"
+    )

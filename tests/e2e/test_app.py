@@ -50,6 +50,12 @@ def settled(page) -> None:
         page.locator(passing).first.wait_for(state="detached", timeout=LONG)
 
 
+def to_page(page, section: str, title: str) -> None:
+    """Choose a page in the navigation."""
+    page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
+    page.get_by_role("link", name=title, exact=True).click()
+
+
 def epsilon_slider(page):
     return page.locator(".strip input.slider")
 
@@ -123,9 +129,9 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_text("Drawn 2 times").wait_for(timeout=LONG)
     assert page.locator(".strip .copied").inner_text() == ""
     # Going to another page and back tells nothing twice.
-    page.get_by_role("link", name="Audit").click()
+    to_page(page, "Research", "Audit")
     page.get_by_role("button", name="Run the audit").wait_for(timeout=LONG)
-    page.get_by_role("link", name="Playground").click()
+    to_page(page, "Try", "Playground")
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     settled(page)
     page.get_by_text("Ledger", exact=True).click()
@@ -284,7 +290,7 @@ def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(op
     page = seen.page
     run = page.get_by_role("button", name="Run the audit")
     run.wait_for(timeout=LONG)
-    page.get_by_role("link", name="Playground").wait_for(timeout=LONG)
+    page.get_by_role("link", name="Home").wait_for(timeout=LONG)
     page.get_by_text("A planted fault", exact=True).click()
     page.get_by_text("halved-sensitivity").or_(page.get_by_role("combobox").first).first.wait_for(timeout=LONG)
     calm(page)
@@ -342,4 +348,62 @@ def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: C
     page.get_by_text("Rewritten by the model that was pre-trained on Snips").wait_for(timeout=LONG)
     page.get_by_text("Whatever you wrote here, the released text is at most").wait_for(timeout=LONG)
     assert page.locator("h5").first.inner_text().strip()
+    clean(seen)
+
+
+@pytest.mark.slow
+def test_the_playground_opens_at_its_own_address_and_what_a_link_hides_is_gone(open_app: Callable) -> None:
+    seen = open_app(APP, query="/playground?mechanism=diffractor&epsilon=0.5&hide=mechanism,seed")
+    page = seen.page
+    page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    calm(page)
+    assert page.locator(".strip .exact").input_value().startswith("0.5")
+    for wrong in ("Page not found", "This link was not followed"):
+        assert page.get_by_text(wrong).count() == 0
+    assert not page.locator(".st-key-play_mechanism").is_visible()
+    assert not page.get_by_text("Repeatable demonstration").is_visible()
+    clean(seen)
+
+
+def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callable) -> None:
+    seen = open_app(APP, query="/learn?lesson=4", viewport={"width": 390, "height": 844})
+    page = seen.page
+    answer = page.locator("[role=radiogroup] label")
+    answer.first.wait_for(timeout=LONG)
+    word = page.get_by_role("textbox", name="Your word")
+    hostile = "<img src=x onerror=alert(1)>"
+    page.on("dialog", lambda d: pytest.fail("a script ran"))
+    word.fill(hostile)
+    word.press("Enter")
+    page.get_by_text("one English word").wait_for(timeout=LONG)
+    word.fill("river")
+    word.press("Enter")
+    page.locator(".lane li.original", has_text="river").wait_for(timeout=LONG)
+    assert page.locator("img[src=x]").count() == 0 and "river" not in page.url
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    calm(page)
+    answer.first.click()
+    page.get_by_role("button", name="Show the answer").click()
+    page.get_by_test_id("stAlert").wait_for(timeout=LONG)
+    page.locator(".bars li").first.wait_for(timeout=LONG)
+    calm(page)
+
+    # On a wall: the keys turn, one thing at a time, and nothing of Streamlit is around it.
+    page.get_by_role("button", name="Present").click()
+    page.get_by_role("heading", level=1).wait_for(timeout=LONG)
+    calm(page)
+    assert not page.get_by_test_id("stHeader").is_visible() and "present=1" in page.url
+    page.keyboard.press("ArrowRight")
+    page.locator(".lane li.original").wait_for(timeout=LONG)
+    calm(page)
+    page.keyboard.press("PageDown")
+    page.get_by_role("heading", level=3).wait_for(timeout=LONG)
+    calm(page)
+    page.keyboard.press("ArrowLeft")
+    page.locator(".lane li.original").wait_for(timeout=LONG)
+    calm(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Present").wait_for(timeout=LONG)
+    kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+    assert "river" not in kept
     clean(seen)
