@@ -119,7 +119,7 @@ BROKEN = {
     "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
-    "text.docx": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
+    "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
     "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
     "list.jsonl": (b'["a"]\n', "no JSON object"),
     "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),

@@ -318,8 +318,8 @@ class Mechanism(ABC):
     def rewrite_each(
         self, texts: Sequence[str], *, stream: NoiseStream | None = None, cancel: threading.Event | None = None
     ) -> Iterator[RewriteResult]:
-        """What :meth:`rewrite` gives of a list, as it is made: mechanisms that can hold a part of the results at a time.
-        An error that a text is to blame for is raised before the first result."""
+        """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
+        that a text is to blame for is raised before the first result."""
         batch = secrets.token_hex(8)
         for result in self._rewrite_each(listed(texts), _one_stream(None, stream, None), None, cancel):
             yield dataclasses.replace(self._checked(result), batch=batch)
