@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import sessions, shell
+from pages.ui import sessions, shell, uploads
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
 pages = {
     "playground": st.Page("pages/playground.py", title="Playground", default=True),
+    "batch": st.Page("pages/batch.py", title="Batch"),
     "audit": st.Page("pages/audit.py", title="Audit"),
     "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
     "case_study": st.Page("pages/case_study.py", title="Case study"),
@@ -18,6 +19,7 @@ st.html("<style>[data-testid='stHeaderActionElements'] { display: none; }</style
 page = st.navigation(list(pages.values()), position="top")
 st.session_state.app = True
 sessions.watch()
+uploads.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])
 shell.plugin_problems()

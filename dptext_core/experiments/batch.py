@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._assets import read_json
+from .._assets import examples, read_json
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, Progress
@@ -126,6 +126,17 @@ def file_name(given: str) -> str:
     return name if Path(name).stem else f"data{Path(name).suffix}"
 
 
+def example() -> bytes:
+    """A small table of invented texts, as a CSV file."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["source", "text"])
+    for one in examples():
+        sentences = re.split(r"(?<=[.!?])\s+", " ".join(one.text.split()))
+        writer.writerows([one.title, sentence] for sentence in sentences)
+    return out.getvalue().encode("utf-8")
+
+
 def look(path: Path, header: bool = True, rows: int = FIRST) -> Look:
     """Read all of a file once. Raises InputError."""
     columns = tables.heading(path, header)
@@ -146,6 +157,11 @@ class Batch(Private):
     def run(self) -> Path:
         """The folder of the run."""
         return self.folder / _RUN
+
+    @property
+    def stem(self) -> str:
+        """The name of its file without the ending."""
+        return Path(self.asked.file).stem
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -246,13 +262,13 @@ class Batch(Private):
 
     def release(self, suffix: str, exact: bool = False) -> Path:
         """The release as a file in the folder."""
-        out = self.folder / f"{Path(self.asked.file).stem}-release{suffix}"
+        out = self.folder / f"{self.stem}-release{suffix}"
         exports.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
 
     def inspection(self, suffix: str, exact: bool = False) -> Path:
         """The inspection as a file in the folder: private, in name and content."""
-        out = self.folder / f"{Path(self.asked.file).stem}-PRIVATE-with-originals{suffix}"
+        out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
         exports.inspection(self.data, self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
 

@@ -106,9 +106,14 @@ class _Paragraphs:
             self.characters += len(text)
 
 
+def ready() -> bool:
+    """Whether PDF files can be read."""
+    return importlib.util.find_spec("pypdf") is not None
+
+
 def pdf(path: Path) -> Iterator[Row]:
     """The pages with text. Raises InputError."""
-    if importlib.util.find_spec("pypdf") is None:
+    if not ready():
         raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
     # -P: the folder of the worker names modules of ours, which are not for pypdf to find.
     command = [sys.executable, "-P", str(Path(__file__).with_name("pdf_worker.py")), str(path)]
