@@ -22,6 +22,10 @@ from pages.ui.uploads import MAX_MB, Upload, finder, opened, taken
 
 #: Rows of results on the screen at a time, and characters of a cell.
 PAGE, CELL = 20, 1000
+#: A table's own download would give originals away that nothing marks as private; long words of a cell are broken.
+STYLE = "<style>[class*='st-key-batch_pairs'] td {overflow-wrap: anywhere; vertical-align: top; width: 50%} "
+STYLE += "[class*='st-key-batch_pairs'] td:first-child {width: auto; overflow-wrap: normal} "
+STYLE += "[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) {display: none}</style>"
 FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts alone"}
 
 state = st.session_state
@@ -54,7 +58,8 @@ def begin() -> None:
             open_kept(code)
     st.caption(
         "Your file lies in a folder of its own on this server, which only the server's owner can read. It is deleted "
-        "when you leave this page's session. Nothing in it is logged or sent anywhere."
+        "with all results within two minutes after you close this page, unless you ask to keep the job. Nothing in it "
+        "is logged or sent anywhere."
     )
     if sent is not None or example:
         name, data = (sent.name, sent.getvalue()) if sent is not None else ("example.csv", core.example())
@@ -154,14 +159,16 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     if keep:
         st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")
     specs = {s.name: s for s in dpt.mechanisms()}
-    first = list(specs).index("custext") if "custext" in specs else 0
+    # A table is long: begin with a mechanism that is quick.
+    first = next((i for i, n in enumerate(specs) if not dpt.mechanism_class(n).slow_to_prepare), 0)
     spec = specs[
         st.selectbox("Mechanism", list(specs), index=first, format_func=lambda n: specs[n].title, key="batch_mechanism")
     ]
     st.caption(spec.summary)
+    budget = st.container()
     chosen = controls.options(spec, "batch", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
-    chosen["epsilon"] = st.number_input(
+    chosen["epsilon"] = budget.number_input(
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
         key=f"batch-epsilon-{spec.name}-{default:g}", help="Smaller hides more; larger keeps more of the text.",
     )  # fmt: skip
@@ -183,9 +190,8 @@ def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
     work = session().at("batch_first")
     n = min(core.FIRST, look.count)
     label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
-    if st.button(
-        label, type="primary" if work.result is None else "secondary", key="batch_ten", disabled=asked is None
-    ):
+    kind: Any = "primary" if work.result is None else "secondary"
+    if st.button(label, type=kind, key="batch_ten", disabled=asked is None) and asked is not None:
         batch = core.Batch(upload.folder, asked)
         work.start(asked, lambda progress, cancel: batch.first(cancel=cancel), "Rewriting")
     if work.running():
@@ -256,8 +262,9 @@ def job(upload: Upload, batch: core.Batch) -> None:
         running = work.job
         work.waiting("batch_stop", lambda: progress_of(running) if running else "")
         if not batch.mechanism.together:
-            st.caption("What is done by now can be downloaded while the rest goes on:")
-            release(batch, "so far")
+            with st.columns([1, 1.5])[0]:
+                st.caption("What is done by now can be downloaded while the rest goes on.")
+                release(batch, "so far")
         return
     if work.error is not None and work.result is None:
         said = work.said(f"Stopped after {batch.written:,} of {upload.count:,} rows. Those are whole, and stay.")
@@ -406,7 +413,8 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
         st.caption("What is promised of each row and of all, as JSON, to go with the release.")
         st.download_button(
             "Download the promise", json.dumps(found.promise, ensure_ascii=False, indent=1),
-            f"{batch.stem}-promise.json", "application/json", icon=":material/receipt_long:", key="batch_promise", on_click="ignore", width="stretch",
+            f"{batch.stem}-promise.json", "application/json", icon=":material/receipt_long:", key="batch_promise",
+            on_click="ignore", width="stretch",
         )  # fmt: skip
 
 
@@ -433,18 +441,24 @@ def browse(batch: core.Batch, rows: int) -> None:
     page = 1
     if pages > 1:
         page = int(st.number_input(f"Page, 1 to {pages:,}", 1, pages, 1, key="batch_page", width=200))
-    pairs(batch.page((page - 1) * PAGE, PAGE), f"batch_page_{page}")
+    pairs(batch.page((page - 1) * PAGE, PAGE), "batch_pairs_page")
     st.caption("For your eyes: the originals stand beside the rewrites.")
 
 
 def pairs(found: list[core.Pair], key: str) -> None:
-    rows = [{"row": p.row, "original": short(p.original), "rewrite": short(p.text)} for p in found]
-    if any(p.error for p in found):
-        rows = [row | {"error": p.error} for row, p in zip(rows, found, strict=True)]
-    st.dataframe(
-        rows, hide_index=True, key=key, height=min(560, 36 * (1 + len(rows)) + 2),
-        column_config={"row": st.column_config.NumberColumn(width=60)},
-    )  # fmt: skip
+    """Originals and rewrites side by side, as a table that wraps."""
+    wrong = any(p.error for p in found)
+    lines = ["| row | original | rewrite |" + " why there is none |" * wrong, "|---:|---|---|" + "---|" * wrong]
+    for p in found:
+        cells = [str(p.row), cell(p.original), cell(p.text), *([cell(p.error)] if wrong else [])]
+        lines.append(f"| {' | '.join(cells)} |")
+    with st.container(key=key):
+        st.markdown("\n".join(lines))
+
+
+def cell(text: str) -> str:
+    """A text in a cell of a Markdown table, as it is."""
+    return literal(" ".join(short(text).split()))
 
 
 def short(value: Any) -> Any:
@@ -462,6 +476,7 @@ def elsewhere(asked: core.Asked) -> None:
 
 def main() -> None:
     st.markdown("## Batch")
+    st.html(STYLE)
     st.caption("Rewrite a whole table of texts, row by row. Look at ten rows first, then do all of them.")
     mine = session()
     if mine.batch_error:
