@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -45,6 +46,15 @@ def test_markup_is_escaped():
     shown = literal("**b** [x](y) <img src=x> `c` $m$ :smile: ![p](http://e.org)")
     for mark in "*[]<>`$:!(":
         assert f"\\{mark}" in shown and shown.count(mark) == shown.count("\\" + mark)
+
+
+@pytest.mark.parametrize("text", ["http://e.org", "HTTPS://e.org/a", "www.e.org", "ada.b@e.org"])
+def test_an_address_is_no_link_and_reads_the_same(text):
+    """Markdown makes links of addresses also where each of their marks is escaped."""
+    shown = literal(text)
+    plain = shown.replace("\\", "")
+    assert plain != text and plain.replace("\u2060", "") == text
+    assert not re.search(r"https?://|www\.|@\w", plain)
 
 
 def test_a_job_gives_its_result_its_error_or_stops():

@@ -283,7 +283,7 @@ def _parquet_file(path: Path) -> Any:
 
     try:
         return pyarrow.parquet.ParquetFile(path)
-    except pyarrow.ArrowException:
+    except (pyarrow.ArrowException, OSError):
         raise InputError(
             f"{path.name} is no whole Parquet file. Write it again; if it was downloaded, download it again."
         ) from None
