@@ -111,7 +111,6 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     ],
 )
 def test_the_command_says_every_choice_so_that_it_is_read_as_meant(tmp_path, other):
-
     asked = made(tmp_path, **other).asked
     argv = shlex.split(core.command(asked))[3:]
     args = cli.build_parser(argv).parse_args(argv)

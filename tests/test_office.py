@@ -110,8 +110,8 @@ def test_pages_of_a_pdf_are_rows(tmp_path):
     [
         (["", ""], "", None, "let a program for text recognition"),
         (["a"], "secret", None, "locked with a password"),
-        (["a"] * 3, "", ("PAGES", 2), "more than 2 pages"),
-        (["abcdef"], "", ("CHARACTERS", 5), "more text than 5 characters"),
+        pytest.param(["a"] * 3, "", ("PAGES", 2), "more than 2 pages", marks=pytest.mark.slow),
+        pytest.param(["abcdef"], "", ("CHARACTERS", 5), "more text than 5 characters", marks=pytest.mark.slow),
         (["a"], "", ("SECONDS", 0.001), "takes too long"),
     ],
 )
