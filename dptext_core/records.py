@@ -226,6 +226,8 @@ class Overall:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
         if self.together:
             return f"{said}All {n:,} rows together: {kind}, at most {every}.{left}"
+        if n == 1:
+            return f"{said}The row has its own promise ({kind}): at most {one}.{left}"
         return (
             f"{said}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
             f"Whoever wrote several rows has the sum of theirs, over all rows at most {every}.{left}"

@@ -226,7 +226,7 @@ def every(upload: Upload, look: core.Look, asked: core.Asked) -> None:
                 "once when you press “Delete now”."
             )
         else:
-            st.caption("The job stops when you leave, and your file and its results are deleted with this session.")
+            st.caption("The job stops when you close or reload this page. Your file and its results are then deleted.")
         if st.button(f"Rewrite all {look.count:,} rows", type="primary", key="batch_start", width="stretch"):
             start(upload, asked, stay)
 
@@ -261,7 +261,9 @@ def job(upload: Upload, batch: core.Batch) -> None:
     if work.running():
         running = work.job
         work.waiting("batch_stop", lambda: progress_of(running) if running else "")
-        if not batch.mechanism.together:
+        if batch.mechanism.together:
+            st.caption("With this strategy all rows are looked at once before the first one is rewritten.")
+        else:
             with st.columns([1, 1.5])[0]:
                 st.caption("What is done by now can be downloaded while the rest goes on.")
                 release(batch, "so far")

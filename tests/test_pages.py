@@ -57,6 +57,20 @@ def test_an_address_is_no_link_and_reads_the_same(text):
     assert not re.search(r"https?://|www\.|@\w", plain)
 
 
+def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
+    from pages.ui import jobs
+
+    clock = [0.0]
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
+    job = Job(lambda progress, cancel: progress, "x")
+    assert job.wait(5) and job.left is None
+    job.result(50, 200)
+    assert job.left is None and job.counted == (50, 200), "nothing is known of the speed yet"
+    clock[0] = 10.0
+    job.result(100, 200)
+    assert job.left == 20.0, "what was done before it went on does not count"
+
+
 def test_a_job_gives_its_result_its_error_or_stops():
     done = Job(lambda progress, cancel: 5, "x")
     assert done.wait(5) and done.result == 5

@@ -196,6 +196,7 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert out.sentence().endswith("1 row had an error: nothing of its text is released.")
     out.add(None)
     assert out.sentence().endswith("2 rows had an error: nothing of their texts is released.")
+    assert overall(Swap.create(epsilon=2.0), n=1).sentence().startswith("The row has its own promise (pure")
     latent = overall(Latent.create(epsilon=1.0, delta=0.05))
     assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()
 

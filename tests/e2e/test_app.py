@@ -332,7 +332,7 @@ def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Call
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download, private").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
-    assert "PRIVATE" in waiting.value.suggested_filename and '"\'=HYPERLINK' in text and ',"=' not in text
+    assert "PRIVATE" in waiting.value.suggested_filename and "\"'=HYPERLINK" in text and ',"=' not in text
     code = page.locator("[data-testid=stCode]").first.inner_text().strip()
     page.reload()
     page.get_by_role("textbox", name="Job code").fill(code)
