@@ -349,6 +349,10 @@ def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) ->
         (st.warning if "none" in found.promise["notions"] else st.info)(literal(found.promise["sentence"]))
         for line in batch.meaning():
             st.markdown("- " + literal(line))
+        if batch.strategies:
+            with st.expander("What another strategy would change"):
+                for name, line in batch.strategies.items():
+                    st.markdown(f"- **{name.capitalize()}.** {literal(line)}")
         if found.promise["exposed"]:
             with st.expander("What everyone can see in spite of it"):
                 st.caption("Of the first row; each other row shows the same of itself.")

@@ -152,6 +152,7 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
         options = (("epsilon", 2.0), ("strategy", strategy))
         m = Batch(tmp_path, Asked(asked.file, asked.column, True, (), "custext", options))
         said[strategy] = " ".join(m.meaning())
+        assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
     assert "comes out anew" in said["token"] and "Within a row" in said["record"]
     assert "which rows share a word" in said["dataset"] and "never written to a file" in said["dataset"]
 

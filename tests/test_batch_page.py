@@ -6,6 +6,7 @@ import json
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from foreign import Swap
 from streamlit.testing.v1 import AppTest
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.experiments import batch as core
 from dptext_core.experiments import kept
+from dptext_core.metrics import cosine
 from pages.ui import uploads
 from pages.ui.jobs import Work
 from pages.ui.session import Session
@@ -87,7 +89,7 @@ def running(at: AppTest, key: str) -> AppTest:
     return at
 
 
-def test_ten_rows_then_all_and_what_they_come_to(folder):
+def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     at = page()
     assert at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Column to rewrite")).value == "text"
     assert "45 rows" in said(at) and not any(b.key == "batch_start" for b in at.button)
@@ -111,6 +113,10 @@ def test_ten_rows_then_all_and_what_they_come_to(folder):
     assert "Row 44:" in said(at) and "Row 0:" not in said(at)
     command, python = (c.value for c in at.code)
     assert "--keep label" in command and "--mechanism gated --epsilon 3" in command and "dpt.rewrite_records" in python
+    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.eye(2)[[len(t) % 2 for t in texts]])
+    press(at, "batch_measure")
+    assert [m.label for m in at.metric] == ["Words unchanged", "Cosine to the original", "BLEU"]
+    assert not any(b.key == "batch_measure" for b in at.button)
     # Nothing of it outlives the session.
     (held,) = folder.iterdir()
     assert (held / "notes.csv").is_file()
@@ -167,6 +173,7 @@ def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folde
     assert "No job has this code" in said(back)
 
 
+@pytest.mark.slow
 def test_delete_now_stops_what_runs_and_time_does_too(folder):
     at = press(page(), "batch_ten")
     at.toggle(key="batch_stay").set_value(True).run()
@@ -199,10 +206,10 @@ def test_hostile_cells_and_names_are_shown_as_they_are():
     ("name", "data", "message"),
     [
         ("a.csv", b"text,label\na,1\nb\n", "2 columns, and 1 in the row"),
-        ("a.csv", "text\né\n".encode("latin-1"), "not UTF-8 in line 2"),
+        pytest.param("a.csv", "text\né\n".encode("latin-1"), "not UTF-8 in line 2", marks=pytest.mark.slow),
         ("a.csv", b"", "is empty"),
-        ("a.jsonl", b'{"text": "a"}\n{"te', "may be cut off"),
-        ("a.parquet", b"PAR1", "no whole Parquet file"),
+        pytest.param("a.jsonl", b'{"text": "a"}\n{"te', "may be cut off", marks=pytest.mark.slow),
+        pytest.param("a.parquet", b"PAR1", "no whole Parquet file", marks=pytest.mark.slow),
     ],
 )
 def test_a_file_that_cannot_be_used_says_what_to_do(name, data, message):
@@ -221,6 +228,7 @@ def test_the_example_and_a_code_that_nobody_has():
     at.session_state["session"].upload.forget()
 
 
+@pytest.mark.slow
 def test_shared_draws_cannot_go_on_and_say_so(monkeypatch, folder):
     monkeypatch.setattr(Gated, "together", property(lambda self: True))
     at = press(page(), "batch_ten")

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foreign import Latent, Swap, SwapConfig
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
@@ -211,6 +211,7 @@ def test_the_columns_of_a_file_are_named_as_it_is_asked_for_them(tmp_path, name,
         assert tables.source(path, expected, header).count >= 1
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=60), st.sampled_from(tables.KINDS[:-1]))
 def test_whatever_the_bytes_reading_ends_with_rows_or_with_a_message(tmp_path_factory, data, kind):
     path = tmp_path_factory.getbasetemp() / f"any{kind}"
@@ -227,6 +228,7 @@ def test_whatever_the_bytes_reading_ends_with_rows_or_with_a_message(tmp_path_fa
 CELLS = st.text("ab\"',;=é \n\t\u2028", min_size=1, max_size=12)
 
 
+@settings(max_examples=40)
 @given(st.lists(CELLS, min_size=1, max_size=6))
 def test_what_is_written_as_csv_is_read_as_it_was(tmp_path_factory, cells):
     path = tmp_path_factory.getbasetemp() / "cells.csv"

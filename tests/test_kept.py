@@ -54,6 +54,7 @@ def test_it_dies_when_its_time_is_over_and_when_it_is_asked():
     assert kept.sweep(now) == [] and len(kept.sweep(now + 25 * 3600)) == 1
 
 
+@pytest.mark.slow
 def test_what_a_killed_server_left_is_taken_away_at_the_next_start_and_a_living_one_keeps_its_own(base):
     code = "from dptext_core.experiments import kept; print(kept.session_folder(), flush=True); input()"
     child = subprocess.Popen(

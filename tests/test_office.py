@@ -108,11 +108,11 @@ def test_pages_of_a_pdf_are_rows(tmp_path):
 @pytest.mark.parametrize(
     ("texts", "password", "limit", "message"),
     [
-        (["", ""], "", None, "let a program for text recognition"),
+        pytest.param(["", ""], "", None, "let a program for text recognition", marks=pytest.mark.slow),
         (["a"], "secret", None, "locked with a password"),
         pytest.param(["a"] * 3, "", ("PAGES", 2), "more than 2 pages", marks=pytest.mark.slow),
         pytest.param(["abcdef"], "", ("CHARACTERS", 5), "more text than 5 characters", marks=pytest.mark.slow),
-        (["a"], "", ("SECONDS", 0.001), "takes too long"),
+        pytest.param(["a"], "", ("SECONDS", 0.001), "takes too long", marks=pytest.mark.slow),
     ],
 )
 def test_a_pdf_that_is_not_taken_says_what_to_do(tmp_path, monkeypatch, texts, password, limit, message):

@@ -159,7 +159,7 @@ def test_a_strategy_over_the_data_set_draws_each_word_once_over_all_rows():
 
 def test_draws_for_all_rows_come_row_by_row_and_are_those_of_one_call():
     m = dpt.get_mechanism("custext", epsilon=1.0, strategy="dataset")
-    texts = [f"{TEXT} Qzkv{i} the doctor." for i in range(600)]
+    texts = [f"{TEXT} Qzkv{i} the doctor." for i in range(300)]
     at_once = m.rewrite(texts, seed=3)
     each = m.rewrite_each(texts, stream=dpt.NoiseStream(3))
     first = next(each)

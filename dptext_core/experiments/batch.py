@@ -38,6 +38,15 @@ _RUN = "run"
 _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
 
 
+#: What the choices of an option named strategy change for many rows.
+STRATEGIES = {
+    "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
+    "record": "Each distinct word of a row is drawn once: a row that repeats words spends less, and shows where it does.",
+    "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many rows a person "
+    "wrote, and everyone can see which rows share a word.",
+}
+
+
 @dataclass(frozen=True)
 class Asked(Private):
     """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
@@ -246,6 +255,13 @@ class Batch(Private):
             "A person who wrote several rows is protected by the sum over these rows, which is a weaker promise.",
             same,
         )
+
+    @property
+    def strategies(self) -> dict[str, str]:
+        """What each strategy would change, where its mechanism has a choice."""
+        option = _fields(self.asked.mechanism).get("strategy")
+        choices = (option.metadata["choices"] or ()) if option is not None else ()
+        return {name: said for name, said in STRATEGIES.items() if name in choices}
 
     def forget_run(self) -> None:
         """Take away what was rewritten, to begin anew."""

@@ -114,6 +114,7 @@ class Work:
 
     def start(self, asked: Any, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str) -> None:
         """Begin, in the place of what runs there."""
+        self.stop()
         self.attach(asked, Job(work, label))
 
     def attach(self, asked: Any, job: Job) -> None:
