@@ -380,6 +380,7 @@ def measures(batch: core.Batch, found: core.Found) -> None:
     if work.asked is not batch:
         work.stop()
         work.asked, work.result, work.error = batch, None, None
+    busy = work.running()
     known = {**found.measures, **(work.result or {})}
     for name, value in known.items():
         about = measure(name)
@@ -388,7 +389,7 @@ def measures(batch: core.Batch, found: core.Found) -> None:
         )
     if found.rows > core.MEASURED:
         st.caption(f"Measured on about {core.MEASURED:,} rows, evenly taken.")
-    if work.running():
+    if busy:
         work.waiting("batch_measure_stop")
     elif work.result is None:
         if said := work.said("Stopped."):

@@ -41,9 +41,9 @@ _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
 #: What the choices of an option named strategy change for many rows.
 STRATEGIES = {
     "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
-    "record": "Each distinct word of a row is drawn once: a row that repeats words spends less, and shows where it does.",
-    "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many rows a person "
-    "wrote, and everyone can see which rows share a word.",
+    "record": "Each distinct word of a row is drawn once: a row that repeats a word spends less, and shows where.",
+    "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many rows "
+    "a person wrote, and everyone can see which rows share a word.",
 }
 
 
