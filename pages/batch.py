@@ -293,8 +293,10 @@ def progress_of(running: Job) -> str:
     done, of = running.counted
     if not of:
         return f"{running.label} …"
+    if done >= of:
+        return f"All {of:,} rows are written. Adding up what is promised and what has changed …"
     left = running.left
-    return f"{done:,} of {of:,} rows" + (f" · about {lasting(left)} left" if left is not None and done < of else "")
+    return f"{done:,} of {of:,} rows" + (f" · about {lasting(left)} left" if left is not None else "")
 
 
 def lasting(seconds: float) -> str:

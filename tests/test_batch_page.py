@@ -219,6 +219,14 @@ def test_a_file_that_cannot_be_used_says_what_to_do(name, data, message):
     assert not at.exception and any(b.key == "batch_example" for b in at.button)
 
 
+def test_what_is_too_large_or_of_another_kind_is_refused_before_it_is_stored(folder, monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_MB", 0)
+    for name, message in (("a.csv", "larger than 0 MB"), ("a.exe", "none of")):
+        with pytest.raises(dpt.InputError, match=message):
+            uploads.taken(name, b"text\na\n")
+    assert not folder.exists() or not list(folder.iterdir())
+
+
 def test_the_example_and_a_code_that_nobody_has():
     at = page(data=None)
     press(at, "batch_open")

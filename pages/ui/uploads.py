@@ -8,11 +8,10 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from streamlit import runtime
 
-from dptext_core import DPTextError
+from dptext_core import DPTextError, InputError
 from dptext_core.experiments import kept
 from dptext_core.experiments.batch import Asked, Batch, Look, file_name
 from pages.ui import sessions
@@ -94,9 +93,11 @@ class Upload:
         work.attach(batch, job)
 
 
-def taken(name: str, data: Any) -> Upload:
+def taken(name: str, data: bytes) -> Upload:
     """A new upload of what a browser sent. Raises InputError."""
     file = file_name(name)
+    if len(data) > MAX_MB << 20:
+        raise InputError(f"{file} is larger than {MAX_MB} MB. Divide it, or rewrite it from the command line.")
     upload = Upload(kept.session_folder(), file)
     upload.path.write_bytes(data)
     return upload
