@@ -351,6 +351,9 @@ def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) ->
         (st.warning if "none" in found.promise["notions"] else st.info)(literal(found.promise["sentence"]))
         for line in batch.meaning():
             st.markdown("- " + literal(line))
+        if plain := batch.first_promise():
+            with st.expander("What that means, for the first row"):
+                st.markdown(literal(plain))
         if batch.strategies:
             with st.expander("What another strategy would change"):
                 for name, line in batch.strategies.items():

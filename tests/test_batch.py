@@ -84,6 +84,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert 0 < found.measures["unchanged"]["mean"] < 1
     (last,) = batch.page(39, 20)
     assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")
+    assert batch.first_promise() == Picky.create(epsilon=2.0).guarantee(f"Row 0: {TEXT}").sentence()
     assert batch.found() == found and Asked.from_dict(json.loads(json.dumps(batch.asked.to_dict()))) == batch.asked
     # The command, as it is printed, goes on with the very same run: there is nothing left to do.
     monkeypatch.chdir(tmp_path)
@@ -153,6 +154,7 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
         m = Batch(tmp_path, Asked(asked.file, asked.column, True, (), "custext", options))
         said[strategy] = " ".join(m.meaning())
         assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
+    assert m.first_promise() == "", "it is that of all rows"
     assert "comes out anew" in said["token"] and "Within a row" in said["record"]
     assert "which rows share a word" in said["dataset"] and "never written to a file" in said["dataset"]
 

@@ -6,6 +6,7 @@ makes it. So a run that was stopped goes on, and the command that :func:`command
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import io
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .._assets import examples, read_json
-from ..errors import ConfigError, InputError
+from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, Progress
 from ..mechanisms.registry import get_mechanism, mechanism_class
@@ -255,6 +256,17 @@ class Batch(Private):
             "A person who wrote several rows is protected by the sum over these rows, which is a weaker promise.",
             same,
         )
+
+    def first_promise(self) -> str:
+        """The promise of the first row with a text, in plain words; empty where it is that of all rows."""
+        column = self.asked.column
+        if self.mechanism.together:
+            return ""
+        texts = (row[column] for row in itertools.islice(self.data.rows(), FIRST))
+        for text in (t for t in texts if isinstance(t, str) and t.strip()):
+            with contextlib.suppress(DPTextError):
+                return self.mechanism.guarantee(text).sentence()
+        return ""
 
     @property
     def strategies(self) -> dict[str, str]:

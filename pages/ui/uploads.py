@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from streamlit import runtime
 
