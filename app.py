@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages.ui import forget, hide, sessions, shell
+from pages.ui import forget, hide, sessions, shell, uploads
 
 #: Section → page → its title. The pages without a section come first.
 SECTIONS = {
     "": {"home": "Home", "about": "About"},
-    "Try": {"playground": "Playground"},
+    "Try": {"playground": "Playground", "batch": "Batch"},
     "Learn": {"learn": "Lessons", "case_study": "Case study"},
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
 }
@@ -37,6 +37,7 @@ if forget.reload():
     st.stop()
 st.session_state.app = True
 sessions.watch()
+uploads.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])
 hide.take()

@@ -47,7 +47,7 @@ class Record(Private):
 
 
 def rewrite_records(
-    rows: Iterable[Mapping[str, Any] | str],
+    rows: Iterable[Any],
     m: Mechanism,
     column: str = "text",
     *,
@@ -56,8 +56,9 @@ def rewrite_records(
     batch: int = BATCH,
     cancel: threading.Event | None = None,
 ) -> Iterator[Record]:
-    """Each row with the text of its ``column`` rewritten, in order; a row may also be the text itself.
+    """Each row with the text of its ``column`` rewritten, in order.
 
+    rows: mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a pandas data frame as a whole.
     No more than ``batch`` rows are held, save where the mechanism draws for all texts together (``m.together``). The
     first ``start`` rows are passed over and not drawn. A row that cannot be rewritten comes out with its error. seed: a
     demonstration, not private; the same seed and batch give the same rows, wherever the run starts. Raises ConfigError
@@ -69,6 +70,10 @@ def rewrite_records(
         raise ConfigError("column is the name of a column. Give it as a text.")
     if isinstance(rows, str | bytes | Mapping):
         raise InputError("Give the rows as a list, a generator or the like.")
+    if callable(frame := getattr(rows, "itertuples", None)):
+        # A data frame by itself goes through the names of its columns.
+        names = [*getattr(rows, "columns", ())]
+        rows = (dict(zip(names, cells, strict=True)) for cells in frame(index=False, name=None))
     start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
     if start and m.together:
         raise ConfigError(
@@ -109,8 +114,9 @@ def _block(
     errors: dict[int, str] = {}
     others: list[Mapping[str, Any]] = []
     for i, row in enumerate(block):
-        text = row if isinstance(row, str) else row.get(column) if isinstance(row, Mapping) else None
-        others.append({k: v for k, v in row.items() if k != column} if isinstance(row, Mapping) else {})
+        cells = _cells(row)
+        text = row if isinstance(row, str) else cells.get(column)
+        others.append({k: v for k, v in cells.items() if k != column})
         if isinstance(text, str) and len(text) <= LARGEST:
             texts[i] = text
         elif isinstance(text, str):
@@ -121,7 +127,7 @@ def _block(
         else:
             errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
     try:
-        results = _together(texts, m, stream, cancel)
+        results = _results(texts, m, stream, cancel)
     except _FATAL:
         raise
     except Exception as error:
@@ -130,19 +136,33 @@ def _block(
         if not at_fault:
             raise error
         errors |= at_fault
-        results = _together({i: text for i, text in texts.items() if i not in errors}, m, stream, cancel)
+        results = _results({i: text for i, text in texts.items() if i not in errors}, m, stream, cancel)
     for i, other in enumerate(others):
-        result = results.get(i)
-        if result is None:
+        if i in errors:
             yield Record(at + i, None, None, errors[i], other)
         else:
+            result = next(results)
             yield Record(at + i, result.text, result.guarantee, None, other)
 
 
-def _together(texts: Mapping[int, str], m: Mechanism, stream: NoiseStream, cancel: Any) -> dict[int, RewriteResult]:
+def _cells(row: Any) -> Mapping[str, Any]:
+    """A row by the names of its columns: a mapping, a row of pandas or a named tuple; else nothing."""
+    if isinstance(row, Mapping):
+        return row
+    if callable(getattr(row, "keys", None)) and hasattr(row, "__getitem__"):
+        return {k: row[k] for k in row.keys()}  # noqa: SIM118
+    return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else {}
+
+
+def _results(texts: Mapping[int, str], m: Mechanism, stream: NoiseStream, cancel: Any) -> Iterator[RewriteResult]:
+    """One a text, in order. What a text is to blame for is raised here, and not later."""
     if not texts:
-        return {}
-    return dict(zip(texts, m.rewrite(list(texts.values()), stream=stream, cancel=cancel), strict=True))
+        return iter(())
+    if not m.together:
+        return iter(m.rewrite(list(texts.values()), stream=stream, cancel=cancel))
+    each = m.rewrite_each(list(texts.values()), stream=stream, cancel=cancel)
+    first = next(each)
+    return itertools.chain([first], each)
 
 
 def _fault(text: str, m: Mechanism, cancel: Any) -> str:
@@ -213,6 +233,8 @@ class Overall:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
         if self.together:
             return f"{said}All {n:,} rows together: {kind}, at most {every}.{left}"
+        if n == 1:
+            return f"{said}The row has its own promise ({kind}): at most {one}.{left}"
         return (
             f"{said}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
             f"Whoever wrote several rows has the sum of theirs, over all rows at most {every}.{left}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import datetime
 import errno
 import importlib
 import json
@@ -20,6 +22,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foreign import Latent, Swap, SwapConfig
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core import cli, plugins, records
@@ -99,6 +103,7 @@ def lines(folder: Path) -> list[dict]:
         ("a.csv", '0,"one, ""1""\nmore"\n1,two', ("2", "1"), None),
         ("a.csv", '\ufefflabel,text\n0,"one, ""1""\nmore"\n1,two', ("2", "1"), True),
         ("a.tsv", 'text\tlabel\none, "1\t0\ntwo\t1\n', ("text", "label"), None),
+        ("a.csv", '\ufefftext;label\none, 1;0\n"two";1\n', ("text", "label"), None),
         ("a.jsonl", '{"text": "one", "label": 0, "x": 5}\n\n{"label": 1, "text": "two"}\n', ("text", "label"), None),
     ],
 )
@@ -119,7 +124,15 @@ BROKEN = {
     "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
-    "text.docx": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
+    "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
+    "wide.csv": (f"text\n{SECRET}\n".encode("utf-16"), "is in UTF-16. Save it as UTF-8"),
+    "cut.csv": (f'text,label\na,1\n"{SECRET}'.encode(), "never closed: close it, or save the file again"),
+    "blank.txt": (b"\n  \n", "has no rows"),
+    "latin.txt": (SECRET.encode() + b" \xe9\n", "not UTF-8 in line 1"),
+    "cut.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}'.encode(), "the file may be cut off"),
+    "text.parquet": (f"PAR1 {SECRET}".encode(), "no whole Parquet file"),
+    "text.docx": (f"PK {SECRET}".encode(), "no whole DOCX file"),
+    "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
     "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
     "list.jsonl": (b'["a"]\n', "no JSON object"),
     "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),
@@ -153,6 +166,75 @@ def test_what_is_no_data_at_all_is_named(tmp_path, swap):
         tables.source(numbered(tmp_path, 1), ("text",), split="train")
     with pytest.raises(dpt.InputError, match="no column numbered '9'"):
         tables.source(numbered(tmp_path, 1), ("9",))
+
+
+def test_a_text_file_has_a_row_a_line(tmp_path):
+    data = tables.source(write(tmp_path / "a.txt", "\ufeffone\r\n\r\ntwo\x85more\nthree"), ("text",))
+    assert [row["text"] for row in data.rows()] == ["one", "two\x85more", "three"] and data.count == 3
+    with pytest.raises(dpt.InputError, match="no column named 'note'"):
+        tables.source(tmp_path / "a.txt", ("note",))
+
+
+def test_parquet_is_read_by_column_in_batches_and_gives_what_json_can_say(tmp_path, monkeypatch):
+    import pyarrow
+    import pyarrow.parquet
+
+    monkeypatch.setattr(tables, "_HELD", 2)
+    day = datetime.date(2026, 1, 2)
+    rows = [{"t": f"text {i}", "n": i, "when": day, "x": None} for i in range(5)]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    data = tables.source(tmp_path / "a.parquet", ("t", "when", "2"))
+    assert list(data.rows())[4] == {"t": "text 4", "when": "2026-01-02", "2": 4} and data.count == 5
+    assert tables.heading(tmp_path / "a.parquet") == ("t", "n", "when", "x")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "b.parquet").write_bytes(whole[: len(whole) // 2] + b"\0" * 40 + whole[len(whole) // 2 + 40 :])
+    with pytest.raises(dpt.InputError, match=r"Parquet|broken"):
+        tables.source(tmp_path / "b.parquet", ("t",))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "header", "expected"),
+    [
+        ("a.csv", "id,text\n1,a\n", True, ("id", "text")),
+        ("a.csv", "id,text\n1,a\n", False, ("1", "2")),
+        ("a.csv", "text,text\na,b\n", True, ("1", "2")),
+        ("a.tsv", "id\t \n1\ta\n", True, ("1", "2")),
+        ("a.jsonl", '\n{"b": 1, "a": 2}\n', True, ("b", "a")),
+        ("a.txt", "one", True, ("text",)),
+        ("a.csv", "", True, ()),
+    ],
+)
+def test_the_columns_of_a_file_are_named_as_it_is_asked_for_them(tmp_path, name, content, header, expected):
+    path = write(tmp_path / name, content)
+    assert tables.heading(path, header) == expected
+    if expected:
+        assert tables.source(path, expected, header).count >= 1
+
+
+@settings(max_examples=40)
+@given(st.binary(max_size=60), st.sampled_from(tables.KINDS[:-1]))
+def test_whatever_the_bytes_reading_ends_with_rows_or_with_a_message(tmp_path_factory, data, kind):
+    path = tmp_path_factory.getbasetemp() / f"any{kind}"
+    path.write_bytes(data)
+    try:
+        columns = tables.heading(path)
+        rows = list(tables.source(path, columns or ("text",)).rows())
+    except dpt.InputError as error:
+        assert str(error)[-1] in ".)"
+    else:
+        assert rows and all(set(row) == set(columns) for row in rows)
+
+
+CELLS = st.text("ab\"',;=é \n\t\u2028", min_size=1, max_size=12)
+
+
+@settings(max_examples=40)
+@given(st.lists(CELLS, min_size=1, max_size=6))
+def test_what_is_written_as_csv_is_read_as_it_was(tmp_path_factory, cells):
+    path = tmp_path_factory.getbasetemp() / "cells.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "text"], *([i, c] for i, c in enumerate(cells))])
+    assert [row["text"] for row in tables.source(path, ("text",)).rows()] == cells
 
 
 # --- rewrite

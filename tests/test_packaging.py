@@ -26,6 +26,7 @@ RANGES = {
     "requirements.txt": PROJECT["dependencies"],
     "requirements-dev.txt": PROJECT["optional-dependencies"]["dev"],
     "requirements-llm.txt": PROJECT["optional-dependencies"]["llm"],
+    "requirements-office.txt": PROJECT["optional-dependencies"]["office"],
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -50,6 +51,29 @@ def test_markup_is_escaped():
     shown = literal("**b** [x](y) <img src=x> `c` $m$ :smile: ![p](http://e.org)")
     for mark in "*[]<>`$:!(":
         assert f"\\{mark}" in shown and shown.count(mark) == shown.count("\\" + mark)
+
+
+@pytest.mark.parametrize("text", ["http://e.org", "HTTPS://e.org/a", "www.e.org", "ada.b@e.org"])
+def test_an_address_is_no_link_and_reads_the_same(text):
+    """Markdown makes links of addresses also where each of their marks is escaped."""
+    shown = literal(text)
+    plain = shown.replace("\\", "")
+    assert plain != text and plain.replace("\u2060", "") == text
+    assert not re.search(r"https?://|www\.|@\w", plain)
+
+
+def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
+    from pages.ui import jobs
+
+    clock = [0.0]
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
+    job = Job(lambda progress, cancel: progress, "x")
+    assert job.wait(5) and job.left is None
+    job.result(50, 200)
+    assert job.left is None and job.counted == (50, 200), "nothing is known of the speed yet"
+    clock[0] = 10.0
+    job.result(100, 200)
+    assert job.left == 20.0, "what was done before it went on does not count"
 
 
 def test_a_job_gives_its_result_its_error_or_stops():

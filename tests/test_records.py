@@ -68,6 +68,17 @@ def test_any_mechanism_will_do_and_rows_may_be_texts(cls):
     assert [type(r.text) for r in found] == [str, str] and all(r.guarantee.sentence() for r in found)
 
 
+def test_rows_of_pandas_are_rows_and_a_data_frame_is_not_the_names_of_its_columns():
+    import pandas as pd
+
+    frame = pd.DataFrame({"id": [5, 6], "text": [TEXT, None]}, index=[9, 3])
+    from_rows = (row for _, row in frame.iterrows())
+    for given in (frame, frame.to_dict("records"), from_rows, frame.itertuples()):
+        one, other = rewrite_records(given, Swap.create())
+        assert one.text.startswith("My ") and one.row["id"] == 5 and "text" not in one.row
+        assert "no text in the column 'text'" in other.error and other.row["id"] == 6
+
+
 def test_no_more_than_a_batch_is_read_ahead():
     taken = 0
 
@@ -146,6 +157,25 @@ def test_a_strategy_over_the_data_set_draws_each_word_once_over_all_rows():
     assert len({r.text for r in found}) == 1 and {r.guarantee.total for r in found} == {1.0}
 
 
+def test_draws_for_all_rows_come_row_by_row_and_are_those_of_one_call():
+    m = dpt.get_mechanism("custext", epsilon=1.0, strategy="dataset")
+    texts = [f"{TEXT} Qzkv{i} the doctor." for i in range(300)]
+    at_once = m.rewrite(texts, seed=3)
+    each = m.rewrite_each(texts, stream=dpt.NoiseStream(3))
+    first = next(each)
+    assert first.guarantee == at_once[0].guarantee and first.guarantee.draws == len(
+        {"doctor", "sent", "letter", "sister"}
+    )
+    assert [first.text, *(r.text for r in each)] == [r.text for r in at_once]
+
+
+def test_a_row_that_fails_among_shared_draws_has_its_error_and_the_rest_is_drawn():
+    m = dpt.get_mechanism("custext", epsilon=1.0, strategy="dataset")
+    rows = [{"text": "doctor"}, {"text": None}, {"text": "doctor"}]
+    a, b, c = rewrite_records(rows, m)
+    assert a.text == c.text and b.error and b.text is None
+
+
 # --- the promise of the whole
 
 
@@ -166,6 +196,7 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert out.sentence().endswith("1 row had an error: nothing of its text is released.")
     out.add(None)
     assert out.sentence().endswith("2 rows had an error: nothing of their texts is released.")
+    assert overall(Swap.create(epsilon=2.0), n=1).sentence().startswith("The row has its own promise (pure")
     latent = overall(Latent.create(epsilon=1.0, delta=0.05))
     assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()
 

@@ -1,14 +1,21 @@
-"""``rewrite-data``: any mechanism over a data set."""
+"""``rewrite-data``: any mechanism over a data set, or over what comes through a pipe."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import csv
+import json
+import sys
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 from .. import cli
 from ..coverage import coverage_note
+from ..errors import InputError
 from ..mechanisms import codec
-from ..records import BATCH
+from ..records import BATCH, Overall, rewrite_records
 
 
 def add(commands: Any) -> Any:
@@ -16,12 +23,29 @@ def add(commands: Any) -> Any:
     parser = commands.add_parser(
         "rewrite-data", help="rewrite one column of a data set, row by row", allow_abbrev=False
     )
-    data_options(parser, "--data", "the data")
+    data_options(parser, "--data", "the data", piped=True)
     parser.add_argument("--text-column", metavar="C", default="text", help="its name, or its number from 1")
     parser.add_argument(
-        "--keep", metavar="C[,C…]", default="", help="columns that go out as they are, such as a label: not protected"
+        "--keep", metavar="C[,C…]", default="",
+        help="columns that go out as they are, such as a label: not protected. Quotes keep a comma of a name",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", metavar="FOLDER", required=True,
+        help="where the run goes; the same one goes on. With - the rows go to standard output as JSONL, and nothing is "
+        "kept",
+    )  # fmt: skip
+    parser.add_argument(
+        "--release",
+        metavar="FILE",
+        help="also write the rewrites and the kept columns: .csv, .tsv, .jsonl, .parquet, .txt",
     )
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the run goes; the same one goes on")
+    parser.add_argument(
+        "--inspection", metavar="FILE", help="also write originals beside rewrites, for your eyes only: not .txt"
+    )
+    parser.add_argument(
+        "--exact-cells", action="store_true",
+        help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are",
+    )  # fmt: skip
     parser.add_argument("--batch", type=cli._typed_in(cli._positive), default=BATCH, metavar="N",
                         help=f"rows that are rewritten together (default {BATCH})")  # fmt: skip
     parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
@@ -33,11 +57,16 @@ def add(commands: Any) -> Any:
     return parser
 
 
-def data_options(parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True) -> None:
-    """How a data set is named and read."""
+def data_options(
+    parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True, piped: bool = False
+) -> None:
+    """How a data set is named and read. piped: whether standard input may be one."""
+    from ..experiments.tables import KINDS
+
+    pipe = ", or - for JSONL from standard input" if piped else ""
     parser.add_argument(
         flag, metavar="DATA", required=required,
-        help=f"{what}: a file (.csv, .tsv, .jsonl), the folder of a rewriting run, or a data set of your own",
+        help=f"{what}: a file ({', '.join(KINDS)}), the folder of a rewriting run, a data set of your own{pipe}",
     )  # fmt: skip
     parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="of a data set of your own, this split")
     if not any(a.dest == "header" for a in parser._actions):
@@ -48,21 +77,25 @@ def data_options(parser: argparse.ArgumentParser, flag: str, what: str, required
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..experiments import rewriting, tables
+    from ..experiments import exports, rewriting, tables
     from ..metrics import METRICS
 
     mechanism = cli._mechanism(args)
-    keep = [c.strip() for c in args.keep.split(",") if c.strip()]
+    keep = [c for name in next(csv.reader([args.keep], skipinitialspace=True), []) if (c := name.strip())]
     measures = [name.strip() for name in args.measure.split(",") if name.strip()]
     for name in measures:
         if name not in METRICS:
             raise cli.ConfigError(f"There is no metric {cli.shown(name)}. Use some of {', '.join(METRICS)}.")
-    data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split)
+    _check_files(args, measures)
     if not args.quiet:
         if args.seed is not None:
             cli._note(f"warning: {cli.SEED_WARNING}")
         if keep:
             cli._note(f"note: these columns go out as they are, and nothing protects them: {', '.join(keep)}")
+    if args.out == "-":
+        _stream(args, mechanism, keep)
+        return
+    data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split)
     try:
         result = rewriting.rewrite_data(
             data, mechanism, args.out, column=args.text_column, keep=keep, seed=args.seed, batch=args.batch,
@@ -71,8 +104,14 @@ def run(args: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise
+    if args.release is not None:
+        exports.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
+    if args.inspection is not None:
+        exports.inspection(data, Path(args.out), args.text_column, keep, args.inspection, exact=args.exact_cells)
     if args.quiet:
         return
+    if args.inspection is not None:
+        cli._note(f"note: {args.inspection} holds the originals; it is for your eyes, not for release")
     for name, value in result.get("measures", {}).items():
         cli._note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
     cli._note(result["sentence"])
@@ -81,3 +120,54 @@ def run(args: argparse.Namespace) -> None:
     first = next(iter(data.rows()))[args.text_column]
     if isinstance(first, str) and (about := coverage_note(mechanism, first)):
         cli._note(f"note, of the first row: {about}")
+
+
+def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
+    """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
+    from ..experiments import exports
+
+    if args.out == "-":
+        for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
+            if given:
+                raise cli.ConfigError(f"{name} reads the finished rows again, and --out - keeps none. Name a folder.")
+    elif args.data == "-":
+        raise cli.ConfigError(
+            "What comes through a pipe cannot be read again, so a run over it cannot go on. Use --out -, or save the "
+            "data to a file."
+        )
+    for given, endings in ((args.release, exports.RELEASE), (args.inspection, exports.INSPECTION)):
+        if given is not None:
+            exports.check_suffix(given, endings)
+
+
+def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
+    """From standard input or a file to standard output, a line as soon as its batch is done."""
+    from ..experiments import rewriting, tables
+
+    rewriting.check_columns(args.text_column, keep)
+    columns = (args.text_column, *keep)
+    with contextlib.closing(_typed_lines()) as lines:
+        rows = (
+            tables.piped(lines, columns) if args.data == "-"
+            else tables.source(args.data, columns, args.header, args.data_split).rows()
+        )  # fmt: skip
+        whole = Overall(mechanism.together)
+        for record in rewrite_records(rows, mechanism, args.text_column, seed=args.seed, batch=args.batch):
+            print(json.dumps(rewriting.line_of(record, args.text_column, keep), ensure_ascii=False), flush=True)
+            whole.add(record.guarantee)
+    if not args.quiet:
+        cli._note(whole.sentence())
+        if whole.exposed:
+            cli._note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
+
+
+def _typed_lines() -> Generator[str, None, None]:
+    """Standard input line by line, as UTF-8. Raises InputError."""
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise InputError("There is no standard input. Name a file with --data.")
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:  # which holds the line
+            raise InputError(f"Standard input is not UTF-8 in line {number}. Convert it to UTF-8.") from None

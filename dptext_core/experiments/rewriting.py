@@ -52,12 +52,7 @@ def rewrite_data(
     demonstration, not private. measures: metrics of the rewrites against their originals, taken at the end. Raises
     ConfigError where the folder holds another run, Cancelled with all finished rows in the file.
     """
-    if OWN in (column, *keep):
-        raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or name its number.")
-    if column in keep:
-        raise ConfigError(
-            f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
-        )
+    check_columns(column, keep)
     options, loads = _asked(m)
     config = {
         "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
@@ -65,16 +60,7 @@ def rewrite_data(
         "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
     }  # fmt: skip
     with RunFolder(out, config) as folder:
-        whole = Overall(m.together)
-        for line in folder.lines():
-            if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
-                raise InputError(f"{folder.path.name} holds rows that are not in order. Name another folder.")
-            try:
-                whole.add(_promise(line[OWN]))
-            except (KeyError, TypeError):
-                raise InputError(
-                    f"Row {whole.rows} in {folder.path.name} does not say what is promised of it. Name another folder."
-                ) from None
+        whole = so_far(folder.path, m.together)
         if m.together and 0 < whole.rows < data.count:
             raise ConfigError(
                 "With these options the draws are for all rows at once, and this run was stopped while they were "
@@ -87,7 +73,7 @@ def rewrite_data(
         if whole.rows < data.count:
             records = rewrite_records(data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, cancel=cancel)
             for some in _several(records, batch):
-                folder.append(_line(r, column, keep) for r in some)
+                folder.append(line_of(r, column, keep) for r in some)
                 for r in some:
                     whole.add(r.guarantee)
                 if progress:
@@ -98,6 +84,31 @@ def rewrite_data(
         folder.finish(result)
         folder.log(f"done: {whole.rows} rows, {whole.errors} errors")
     return result
+
+
+def check_columns(column: str, keep: Sequence[str]) -> None:
+    """Raises ConfigError for names that a line of the result cannot have together."""
+    if OWN in (column, *keep):
+        raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or name its number.")
+    if column in keep:
+        raise ConfigError(
+            f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
+        )
+
+
+def so_far(folder: Path, together: bool) -> Overall:
+    """What the rows that are written come to. Raises InputError where they are none of ours."""
+    whole = Overall(together)
+    for line in read_lines(folder):
+        if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
+            raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")
+        try:
+            whole.add(_promise(line[OWN]))
+        except (KeyError, TypeError):
+            raise InputError(
+                f"Row {whole.rows} in {folder.name} does not say what is promised of it. Name another folder."
+            ) from None
+    return whole
 
 
 def options_of(m: Mechanism) -> dict[str, str]:
@@ -127,7 +138,8 @@ def _several(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
         yield some
 
 
-def _line(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
+def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
+    """A row as rows.jsonl has it."""
     own: dict[str, Any] = {"row": r.index}
     if r.guarantee is not None:
         g = r.guarantee
@@ -145,7 +157,7 @@ def _line(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
 
 
 def _promise(own: dict[str, Any]) -> Guarantee | None:
-    """What :func:`_line` wrote of a guarantee, as far as a total needs it."""
+    """What :func:`line_of` wrote of a guarantee, as far as a total needs it."""
     if own.get("error") is not None:
         return None
     numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
@@ -156,16 +168,27 @@ def _promise(own: dict[str, Any]) -> Guarantee | None:
 
 
 def measured(
-    data: Source, folder: Path, column: str, measures: Sequence[str], cancel: threading.Event | None = None
+    data: Source,
+    folder: Path,
+    column: str,
+    measures: Sequence[str],
+    cancel: threading.Event | None = None,
+    progress: Progress | None = None,
+    step: int = 1,
 ) -> dict[str, dict[str, float]]:
-    """Mean of each metric over the rewritten rows against their originals, with its standard error and their number."""
+    """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
+    step: of so many rows, one is looked at."""
     from ..mechanisms.base import check_cancel
     from ..metrics import score
 
     found: dict[str, list[float]] = {name: [] for name in measures}
-    pairs = zip(data.rows(), read_lines(folder), strict=False)
+    pairs = itertools.islice(zip(data.rows(), read_lines(folder), strict=False), None, None, step)
+    done = 0
     while block := list(itertools.islice(pairs, _MEASURED)):
         check_cancel(cancel)
+        done += len(block)
+        if progress:
+            progress(done, -(-data.count // step))
         both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str)]
         for name in measures:
             found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []

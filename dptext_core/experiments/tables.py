@@ -1,4 +1,5 @@
-"""Data sets: files in CSV, TSV or JSONL, and loaders of one's own (``components``), read row by row.
+"""Data sets: files in CSV, TSV, JSONL, Parquet, plain text (a line is a row), DOCX and PDF (``office``), and loaders of
+one's own (``components``), read row by row.
 
 Only the columns that are asked for are read, by their name or, counted from 1, by their number. No message quotes what
 stands in a row: without a header the first row is somebody's text.
@@ -7,7 +8,9 @@ stands in a row: without a header the first row is somebody's text.
 from __future__ import annotations
 
 import csv
+import datetime
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +19,18 @@ from typing import Any
 
 from ..checks import shown, usable_path
 from ..errors import DPTextError, InputError
-from . import components
+from . import components, office
 
 #: The rows of a rewritten data set, in the folder of its run.
 ROWS = "rows.jsonl"
-KINDS = (".csv", ".tsv", ".jsonl")
+TABLES = (".csv", ".tsv")
+#: Those that are no text.
+_BINARY = (".parquet", ".docx", ".pdf")
+KINDS = (*TABLES, ".jsonl", ".txt", *_BINARY)
+#: What the rows of a kind have, where that is no question of the file.
+_COLUMNS = {".txt": ("text",), ".docx": ("text", "paragraph"), ".pdf": ("text", "page")}
+#: Rows of Parquet that are held at a time.
+_HELD = 512
 #: What the module csv refuses to read beyond: whoever rewrites a text says how long it may be.
 _CELL = 2**31 - 1
 
@@ -84,27 +94,73 @@ def texts_of(data: Source, column: str) -> list[str]:
 
 
 def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None) -> Source:
-    if path.suffix.lower() not in KINDS:
-        raise InputError(f"{path.name} is none of {', '.join(KINDS)}. Save the data as one of these, and name it so.")
+    kind = _kind(path)
     if header is None:
         header = not all(c.isdecimal() for c in columns)
-
-    def rows() -> Iterator[Row]:
-        return _jsonl(path, columns) if path.suffix.lower() == ".jsonl" else _table(path, columns, header)
-
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            for part in iter(lambda: file.read(1 << 20), b""):
-                if b"\0" in part:
-                    raise InputError(f"{path.name} looks like a binary file. Give a text file in UTF-8.")
+            for number, part in enumerate(iter(lambda: file.read(1 << 20), b"")):
+                if kind not in _BINARY and b"\0" in part:
+                    raise InputError(_not_text(path, part if not number else b""))
                 digest.update(part)
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
-    count = sum(1 for _ in rows())
+    if kind in (".docx", ".pdf"):
+        held = list(_fixed(path, columns))  # bounded, and slow to read
+        count, rows = len(held), lambda: iter(held)
+    else:
+        rows = lambda: _read(path, columns, header)  # noqa: E731
+        count = sum(1 for _ in rows())
     if not count:
         raise InputError(f"{path.name} has no rows. Name a file with at least one.")
     return Source(name, digest.hexdigest(), count, rows)
+
+
+def _kind(path: Path) -> str:
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise InputError(f"{path.name} is none of {', '.join(KINDS)}. Save the data as one of these, and name it so.")
+    return kind
+
+
+def _not_text(path: Path, start: bytes) -> str:
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return f"{path.name} is in UTF-16. Save it as UTF-8 (in a spreadsheet: “CSV UTF-8”)."
+    return f"{path.name} looks like a binary file. Give a text file in UTF-8."
+
+
+def _read(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
+    kind = _kind(path)
+    if kind in TABLES:
+        return _table(path, columns, header)
+    if kind == ".jsonl":
+        return _jsonl(path, columns)
+    return _parquet(path, columns) if kind == ".parquet" else _fixed(path, columns)
+
+
+def heading(given: str | Path, header: bool = True) -> tuple[str, ...]:
+    """The columns of a file, as :func:`source` takes them: by name, or by number where a table has no header, or one
+    that names two columns alike or one with nothing. Raises InputError."""
+    path = usable_path(given)
+    kind = _kind(path)
+    if kind in _COLUMNS:
+        return _COLUMNS[kind]
+    try:
+        if kind == ".parquet":
+            return tuple(_parquet_file(path).schema_arrow.names)
+        if kind == ".jsonl":
+            return tuple(next(_objects(path), (0, {}))[1])
+        with path.open("rb") as file:
+            if b"\0" in (start := file.read(1 << 20)):
+                raise InputError(_not_text(path, start))
+        cells: list[str] = next((c for c in _cells(path, header) if c), [])
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
+    except csv.Error as error:
+        raise InputError(_no_table(path, 1, error)) from None
+    named = header and len(set(cells)) == len(cells) and all(c.strip() for c in cells)
+    return tuple(cells) if named else tuple(str(i) for i in range(1, len(cells) + 1))
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -117,13 +173,26 @@ def _lines(path: Path) -> Iterator[str]:
                 raise InputError(f"{path.name} is not UTF-8 in line {number}. Save it as UTF-8.") from None
 
 
-def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
-    tabs = path.suffix.lower() == ".tsv"
+def _cells(path: Path, header: bool) -> Any:
+    """A reader of the cells of each row. Spreadsheets of many countries write semicolons: a header tells."""
     csv.field_size_limit(max(_CELL, csv.field_size_limit()))
-    reader = (
-        csv.reader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE) if tabs
-        else csv.reader(_lines(path), strict=True)
-    )  # fmt: skip
+    if path.suffix.lower() == ".tsv":
+        return csv.reader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
+    lines = _lines(path)
+    first = next(lines, "")
+    mark = ";" if header and ";" in first and "," not in first else ","
+    return csv.reader(itertools.chain([first], lines), delimiter=mark, strict=True)
+
+
+def _no_table(path: Path, line: int, error: csv.Error) -> str:
+    said = f"{path.name}, line {line}, cannot be read as a table: {error}."
+    if "end of data" in str(error):
+        return f"{said} A quotation mark is never closed: close it, or save the file again if it was cut off."
+    return f"{said} Correct the quotation marks there, or save the file again."
+
+
+def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
+    reader = _cells(path, header)
     at: tuple[int, ...] = ()
     width = 0
     try:
@@ -138,11 +207,11 @@ def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
             if len(cells) != width:
                 raise InputError(
                     f"{path.name} has {width} columns, and {len(cells)} in the row that ends in line "
-                    f"{reader.line_num}. Correct that row."
+                    f"{reader.line_num}. Correct that row; if it is the last one, the file may be cut off."
                 )
             yield {column: cells[i] for column, i in zip(columns, at, strict=True)}
     except csv.Error as error:
-        raise InputError(f"{path.name}, line {reader.line_num}, cannot be read as a table: {error}.") from None
+        raise InputError(_no_table(path, reader.line_num, error)) from None
 
 
 def _place(path: Path, column: str, names: Sequence[str] | None, width: int) -> int:
@@ -163,19 +232,89 @@ def _place(path: Path, column: str, names: Sequence[str] | None, width: int) -> 
 
 
 def _jsonl(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
-    for number, line in enumerate(_lines(path), 1):
+    for number, row in _objects(path):
+        yield _picked(path.name, number, row, columns)
+
+
+def _picked(name: str, number: int, row: Row, columns: Sequence[str]) -> Row:
+    for column in columns:
+        if column not in row:
+            raise InputError(f"{name}, line {number}, has nothing named {shown(column)}. Each row needs it.")
+    return {column: row[column] for column in columns}
+
+
+def _objects(path: Path) -> Iterator[tuple[int, Row]]:
+    return parsed(_lines(path), path.name)
+
+
+def parsed(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
+    """The objects of JSONL with the numbers of their lines. Raises InputError."""
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):  # whose message quotes the line
-            raise InputError(f"{path.name}, line {number}, is no JSON. Correct that line.") from None
+            cut = "" if line.endswith("\n") else " It is the last one: the file may be cut off."
+            raise InputError(f"{name}, line {number}, is no JSON. Correct that line.{cut}") from None
         if not isinstance(row, dict):
-            raise InputError(f"{path.name}, line {number}, is no JSON object. Write one for each row.")
-        for column in columns:
-            if column not in row:
-                raise InputError(f"{path.name}, line {number}, has nothing named {shown(column)}. Each row needs it.")
-        yield {column: row[column] for column in columns}
+            raise InputError(f"{name}, line {number}, is no JSON object. Write one for each row.")
+        yield number, row
+
+
+def piped(lines: Iterator[str], columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:
+    """The rows of JSONL that comes through a pipe, read once and as it comes. Raises InputError."""
+    for number, row in parsed(lines, name):
+        yield _picked(name, number, row, columns)
+
+
+def _fixed(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
+    """Rows of a kind that has the same columns in every file."""
+    kind, names = _kind(path), _COLUMNS[_kind(path)]
+    asked = [names[_place(path, c, names, len(names))] for c in columns]
+    if kind == ".txt":
+        rows: Iterator[Row] = ({"text": text} for line in _lines(path) if (text := line.rstrip("\r\n")).strip())
+    else:
+        rows = office.docx(path) if kind == ".docx" else office.pdf(path)
+    for row in rows:
+        yield {column: row[name] for column, name in zip(columns, asked, strict=True)}
+
+
+def _parquet_file(path: Path) -> Any:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowException, OSError):
+        raise InputError(
+            f"{path.name} is no whole Parquet file. Write it again; if it was downloaded, download it again."
+        ) from None
+
+
+def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
+    import pyarrow
+
+    file = _parquet_file(path)
+    names = file.schema_arrow.names
+    asked = [names[_place(path, c, names, len(names))] for c in columns]
+    try:
+        for batch in file.iter_batches(batch_size=_HELD, columns=list(dict.fromkeys(asked))):
+            for row in batch.to_pylist():
+                yield {column: _plain(row[name]) for column, name in zip(columns, asked, strict=True)}
+    except (pyarrow.ArrowException, OSError):  # whose message may quote a value
+        raise InputError(f"{path.name} is broken inside, or cut off. Write or download it again.") from None
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: times and numbers of a kind of their own as text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)
 
 
 # --- loaders --------------------------------------------------------------------------------------------------------

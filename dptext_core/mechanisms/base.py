@@ -343,6 +343,18 @@ class Mechanism(ABC):
         results = self._rewrite_list(listed(text), stream, progress, cancel)
         return [dataclasses.replace(self._checked(r), batch=batch) for r in results]
 
+    def rewrite_each(
+        self, texts: Sequence[str], *, stream: NoiseStream | None = None, cancel: threading.Event | None = None
+    ) -> Iterator[RewriteResult]:
+        """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
+        that a text is to blame for is raised before the first result."""
+        batch = secrets.token_hex(8)
+        for result in self._rewrite_each(listed(texts), _one_stream(None, stream, None), None, cancel):
+            yield dataclasses.replace(self._checked(result), batch=batch)
+
+    def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
+        return iter(self._rewrite_list(texts, stream, progress, cancel))
+
     def _checked(self, result: RewriteResult) -> RewriteResult:
         """The result, marked where it is seeded. Raises ConfigError where its pieces are not those of its text."""
         if result.pieces is not None:

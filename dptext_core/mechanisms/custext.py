@@ -22,7 +22,7 @@ Deviations from the paper and its released code:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -36,7 +36,7 @@ from ..sampling import LOG_DEPTH, NoiseStream
 from ..words import WordSpace
 from .base import Prepared, Progress, check_cancel
 from .config import epsilon_option, option
-from .word_level import Draws, SpaceConfig, WordPrepared
+from .word_level import BLOCK, Draws, SpaceConfig, WordPrepared
 from .word_prior import PriorMechanism, prior_option
 
 MAPPINGS = ("aggressive", "balanced", "conservative")
@@ -435,12 +435,24 @@ class CusText(PriorMechanism):
         return epsilons[i] if self.config.strategy == "token" or i == first else 0.0
 
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        results = super()._rewrite_list(texts, stream, progress, cancel)
-        if self.config.strategy != "dataset" or isinstance(self.config.epsilon, tuple):
-            return results
-        distinct = {s.original.lower() for r in results for s in r.steps if s.action == "replace" and not s.reason}
+        if not self.together:
+            return super()._rewrite_list(texts, stream, progress, cancel)
+        return list(self._rewrite_each(texts, stream, progress, cancel))
+
+    def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
+        """Draws for all texts at once: a first look counts their words, so that each result can say what all spend."""
+        if not self.together:
+            yield from super()._rewrite_each(texts, stream, progress, cancel)
+            return
+        distinct: set[int] = set()
+        for i, text in enumerate(texts):
+            if i % BLOCK == 0:
+                check_cancel(cancel)
+            rows = self._planned(text).rows
+            distinct.update(rows[rows >= 0].tolist())
         total = len(distinct) * self.config.epsilon
-        return [replace(r, guarantee=replace(r.guarantee, draws=len(distinct), total=total)) for r in results]
+        for result in self._blocks(texts, stream, progress, cancel):
+            yield replace(result, guarantee=replace(result.guarantee, draws=len(distinct), total=total))
 
     # --- the promise
 

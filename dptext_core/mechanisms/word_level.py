@@ -523,14 +523,15 @@ class WordMechanism(Mechanism):
         return next(self._rewrite_all([prepared], [stream], cancel, progress))
 
     def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        out: list[RewriteResult] = []
+        return list(self._blocks(texts, stream, progress, cancel))
+
+    def _blocks(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
         for start in range(0, len(texts), BLOCK):
             block = [p for text, n in in_runs(texts[start : start + BLOCK]) for p in [self._planned(text)] * n]
             streams = [self._text_stream(stream, i) for i in range(start, start + len(block))]
-            out += self._rewrite_all(block, streams, cancel, None, start)
+            yield from self._rewrite_all(block, streams, cancel, None, start)
             if progress:
-                progress(len(out), len(texts))
-        return out
+                progress(start + len(block), len(texts))
 
     def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
         assert isinstance(prepared, WordPrepared)

@@ -25,10 +25,12 @@ class _Left(Cancelled):
 class Job:
     """Runs ``work(progress, cancel)`` in a thread. Holds its result for the session that started it.
 
-    It stops when the visitor of that session has gone.
+    It stops when the visitor of that session has gone, unless it ``stays``, as the visitor asked for.
     """
 
-    def __init__(self, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str):
+    def __init__(
+        self, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str, stays: bool = False
+    ):
         self.label = label
         self.cancel = threading.Event()
         self.result: Any = None
@@ -36,10 +38,12 @@ class Job:
         self._started = time.monotonic()
         self._done = 0
         self._of = 0
+        self._first: tuple[float, int] | None = None
         self._left = self._forgotten = False
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
-        sessions.watch(self)
+        if not stays:
+            sessions.watch(self)
 
     def _run(self, work) -> None:
         try:
@@ -63,6 +67,7 @@ class Job:
         self.result = self.error = None
 
     def _progress(self, done: int, of: int) -> None:
+        self._first = self._first or (time.monotonic(), done)
         self._done, self._of = done, of
         if self.cancel.is_set():
             raise Cancelled("Stopped, as you asked.")
@@ -71,6 +76,20 @@ class Job:
     def share(self) -> float:
         """How much is done, 0 to 1."""
         return min(1.0, self._done / self._of) if self._of else 0.0
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """How many are done, and of how many."""
+        return self._done, self._of
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the rest takes at the speed so far; None before that is known."""
+        if self._first is None:
+            return None
+        begun, before = self._first
+        done, took = self._done - before, time.monotonic() - begun
+        return (self._of - self._done) * took / done if done > 0 and took > 2 else None
 
     @property
     def age(self) -> float:
@@ -96,8 +115,13 @@ class Work:
     def start(self, asked: Any, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str) -> None:
         """Begin, in the place of what runs there."""
         self.stop()
+        self.attach(asked, Job(work, label))
+
+    def attach(self, asked: Any, job: Job) -> None:
+        """Wait for a job that was begun elsewhere, in the place of what runs here."""
+        self.stop()
         self.asked, self.result, self.error = asked, None, None
-        self.job = Job(work, label)
+        self.job = job
 
     def stop(self) -> None:
         """Stop what runs, and want its result no more."""

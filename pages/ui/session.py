@@ -11,6 +11,7 @@ from dptext_core.budget import Budget
 from dptext_core.ledger import Ledger
 from pages.ui.jobs import Work
 from pages.ui.runs import Run
+from pages.ui.uploads import Upload
 
 #: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
 RECENT = 3
@@ -26,7 +27,8 @@ class Session:
     query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
     wrong with it. addresses: those that the page has had. shares_for: for what text and words a table of shares was
     made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a
-    new pass was last asked for. hidden: names of controls that a link hides.
+    new pass was last asked for. hidden: names of controls that a link hides. upload: the data of the page Batch;
+    uploads: how many there were; batch_error: what went wrong there and is still to be said.
     """
 
     run: Run | None = None
@@ -47,6 +49,9 @@ class Session:
     public_plan: tuple[Any, Budget] | None = None
     moved_to: float | None = None
     hidden: tuple[str, ...] = ()
+    upload: Upload | None = None
+    uploads: int = 0
+    batch_error: str = ""
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

@@ -8,12 +8,14 @@ from dptext_core import InputError
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
+#: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
+_LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
 def literal(text: str) -> str:
     """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
-    return _MARKDOWN.sub(r"\\\1", text)
+    return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
 
 
 def decode(data: bytes, name: str = "The file") -> str:

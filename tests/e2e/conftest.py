@@ -85,6 +85,7 @@ def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
         path = os.pathsep.join([str(TOP), *filter(None, [os.environ.get("PYTHONPATH")])])
         env = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
+        env["DPTEXT_JOBS"] = str(logs / "jobs")
         with log.open("wb") as sink:
             server = subprocess.Popen(command, cwd=TOP, env=env, stdout=sink, stderr=subprocess.STDOUT)
         url = f"http://127.0.0.1:{port}"

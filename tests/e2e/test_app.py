@@ -238,8 +238,10 @@ def calm(page) -> None:
 
 
 def clean(seen) -> None:
-    # Streamlit looks for its server below the page's address first, which fails: those two requests are its own.
-    assert not [f for f in seen.failed if "/_stcore/" not in f] and not seen.external
+    # Streamlit looks for its server below the page's address first, which fails: those two requests are its own. A
+    # request that becomes a download is aborted as a page.
+    known = re.compile(r"/_stcore/|/media/.*ERR_ABORTED")
+    assert not [f for f in seen.failed if not known.search(f)] and not seen.external
     assert not [e for e in seen.errors if "404" not in e]
 
 
@@ -406,4 +408,68 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     page.get_by_role("button", name="Present").wait_for(timeout=LONG)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
     assert "river" not in kept
+    clean(seen)
+
+
+# --- batch
+
+
+def batch_of(open_app: Callable, name: str, data: bytes):
+    """The page Batch with this file taken and ten rows of it rewritten."""
+    seen = open_app(APP, query="/batch")
+    page = seen.page
+    page.get_by_text("Come back to a job").wait_for(timeout=LONG)
+    calm(page)
+    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+    first = page.get_by_role("button", name="Rewrite the first")
+    first.wait_for(timeout=LONG)
+    calm(page)
+    first.click()
+    page.get_by_role("button", name="Rewrite all").wait_for(timeout=LONG)
+    calm(page)
+    return seen
+
+
+def test_a_table_is_rewritten_and_taken_away(open_app: Callable):
+    rows = "".join(f"{i},My doctor treated my sister on day {i}.\n" for i in range(30))
+    seen = batch_of(open_app, "notes.csv", f"id,text\n{rows}".encode())
+    page = seen.page
+    assert "My doctor treated my sister on day 0." in page.locator("table").inner_text()
+    page.get_by_role("button", name="Rewrite all 30 rows").click()
+    page.get_by_text("Done: 30 rows are rewritten.").wait_for(timeout=LONG)
+    calm(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download", exact=True).click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
+    assert waiting.value.suggested_filename == "notes-release.csv"
+    assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
+    page.get_by_role("button", name="Another file").click()
+    page.get_by_text("Come back to a job").wait_for(timeout=LONG)
+    clean(seen)
+
+
+@pytest.mark.slow
+def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Callable):
+    hostile = '"<img src=x onerror=alert(1)> www.example.org [l](http://example.org/a.png) $x$ | my doctor"'
+    seen = batch_of(open_app, "b<i>.csv", f'text,<b>x</b>\n{hostile},=1+1\n"=HYPERLINK(""http://e.org"")",\n'.encode())
+    page = seen.page
+    page.on("dialog", lambda d: pytest.fail("a script ran"))
+    assert "<img src=x onerror=alert(1)>" in page.locator("table").inner_text()
+    assert page.locator("[data-testid=stMain] a[href*=example], [data-testid=stMain] img").count() == 0
+    page.get_by_text("Keep this job for 24 hours").click()
+    page.get_by_text("brings it back").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Rewrite all 2 rows").click()
+    page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
+    calm(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download, private").click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
+    assert "PRIVATE" in waiting.value.suggested_filename and "\"'=HYPERLINK" in text and ',"=' not in text
+    code = page.locator("[data-testid=stCode]").first.inner_text().strip()
+    page.reload()
+    page.get_by_role("textbox", name="Job code").fill(code)
+    page.get_by_role("button", name="Open the job").click()
+    page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Delete now").click()
+    page.get_by_text("Come back to a job").wait_for(timeout=LONG)
     clean(seen)

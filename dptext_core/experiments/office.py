@@ -1,0 +1,142 @@
+"""The text of office files as rows: a paragraph of a DOCX file, a page of a PDF file (which needs pypdf).
+
+Both are archives of compressed parts, so that a small file can unfold to a huge one: what is read is bounded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from ..errors import InputError
+
+INSTALL = "pip install -r requirements-office.txt"
+#: Pages, characters of text, bytes of a part once it is unfolded, and seconds for all pages.
+PAGES, CHARACTERS, UNFOLDED, SECONDS = 2000, 20_000_000, 100 << 20, 120
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
+_STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main "
+_TWICE = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
+_TOO_MUCH = "{} has more text than {:,} characters. Divide it, or save its text as a .txt file."
+
+Row = dict[str, Any]
+
+
+def docx(path: Path) -> Iterator[Row]:
+    """The paragraphs of the main text that are not blank, those of tables too; no notes, headers and comments. Raises
+    InputError."""
+    broken = f"{path.name} is no whole DOCX file. Open it in a word processor, save it again as .docx, and give that."
+    found = _Paragraphs()
+    number = size = 0
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("word/document.xml") as part:
+            for data in iter(lambda: part.read(1 << 16), b""):
+                size += len(data)
+                if size > UNFOLDED:
+                    raise InputError(f"{path.name} unfolds to more than {UNFOLDED >> 20} MB. Divide it.")
+                found.parser.Parse(data, False)
+                for text in found.take():
+                    number += 1
+                    yield {"text": text, "paragraph": number}
+                if found.characters > CHARACTERS:
+                    raise InputError(_TOO_MUCH.format(path.name, CHARACTERS))
+            found.parser.Parse(b"", True)
+    except RuntimeError:  # how zipfile says that a password is needed
+        raise InputError(f"{path.name} is locked with a password. Save it without one.") from None
+    except (zipfile.BadZipFile, KeyError, expat.ExpatError, zlib.error, EOFError, NotImplementedError, _Refused):
+        raise InputError(broken) from None
+
+
+class _Refused(Exception):
+    """No word processor writes this."""
+
+
+class _Paragraphs:
+    """Collects paragraphs while the file is read, so that no tree of it is built."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._data
+        self.parser.StartDoctypeDeclHandler = self._refuse  # entities that unfold without end are declared there
+        self.characters = 0
+        self._open: list[list[str]] = []
+        self._done: list[str] = []
+        self._text = self._skipped = 0
+
+    def take(self) -> list[str]:
+        done, self._done = self._done, []
+        return done
+
+    def _refuse(self, *_: Any) -> None:
+        raise _Refused
+
+    def _start(self, name: str, _: Any) -> None:
+        name = name.replace(_STRICT, _WORD)
+        if name == _TWICE:  # the same once more, for older programs
+            self._skipped += 1
+        elif name == f"{_WORD}p":
+            self._open.append([])
+        elif name == f"{_WORD}t":
+            self._text += 1
+        elif name in (f"{_WORD}tab", f"{_WORD}br") and self._open and not self._skipped:
+            self._open[-1].append("\t" if name.endswith("tab") else "\n")
+
+    def _end(self, name: str) -> None:
+        name = name.replace(_STRICT, _WORD)
+        if name == _TWICE:
+            self._skipped -= 1
+        elif name == f"{_WORD}t":
+            self._text -= 1
+        elif name == f"{_WORD}p" and (text := "".join(self._open.pop()).strip()):
+            self._done.append(text)
+
+    def _data(self, text: str) -> None:
+        if self._text and self._open and not self._skipped:
+            self._open[-1].append(text)
+            self.characters += len(text)
+
+
+def ready() -> bool:
+    """Whether PDF files can be read."""
+    return importlib.util.find_spec("pypdf") is not None
+
+
+def pdf(path: Path) -> Iterator[Row]:
+    """The pages with text. Raises InputError."""
+    if not ready():
+        raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
+    # -P: the folder of the worker names modules of ours, which are not for pypdf to find.
+    command = [sys.executable, "-P", str(Path(__file__).with_name("pdf_worker.py")), str(path)]
+    try:
+        done = subprocess.run(
+            [*command, str(PAGES), str(CHARACTERS)], capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{path.name} takes too long to read. Divide it, or save its text as a .txt file.") from None
+    reasons = {
+        3: f"{path.name} is locked with a password. Save it without one.",
+        4: f"{path.name} has more than {PAGES:,} pages. Divide it.",
+        5: _TOO_MUCH.format(path.name, CHARACTERS),
+    }
+    if done.returncode:
+        cut = f"{path.name} cannot be read as a PDF: it is broken, cut off, or not a PDF. Save or download it again."
+        raise InputError(reasons.get(done.returncode, cut))
+    pages = [json.loads(line).strip() for line in done.stdout.splitlines()]
+    if not any(pages):
+        raise InputError(
+            f"{path.name} has no text: its pages are pictures, as a scanner makes them. Let a program for text "
+            "recognition (OCR) read it first."
+        )
+    for number, text in enumerate(pages, 1):
+        if text:
+            yield {"text": text, "page": number}

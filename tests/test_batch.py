@@ -1,0 +1,243 @@
+"""A data set that somebody uploaded: ten rows, all rows, what they come to, and the same from elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import shlex
+import sys
+import threading
+from types import ModuleType
+
+import pytest
+from foreign import Swap
+from test_documents import DOCUMENTS
+
+import dptext_core as dpt
+from dptext_core import cli
+from dptext_core.experiments import batch as core
+from dptext_core.experiments.batch import Asked, Batch
+
+TEXT = "My doctor sent a letter to my sister."
+
+
+class Picky(Swap):
+    """Refuses a text, and can share draws."""
+
+    name, title = "picky", "Picky"
+
+    def _rewrite(self, prepared, stream, progress, cancel):
+        if "refused" in prepared.text:
+            raise dpt.InputError("This text is refused. Write another.")
+        return super()._rewrite(prepared, stream, progress, cancel)
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    dpt.register(Picky)
+    yield
+    dpt.unregister(Picky.name)
+
+
+def made(folder, n: int = 40, **other) -> Batch:
+    rows = "".join(f'{i},"Row {i}: {"refused" if i == 3 else TEXT}",{i % 2}\n' for i in range(n))
+    (folder / "my notes.csv").write_text("id,the text,label\n" + rows, encoding="utf-8")
+    given = dict(file="my notes.csv", column="the text", header=True, keep=("label",), mechanism=Picky.name)
+    return Batch(folder, Asked(**(given | other), options=(("epsilon", 2.0),)))
+
+
+def test_a_file_is_looked_at_and_its_text_is_guessed(tmp_path):
+    made(tmp_path)
+    found = core.look(tmp_path / "my notes.csv")
+    assert (found.columns, found.count, len(found.rows)) == (("id", "the text", "label"), 40, 10)
+    assert found.longest() == "the text" and core.look(tmp_path / "my notes.csv", header=False).longest() == "2"
+    (tmp_path / "e.csv").write_bytes(core.example())
+    assert core.look(tmp_path / "e.csv").longest() == "text" and core.look(tmp_path / "e.csv").count > 10
+    (tmp_path / "e.csv").write_bytes(b"")
+    with pytest.raises(dpt.InputError, match=r"e\.csv is empty"):
+        core.look(tmp_path / "e.csv")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("../../etc/notes.csv", "notes.csv"), ("C:\\x\\Noté 1.TXT", "Noté 1.TXT"), ("a<b>&.csv", "a_b_.csv"),
+     ("..csv", "csv"), ("x" * 300 + ".csv", None)],
+)  # fmt: skip
+def test_the_name_of_an_upload_leads_nowhere_else(given, name):
+    if name == "csv":
+        with pytest.raises(dpt.InputError, match="none of"):
+            core.file_name(given)
+        return
+    found = core.file_name(given)
+    assert found == (name or found) and "/" not in found and len(found) <= 80 and found.endswith(("csv", "TXT"))
+
+
+def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(tmp_path, capsys, monkeypatch):
+    batch = made(tmp_path)
+    first = batch.first()
+    assert [p.row for p in first] == list(range(1, 11)) and first[3].error and first[0].original.startswith("Row 0")
+    assert not batch.run.exists() and not batch.done and batch.written == 0
+    found = batch.rewrite()
+    assert batch.done and (found.rows, found.promise["errors"]) == (40, 1) and found.errors[0][0] == 4
+    assert 0 < found.measures["unchanged"]["mean"] < 1
+    (last,) = batch.page(39, 20)
+    assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")
+    assert batch.first_promise() == Picky.create(epsilon=2.0).guarantee(f"Row 0: {TEXT}").sentence()
+    assert batch.found() == found and Asked.from_dict(json.loads(json.dumps(batch.asked.to_dict()))) == batch.asked
+    # The command, as it is printed, goes on with the very same run: there is nothing left to do.
+    monkeypatch.chdir(tmp_path)
+    line = core.command(batch.asked)
+    (tmp_path / "my notes-run").symlink_to(batch.run)
+    before = (batch.run / "rows.jsonl").read_bytes()
+    assert cli.main(shlex.split(line)[3:]) == 0
+    assert (batch.run / "rows.jsonl").read_bytes() == before
+    assert batch.release(".csv").read_bytes() == (tmp_path / "my notes-release.csv").read_bytes()
+    # So does the Python.
+    capsys.readouterr()
+    exec(core.snippet(batch.asked), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 40 and printed[39].startswith("Row 39") and "'label': '1'" in printed[39]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"keep": ("a, b", "c"), "column": "the text"},
+        {"column": "-text"},
+        {"column": "2", "keep": ("1",), "header": True},
+        {"column": "2", "keep": (), "header": False},
+        {"column": 'it\'s "x"', "keep": ("é",)},
+    ],
+)
+def test_the_command_says_every_choice_so_that_it_is_read_as_meant(tmp_path, other):
+    asked = made(tmp_path, **other).asked
+    argv = shlex.split(core.command(asked))[3:]
+    args = cli.build_parser(argv).parse_args(argv)
+    assert args.text_column == asked.column and args.data == asked.file and args.option_epsilon == 2.0
+    assert tuple(next(csv.reader([args.keep], skipinitialspace=True), [])) == asked.keep
+    default = not all(c.isdecimal() for c in (asked.column, *asked.keep))
+    assert (default if args.header is None else args.header) == asked.header
+
+
+def test_a_stopped_job_has_what_is_done_and_goes_on(tmp_path):
+    batch, stop = made(tmp_path, 200), threading.Event()
+
+    def progress(done, of):
+        if done >= 64:
+            stop.set()
+
+    with pytest.raises(dpt.Cancelled):
+        batch.rewrite(progress, stop)
+    found = batch.found()
+    assert not batch.done and 64 <= found.rows == batch.written < 200
+    assert batch.release(".txt").read_text(encoding="utf-8").count("\n") == found.rows
+    assert batch.inspection(".jsonl").name == "my notes-PRIVATE-with-originals.jsonl"
+    before = batch.page(0, 64)
+    assert batch.rewrite().rows == 200 and batch.page(0, 64) == before
+    batch.forget_run()
+    assert batch.written == 0
+
+
+def test_many_rows_are_measured_by_some_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(core, "MEASURED", 10)
+    batch = made(tmp_path)
+    assert batch.rewrite().measures["unchanged"]["n"] == 10
+
+
+def test_each_strategy_says_what_its_promise_is_about(tmp_path):
+    said = {}
+    for strategy in ("token", "record", "dataset"):
+        asked = made(tmp_path).asked
+        options = (("epsilon", 2.0), ("strategy", strategy))
+        m = Batch(tmp_path, Asked(asked.file, asked.column, True, (), "custext", options))
+        said[strategy] = " ".join(m.meaning())
+        assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
+    assert m.first_promise() == "", "it is that of all rows"
+    assert "comes out anew" in said["token"] and "Within a row" in said["record"]
+    assert "which rows share a word" in said["dataset"] and "never written to a file" in said["dataset"]
+
+
+def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
+    asked = made(tmp_path).asked
+    options = (("epsilon", 2.0), ("strategy", "dataset"))
+    batch = Batch(tmp_path, Asked(asked.file, asked.column, True, (), "custext", options))
+    seen: list[bytes] = []
+    fresh = dpt.NoiseStream.__init__
+
+    def remembered(self, *given, **named):
+        fresh(self, *given, **named)
+        seen.append(self._key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dpt.NoiseStream, "__init__", remembered)
+        batch.rewrite()
+    files = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert seen and not any(key in files or key.hex().encode() in files for key in seen)
+    lines = (batch.run / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len({json.loads(line)["dp"]["total"] for line in lines}) == 1, "each row says what all of them spend"
+
+
+# --- pipes
+
+
+def piped(monkeypatch, capsys, given: str, *argv: str) -> tuple[int, list[dict], str]:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode("utf-8", "surrogateescape"))))
+    with contextlib.suppress(SystemExit):
+        status = cli.main(["rewrite-data", "--mechanism", Picky.name, *argv])
+    out, err = capsys.readouterr()
+    return status, [json.loads(line) for line in out.splitlines()], err
+
+
+def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
+    given = "".join(json.dumps({"text": t, "n": i}) + "\n" for i, t in enumerate([TEXT, None, "refused", TEXT]))
+    status, rows, err = piped(monkeypatch, capsys, given, "--data", "-", "--out", "-", "--keep", "n", "--epsilon", "2")
+    assert status == 0 and [r["n"] for r in rows] == [0, 1, 2, 3] and rows[0]["dp"]["total"] == 6.0
+    assert [r["text"] is None for r in rows] == [False, True, True, False] and "2 rows had an error" in err
+    status, rows, err = piped(monkeypatch, capsys, '{"text": "a"}\n{"te', "--data", "-", "--out", "-", "--batch", "1")
+    assert status == 2 and len(rows) == 1 and "Standard input, line 2, is no JSON" in err
+    status, rows, err = piped(monkeypatch, capsys, "\udcff", "--data", "-", "--out", "-")
+    assert status == 2 and "not UTF-8 in line 1" in err
+    for wrong, said in (
+        (("--data", "-", "--out", str(tmp_path / "o")), "cannot be read again"),
+        (("--data", "-", "--out", "-", "--release", "r.csv"), "--release reads the finished rows again"),
+        (("--data", "-", "--out", str(tmp_path / "o"), "--release", "r.odt"), "--out -"),
+        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "end it with one of"),
+    ):
+        status, rows, err = piped(monkeypatch, capsys, "", *wrong)
+        assert (status, rows) == (2, []) and said in err and not (tmp_path / "o").exists()
+
+
+# --- the document
+
+
+def block(name: str) -> str:
+    return DOCUMENTS["docs/batch.md"].partition(f"<!-- runs: {name} -->\n```python\n")[2].partition("```")[0]
+
+
+@pytest.mark.parametrize("name", ["pandas", "datasets", "generator"])
+def test_the_python_of_the_document_runs(name, tmp_path, monkeypatch, capsys):
+    """Hugging Face's library is not among what is installed: what it gives is given in its place."""
+    rows = [{"text": TEXT, "label": "a"}, {"text": None, "label": "b"}]
+    (tmp_path / "messages.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    kept: list[dict] = []
+
+    class Dataset:
+        from_list = staticmethod(lambda found: kept.extend(found) or Dataset())
+
+        def to_csv(self, path):
+            pass
+
+    library = ModuleType("datasets")
+    library.Dataset, library.load_dataset = Dataset, lambda *given, **options: iter(rows)
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    exec(compile(block(name), name, "exec"), {})
+    if name == "pandas":
+        assert "no text in the column" in capsys.readouterr().out
+    elif name == "datasets":
+        assert [r["label"] for r in kept] == ["a"] and kept[0]["text"].startswith("My ")
+    else:
+        lines = [json.loads(line) for line in (tmp_path / "rewritten.jsonl").open(encoding="utf-8")]
+        assert lines[0]["text"].startswith("My ") and lines[1]["error"]
