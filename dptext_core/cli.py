@@ -27,7 +27,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import case_study, downstream, models, pretrain, rewrite_data, runs
+from .commands import case_study, downstream, models, pretrain, rewrite_data, runs, tradeoff
 from .coverage import coverage_note
 from .document import Document
 from .errors import ConfigError, DPTextError, InputError
@@ -311,7 +311,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_plugin_option(command)
     models.add(commands)
     pretrain.add(commands)
-    for module in (downstream, runs, case_study):
+    for module in (downstream, runs, case_study, tradeoff):
         _add_plugin_option(module.add(commands))
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
