@@ -8,6 +8,8 @@ from pages.ui import sessions, shell
 st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
 pages = {
     "playground": st.Page("pages/playground.py", title="Playground", default=True),
+    "compare": st.Page("pages/compare.py", title="Compare"),
+    "tradeoff": st.Page("pages/tradeoff.py", title="Trade-off"),
     "audit": st.Page("pages/audit.py", title="Audit"),
     "benchmarks": st.Page("pages/benchmarks.py", title="Benchmarks"),
     "case_study": st.Page("pages/case_study.py", title="Case study"),

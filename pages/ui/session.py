@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,11 @@ import streamlit as st
 
 from dptext_core.budget import Budget
 from dptext_core.ledger import Ledger
+from dptext_core.trade_off import Point
 from pages.ui.jobs import Work
+from pages.ui.kept import Kept
 from pages.ui.runs import Run
+from pages.ui.tried import Tried
 
 #: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
 RECENT = 3
@@ -26,7 +30,9 @@ class Session:
     query: a link's, taken out of the address; link: the setting it asked for, link_new until that is started,
     link_problem what is wrong with it. shares_for: for what text and words a table of shares was made, with its number.
     public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a new pass was last asked
-    for.
+    for. kept: scores and draws of settings that were looked at. columns: the settings that Compare shows, with the
+    number of each; columns_new: until its controls show them. word: where the word begins in the text that Compare
+    shows. points: of the trade-off, as they are measured; tried: what they are measured for.
     """
 
     run: Run | None = None
@@ -45,6 +51,12 @@ class Session:
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
     moved_to: float | None = None
+    kept: Kept = field(default_factory=Kept)
+    columns: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    columns_new: bool = False
+    word: int | None = None
+    points: list[Point] = field(default_factory=list)
+    tried: Tried | None = None
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""
@@ -56,6 +68,11 @@ class Session:
         self.recent[run.result.noise_id, run.number] = run
         for key in list(self.recent)[:-RECENT]:
             del self.recent[key]
+
+    def compare(self, settings: Sequence[dict[str, Any]]) -> None:
+        """Have Compare show these settings, each {"mechanism": name, "options": {name: value}, "epsilon": ε}."""
+        self.columns = [(self.next_number(), dict(setting)) for setting in settings]
+        self.columns_new = True
 
     def next_number(self) -> int:
         self.number += 1
