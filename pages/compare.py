@@ -17,8 +17,8 @@ from dptext_core.guarantee import bound, number, percent
 from dptext_core.metrics import score
 from pages.ui import controls, ledger, links
 from pages.ui.compared import Asked, Column, Outcome, rewrites
-from pages.ui.rewrite_view import copies_of, payload, rewrite_view, word_of
-from pages.ui.session import session
+from pages.ui.rewrite_view import payload, rewrite_view, word_of
+from pages.ui.session import COLUMNS, session
 from pages.ui.shell import within_app
 from pages.ui.text import MAX_WORDS, literal, number_of_words
 
@@ -26,8 +26,7 @@ state = st.session_state
 
 #: What the first visit compares: what answers at once.
 FIRST = ("dp-mlm", "santext")
-NEXT = ("diffractor", "custext", "santext", "dp-mlm")
-MOST = 4
+NEXT = ("diffractor", "santext", "custext", "dp-mlm")
 STEPS = 61
 MODES = {"own": "An ε for each", "epsilon": "Equal ε", "total": "Equal total ε", "n_w": "Equal N_w"}
 MODES_HELP = (
@@ -179,13 +178,6 @@ def choose(key: str) -> None:
     session().word = word_of(state.get(key))
 
 
-def copied(key: str) -> None:
-    """Write down what the browser copied: exactly the rewrite that stood there."""
-    for number_ in copies_of(state.get(key)):
-        if (result := session().kept.shown.get(number_)) is not None:
-            release(result)
-
-
 def release(result: dpt.RewriteResult) -> None:
     """What leaves the page counts as released."""
     session().ledger.record(result, released=True)
@@ -203,7 +195,9 @@ def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) 
     data = payload(
         side_by_side.pieces(result), chosen=word, copies=outcome.looked.number, name=f"Rewrite by {column.title}"
     )  # fmt: skip
-    rewrite_view(data, key=key, on_word=partial(choose, key), on_copy=partial(copied, key))
+    for copy in rewrite_view(data, key=key, on_word=partial(choose, key)):
+        if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
+            release(left)
     if result.guarantee.notion == "none":
         st.warning(literal(result.guarantee.sentence()))
     with st.container(horizontal=True):
@@ -305,7 +299,7 @@ def compared(text: str) -> None:
             columns.append(column_controls(id_, setting, mode, len(mine.columns) > 2))
     with one_slider:
         target = target_controls(mode, [(c.mechanism, dict(c.options)) for c in columns], text)
-    if len(columns) < MOST:
+    if len(columns) < COLUMNS:
         st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add)
     likeness = bool(state.get("compare_likeness"))
     work = mine.at("compare")

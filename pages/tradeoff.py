@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -27,6 +28,8 @@ from pages.ui.text import MAX_WORDS, literal, number_of_words
 from pages.ui.tried import Tried
 
 state = st.session_state
+# plotly looks into what is loaded of it, and would find half of it while a model loads beside the page.
+importlib.import_module("pandas")
 
 #: What answers at once comes first.
 FIRST = ("diffractor", "santext", "dp-mlm", "custext")
@@ -188,7 +191,7 @@ def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, 
 
 
 def advice_panel(points: list[Point], hidden: str, kept: str) -> Advice | None:
-    """The limit that is wanted, and what to start with. The answer itself is drawn below the picture."""
+    """The limit that is wanted, and what to start with; None where nothing is measured."""
     if hidden == "epsilon":
         return None
     ask = {"n_w": "Of the drawn words, at most this many may stay",
@@ -332,13 +335,15 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
                 f"{trade_off.about(kept).title}: its model is loading. Until it is there, the height shows BLEU, which "
                 "counts word sequences in common."
             )
+    place = st.container()
     st.markdown("##### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, shown)
+    with place:
+        picture(points, hidden, shown, advice, live)
     if advice is not None:
         answer(advice, live)
     else:
         st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
-    picture(points, hidden, shown, advice, live)
     reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
     for reason in dict.fromkeys(r for r in reasons.values() if r):
         st.caption(literal(reason))

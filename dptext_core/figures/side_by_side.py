@@ -21,7 +21,7 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
     names = [*word.words, OTHERS]
     values = [*mine.probabilities, mine.rest]
     released = mine.released.casefold()
-    said = [percent(p) + (" ◂ drawn" if n.casefold() == released else "") for n, p in zip(names, values, strict=True)]
+    said = [percent(p) + (" ← drawn" if n.casefold() == released else "") for n, p in zip(names, values, strict=True)]
     most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     yours = word.word.casefold()
     fill = [colours["keep"] if n.casefold() == yours else colours["new"] for n in names[:-1]] + [colours["bar"]]

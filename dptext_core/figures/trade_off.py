@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +32,7 @@ def trade_off(
     best: tuple[int, float] | None = None,
     limit: float | None = None,
     dark: bool = False,
-    height: int = 460,
+    height: int = 420,
 ) -> dict[str, Any]:
     """Points that have both measures, filled on the front, else hollow. Bars: one standard deviation of the draws.
 
@@ -57,8 +58,7 @@ def trade_off(
     low, high = max(about(kept).low, min(ys) - 2 * pad), max(ys) + 2 * pad
     log = hidden == "epsilon"
     ends = _ends(xs, log)
-    traces.append(_labels(lines, ends, (low, high), log, height))
-    shapes, notes = [], []
+    shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours)
     if limit is not None and not log:
         shapes.append({"type": "line", "x0": 1 - limit, "x1": 1 - limit, "yref": "paper", "y0": 0, "y1": 1,
                        "layer": "below", "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"}})  # fmt: skip
@@ -164,41 +164,49 @@ def _value(v: Value, digits: str) -> str:
 
 def _labels(
     lines: Sequence[tuple[str, str, list[tuple[float, float]]]], ends: Sequence[float], y_ends: tuple[float, float],
-    log: bool, height: int,
-) -> dict[str, Any]:  # fmt: skip
-    """Each line's name beside one of its marks, where it covers the fewest marks and no other name."""
+    log: bool, height: int, colours: dict[str, str],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Each line's name beside one of its marks, where it covers least of the lines and no other name."""
 
     def pixels(x: float, y: float) -> tuple[float, float]:
         x = math.log10(x) if log else x
         across = (x - ends[0]) / ((ends[1] - ends[0]) or 1) * _WIDTH
         return across, (y_ends[1] - y) / ((y_ends[1] - y_ends[0]) or 1) * (height - 80)
 
-    marks = [pixels(x, y) for _, _, spots in lines for x, y in spots]
+    drawn: list[tuple[float, float]] = []
+    for _, _, spots in lines:
+        at = [pixels(*spot) for spot in spots]
+        drawn += at * 3  # a mark hides more of a name than a line does
+        for (a, b), (c, d) in itertools.pairwise(at):
+            n = max(2, int(math.hypot(c - a, d - b) / 8))
+            drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
     placed: list[tuple[float, float, float, float]] = []
-    out: list[tuple[float, float, str, str, str]] = []
+    out = []
     for label, colour, spots in lines:
         name = short(label, 34)
-        wide, tall = width_of(name, _SIZE) + 8, _SIZE + 6
+        wide, tall = width_of(name, _SIZE) * 1.08 + 6, _SIZE + 6
         tries = []
         for k, (x, y) in enumerate(spots):
             px, py = pixels(x, y)
-            for place, left, top in (
-                ("top right", px + 4, py - tall - 4), ("bottom left", px - 4 - wide, py + 4),
-                ("top left", px - 4 - wide, py - tall - 4), ("bottom right", px + 4, py + 4),
-            ):  # fmt: skip
+            for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
+                left, top = px + 9 if right > 0 else px - 9 - wide, py - tall - 7 if up > 0 else py + 7
                 box = (left, top, left + wide, top + tall)
                 outside = left < 0 or left + wide > _WIDTH or top < 0 or top + tall > height - 80
-                covers = sum(box[0] < mx < box[2] and box[1] < my < box[3] for mx, my in marks)
+                covers = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in drawn)
                 over = sum(a < box[2] and box[0] < c and b < box[3] and box[1] < d for a, b, c, d in placed)
-                tries.append((4 * over + 3 * outside + covers, abs(k - len(spots) // 2), k, place, box))
-        _, _, k, place, box = min(tries)
+                tries.append((40 * over + 30 * outside + covers, abs(k - len(spots) // 2), k, right, up, box))
+        *_, k, right, up, box = min(tries)
         placed.append(box)
-        out.append((*spots[k], escaped(name), colour, place))
-    return {
-        "type": "scatter", "mode": "text", "name": "names", "hoverinfo": "skip", "cliponaxis": False,
-        "x": [o[0] for o in out], "y": [o[1] for o in out], "text": [f"<b>{o[2]}</b>" for o in out],
-        "textfont": {"color": [o[3] for o in out], "size": _SIZE}, "textposition": [o[4] for o in out],
-    }  # fmt: skip
+        x, y = spots[k]
+        out.append(
+            {
+                "x": math.log10(x) if log else x, "y": y, "text": f"<b>{escaped(name)}</b>", "showarrow": False,
+                "xanchor": "left" if right > 0 else "right", "yanchor": "bottom" if up > 0 else "top",
+                "xshift": 8 * right, "yshift": 5 * up, "font": {"color": colour, "size": _SIZE},
+                "bgcolor": colours["page"], "opacity": 0.92, "borderpad": 1,
+            }
+        )  # fmt: skip
+    return out
 
 
 def _ring(at: tuple[float, float], symbol: str, colours: dict[str, str]) -> dict[str, Any]:

@@ -54,16 +54,13 @@ def payload(
     }
 
 
-def rewrite_view(
-    data: Mapping[str, Any],
-    *,
-    key: str,
-    on_word: Callable[[], None] | None = None,
-    on_copy: Callable[[], None] | None = None,
-) -> None:
-    """Show a rewrite. on_word, on_copy: called before the rerun that a choice or a copy starts; :func:`word_of` and
-    :func:`copies_of` then have it."""
-    _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=on_copy or _ignore)
+def rewrite_view(data: Mapping[str, Any], *, key: str, on_word: Callable[[], None] | None = None) -> list[int]:
+    """Show a rewrite. The numbers of all that left it by copying so far.
+
+    on_word: called before the rerun that the choice of a word starts; :func:`word_of` then has it.
+    """
+    found = _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=_ignore)
+    return copies_of(found)
 
 
 def word_of(state: Any) -> int | None:

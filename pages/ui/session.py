@@ -18,6 +18,8 @@ from pages.ui.tried import Tried
 
 #: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
 RECENT = 3
+#: Settings that Compare shows at most.
+COLUMNS = 4
 
 
 @dataclass(eq=False)
@@ -71,7 +73,7 @@ class Session:
 
     def compare(self, settings: Sequence[dict[str, Any]]) -> None:
         """Have Compare show these settings, each {"mechanism": name, "options": {name: value}, "epsilon": ε}."""
-        self.columns = [(self.next_number(), dict(setting)) for setting in settings]
+        self.columns = [(self.next_number(), dict(setting)) for setting in settings[:COLUMNS]]
         self.columns_new = True
 
     def next_number(self) -> int:
