@@ -64,6 +64,19 @@ def text_box() -> str:
     return state.trade_text
 
 
+def restore() -> None:
+    """Set the controls to what the points are of: Streamlit forgets their values when another page is shown."""
+    tried = session().tried
+    if tried is None or "trade_points" in state:
+        return
+    state.trade_points, state.trade_draws = tried.points, tried.draws
+    state.trade_mechanisms = list(dict.fromkeys(name for name, _ in tried.settings))
+    for name in state.trade_mechanisms:
+        if (second := trade_off.second_option(name)) is not None:
+            option, default = second[0], curves.options_of(name)[second[0]]
+            state[f"trade_{name}_{option}"] = [dict(o).get(option, default) for n, o in tried.settings if n == name]
+
+
 def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
     """The settings, how many ε of each, and how many draws at each."""
     specs = {s.name: s for s in dpt.mechanisms()}
@@ -330,11 +343,9 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
     shown = kept
     if points and not any(p.has(kept) for p in points):
         shown = "bleu"
-        if live:
-            st.caption(
-                f"{trade_off.about(kept).title}: its model is loading. Until it is there, the height shows BLEU, which "
-                "counts word sequences in common."
-            )
+        title = trade_off.about(kept).title
+        said = f"{title}: its model is loading. Until it is there," if live else f"{title} was not measured:"
+        st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
     place = st.container()
     st.markdown("##### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, shown)
@@ -363,6 +374,7 @@ def progress(work: Work) -> None:
 def main() -> None:
     st.markdown("## Trade-off")
     st.caption("What each mechanism keeps of your text and what it hides, at many ε, measured as you watch.")
+    restore()
     left, right = st.columns([1, 2.7], gap="large")
     with left:
         text = text_box()
