@@ -45,8 +45,8 @@ HIDDEN_HELP = (
 )
 #: Rewrites of a chosen point that are shown beside each other.
 SHOWN = 3
-#: Seconds between two pictures while points come in.
-EVERY = 1.0
+#: Seconds between two pictures while points come in (each takes time from the work), and until the first one.
+EVERY, FIRST_AFTER = 2.0, 1.2
 
 
 # --- controls
@@ -403,10 +403,12 @@ def main() -> None:
         mine = session()
         before = mine.tried
         tried = Tried(text, settings, points, draws, (before.draw if before else 0) + again)
+        work, after = mine.at("trade-off"), mine.at("trade-off more")
         if tried != before:
             start(tried)
-        work, after = mine.at("trade-off"), mine.at("trade-off more")
-        if not work.running(0.4) and work.error is None:
+            while not mine.points and work.job is not None and work.job.age < FIRST_AFTER and not work.job.wait(0.05):
+                pass
+        if not work.running(0) and work.error is None:
             wanted = missing(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
             if wanted and after.asked != (tried, wanted):
                 start_more(tried, wanted)
