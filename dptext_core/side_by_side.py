@@ -6,7 +6,7 @@ For the owner's eyes: all of it tells the original words.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import ClassVar
@@ -19,7 +19,7 @@ from .errors import NoDistribution
 from .language import Language
 from .languages import ENGLISH
 from .private import Private
-from .result import RewriteResult
+from .result import RewriteResult, Step, Unit
 
 #: Of a long text, N_w and S_w are means over so many of its drawn words.
 WORDS = 200
@@ -91,9 +91,25 @@ class Figures:
     reason: str = ""
 
 
-def figures(result: RewriteResult) -> Figures:
-    """N_w and S_w over the words that were drawn by looking at them, evenly chosen of very many."""
-    drawn = [i for i, u in enumerate(result.units) if u.action == "replace" and not u.reason]
+def drawn_by_all(results: Sequence[RewriteResult]) -> frozenset[int]:
+    """Where the words begin in the original that all rewrites with alignment drew by looking at them."""
+    each = [frozenset(s.span[0] for s in r.steps if _looked_at(s)) for r in results if "alignment" in r.can]
+    return frozenset.intersection(*each) if each else frozenset()
+
+
+def _looked_at(unit: Unit) -> bool:
+    return unit.action == "replace" and not unit.reason
+
+
+def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
+    """N_w and S_w over the words that were drawn by looking at them, evenly chosen of very many.
+
+    only: those that begin there in the original, where such are given.
+    """
+    drawn = [
+        i for i, u in enumerate(result.units)
+        if _looked_at(u) and (not only or (isinstance(u, Step) and u.span[0] in only))
+    ]  # fmt: skip
     total = result.guarantee.total
     if "alignment" not in result.can:
         return Figures(None, None, 0, None, total, "It writes a new text: no word is kept or replaced.")
@@ -198,7 +214,7 @@ def first_drawn(results: Sequence[RewriteResult | None]) -> int | None:
     times: dict[int, int] = {}
     for result in results:
         for s in result.steps if result is not None else ():
-            if s.action == "replace" and not s.reason:
+            if _looked_at(s):
                 times[s.span[0]] = times.get(s.span[0], 0) + 1
     most = max(times.values(), default=0)
     return min((at for at, n in times.items() if n == most), default=None)

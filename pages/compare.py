@@ -100,18 +100,16 @@ def text_box() -> str:
 def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> Column:
     """The controls of one column, and what they are at."""
     specs = {s.name: s for s in dpt.mechanisms()}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
-            "Mechanism", list(specs), format_func=lambda n: specs[n].title, key=f"compare{id_}_mechanism",
-            label_visibility="collapsed",
-        )  # fmt: skip
-        with st.popover("", icon=":material/tune:", help="Options of this mechanism", key=f"compare{id_}_tune"):
+    name = st.selectbox(
+        "Mechanism", list(specs), format_func=lambda n: specs[n].title, key=f"compare{id_}_mechanism",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        with st.popover("Options", icon=":material/tune:", key=f"compare{id_}_tune"):
             st.caption(specs[name].summary)
             chosen = controls.options(specs[name], f"compare{id_}", skip=frozenset({"clip_min", "clip_max"}))
-        st.button(
-            "", icon=":material/close:", key=f"compare{id_}_close", disabled=not more, on_click=remove, args=(id_,),
-            help="Take this one away",
-        )  # fmt: skip
+        if more:
+            st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove, args=(id_,))
     if name == setting["mechanism"]:  # what a link or another page set, and no control here does
         chosen = {k: v for k, v in setting["options"].items() if k in ("clip_min", "clip_max")} | chosen
     st.caption(literal(f"ε counts: {curves.counted(name)}."))
@@ -230,18 +228,22 @@ def show_word(column: Column, which: int, word: side_by_side.OneWord) -> None:
 
 def measures(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, list[str]]:
     """The table: a row for each setting."""
-    rows = [(c, o, o.looked) for c, o in zip(asked.columns, outcomes, strict=True) if o.looked is not None]
+    rows = [
+        (c, o, o.looked.result, o.figures)
+        for c, o in zip(asked.columns, outcomes, strict=True)
+        if o.looked is not None and o.figures is not None
+    ]
     table: dict[str, list[str]] = {
-        "setting": [c.title for c, _, _ in rows],
-        "ε": [number(o.epsilon or 0) for _, o, _ in rows],
-        "counts": [curves.counted(c.mechanism) for c, _, _ in rows],
-        "total ε": [bound(k.figures.total) for _, _, k in rows],
-        "words stay (N_w)": [measured(k.figures.n_w, "{:.0%}", k.figures) for _, _, k in rows],
-        "different words (S_w)": [measured(k.figures.s_w, "{:.1f}", k.figures) for _, _, k in rows],
-        "unchanged": [percent(score("unchanged", [asked.text], [k.result.text])[0]) for _, _, k in rows],
+        "setting": [c.title for c, *_ in rows],
+        "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
+        "counts": [curves.counted(c.mechanism) for c, *_ in rows],
+        "total ε": [bound(f.total) for *_, f in rows],
+        "words stay (N_w)": [measured(f.n_w, "{:.0%}", f) for *_, f in rows],
+        "different words (S_w)": [measured(f.s_w, "{:.1f}", f) for *_, f in rows],
+        "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
     }
     if asked.likeness:
-        table["cosine"] = ["" if o.likeness is None else f"{o.likeness:.2f}" for _, o, _ in rows]
+        table["cosine"] = ["" if o.likeness is None else f"{o.likeness:.2f}" for _, o, *_ in rows]
     return table
 
 
@@ -253,10 +255,8 @@ MEASURES_HELP = {
     "ε": "The privacy budget of one draw, in the unit of its mechanism.",
     "counts": "What is promised, and what ε is counted by.",
     "total ε": "ε of the whole rewrite, if you release it.",
-    "words stay (N_w)": "The chance that a drawn word stays what it is, the mean over the drawn words. Less is more "
-    "private.",
-    "different words (S_w)": "So many different words are expected in 100 draws of a word, the mean over the drawn "
-    "words. More is more private.",
+    "words stay (N_w)": "The chance that a drawn word stays what it is. Less is more private.",
+    "different words (S_w)": "So many different words are expected in 100 draws of a word. More is more private.",
     "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
     "cosine": "Likeness in meaning to the original: 1 is the same. It is measured by a model of sentences.",
 }
@@ -280,6 +280,7 @@ def warn(asked: Asked) -> None:
 @st.fragment
 def compared(text: str) -> None:
     """Settings and rewrites. Moving a slider reruns only this."""
+    settle()
     mine = session()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
     mode = top.segmented_control(
@@ -344,11 +345,10 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
     st.subheader("Measured")
     config = {k: st.column_config.Column(help=v) for k, v in MEASURES_HELP.items()}
     st.dataframe(measures(asked, outcomes), hide_index=True, column_config=config, key="compare_table")
-    reasons = dict.fromkeys(
-        f"{c.title}: {o.looked.figures.reason}"
-        for c, o in zip(asked.columns, outcomes, strict=True)
-        if o.looked is not None and o.looked.figures.reason
-    )
+    counted = [(c, o.figures) for c, o in zip(asked.columns, outcomes, strict=True) if o.figures is not None]
+    if words := max((f.words for _, f in counted), default=0):
+        st.caption(f"N_w and S_w: means over the {words:,} words that all of them draw. ≈: estimated from draws.")
+    reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
     for reason in reasons:
         st.caption(literal(reason))
     st.toggle(
@@ -367,7 +367,6 @@ def main() -> None:
     st.markdown("## Compare")
     st.caption("The same text under two to four mechanisms or settings. Underlined words differ from your text.")
     text = text_box()
-    settle()
     if not text.strip():
         st.info("Type a text, and its rewrites appear here.")
         return

@@ -113,10 +113,10 @@ def test_equal_n_w_is_equal_and_equal_epsilon_is_warned_of(page):
     page.slider(key="compare_n_w").set_value(30)
     settle(page)
     result = mine(page).at("compare").result
-    assert [o.looked.figures.n_w for o in result] == pytest.approx([0.3, 0.3], abs=0.003)
+    assert [o.figures.n_w for o in result] == pytest.approx([0.3, 0.3], abs=0.003)
     page.segmented_control(key="compare_mode").set_value("total")
     settle(page)
-    totals = [o.looked.figures.total for o in mine(page).at("compare").result]
+    totals = [o.figures.total for o in mine(page).at("compare").result]
     assert totals[0] == pytest.approx(totals[1], rel=1e-3)
     page.segmented_control(key="compare_mode").set_value("epsilon")
     settle(page)

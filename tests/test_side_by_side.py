@@ -8,7 +8,7 @@ from foreign import Generator, Swap
 
 import dptext_core as dpt
 from dptext_core.figures import to_html, trade_off, word_bars
-from dptext_core.side_by_side import differences, figures, first_drawn, one_word, pieces
+from dptext_core.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
 from dptext_core.trade_off import front, tradeoff
 
 TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"
@@ -62,6 +62,14 @@ def test_figures_are_the_means_over_the_drawn_words():
     assert found.n_w == pytest.approx(np.mean([d.p_keep() for d in every])) and found.words == len(drawn) == 3
     assert found.s_w == pytest.approx(np.mean([d.expected_distinct(100) for d in every])) and found.draws is None
     assert found.total == result.guarantee.total
+    (one,) = [d for i, d in zip(drawn, every, strict=True) if result.steps[i].original == "letter"]
+    at = frozenset({TEXT.index("letter")})
+    assert figures(result, at).n_w == pytest.approx(one.p_keep()) and figures(result, at).words == 1
+    other = dpt.get_mechanism("diffractor").rewrite(TEXT)
+    assert drawn_by_all([result, other, Generator.create().rewrite(TEXT)]) == {
+        result.steps[i].span[0] for i in drawn
+    } & {s.span[0] for s in other.steps if s.action == "replace"}
+    assert drawn_by_all([]) == frozenset()
     written = figures(Generator.create().rewrite(TEXT))
     assert written.n_w is None and "new text" in written.reason
     assert "No word" in figures(Swap.create().rewrite("!")).reason

@@ -54,8 +54,10 @@ def trade_off(
         traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash))
         lines.append((mine[0].label, colour, [at[id(p)] for p in mine]))
     xs, ys = [x for x, _ in at.values()], [y for _, y in at.values()]
-    pad = 0.06 * (max(ys) - min(ys)) or 0.05
-    low, high = max(about(kept).low, min(ys) - 2 * pad), max(ys) + 2 * pad
+    bars = [p.value(kept).spread or 0.0 for p in shown]
+    lowest, highest = (sign * max(sign * y + bar for y, bar in zip(ys, bars, strict=True)) for sign in (-1, 1))
+    pad = 0.06 * (highest - lowest) or 0.05
+    low, high = lowest - pad, highest + pad
     log = hidden == "epsilon"
     ends = _ends(xs, log)
     shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours)
@@ -221,6 +223,6 @@ def _corner(hidden: str, colours: dict[str, str]) -> dict[str, Any]:
     left = hidden == "epsilon"
     return {
         "text": "↖ better" if left else "better ↗", "showarrow": False, "xref": "paper", "yref": "paper",
-        "x": 0 if left else 1, "xanchor": "left" if left else "right", "y": 1, "yanchor": "bottom",
+        "x": 0 if left else 1, "xanchor": "left" if left else "right", "y": 1, "yanchor": "top",
         "font": {"color": colours["soft"], "size": 12},
     }  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import dptext_core as dpt
+from dptext_core import side_by_side
 from dptext_core.evaluation import curves
 from dptext_core.private import Private
 from pages.ui.kept import Draw, Kept, Looked, Options
@@ -48,10 +49,12 @@ class Asked(Private):
 
 @dataclass(frozen=True)
 class Outcome(Private):
-    """What became of a column. error: why there is no rewrite, where there is none."""
+    """What became of a column. figures: over the words that all columns draw. error: why there is no rewrite, where
+    there is none."""
 
     epsilon: float | None = None
     looked: Looked | None = None
+    figures: side_by_side.Figures | None = None
     likeness: float | None = None
     error: str = ""
 
@@ -77,6 +80,10 @@ def rewrites(
     for draw, epsilon in zip(draws, epsilons, strict=True):
         found.append(_outcome(kept, draw, epsilon, cancel))
         progress(2 * of + len(found), 3 * of)
+    common = side_by_side.drawn_by_all([o.looked.result for o in found if o.looked is not None])
+    found = [
+        dataclasses.replace(o, figures=side_by_side.figures(o.looked.result, common)) if o.looked else o for o in found
+    ]
     if asked.likeness:
         texts = [o.looked.result.text for o in found if o.looked is not None]
         like = dict(zip(texts, kept.like(asked.text, texts), strict=True))

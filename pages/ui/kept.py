@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import dptext_core as dpt
-from dptext_core import metrics, precomputed, side_by_side
+from dptext_core import metrics, precomputed
 from dptext_core.private import Private
 from pages.ui.runs import Run
 
@@ -26,9 +26,8 @@ class Looked(Private):
 
     number: int
     result: dpt.RewriteResult
-    figures: side_by_side.Figures
 
-    _shown: ClassVar[tuple[str, ...]] = ("number", "result", "figures")
+    _shown: ClassVar[tuple[str, ...]] = ("number", "result")
 
 
 @dataclass(eq=False)
@@ -95,7 +94,7 @@ class Kept(Private):
             with self.lock:
                 self.number += 1
                 number = self.number
-            found = Looked(number, result, side_by_side.figures(result))
+            found = Looked(number, result)
         with self.lock:
             # A copy may be told after something else is shown.
             _newest(self.shown, found.number, found.result, SETTINGS * 4)
