@@ -7,7 +7,7 @@ from pages.ui import forget, hide, sessions, shell, uploads
 #: Section → page → its title. The pages without a section come first.
 SECTIONS = {
     "": {"home": "Home", "about": "About"},
-    "Try": {"playground": "Playground", "batch": "Batch"},
+    "Try": {"playground": "Playground", "compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch"},
     "Learn": {"learn": "Lessons", "case_study": "Case study"},
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
 }

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .experiments.components import register_classifier, register_data_set
     from .ledger import Ledger
     from .records import Record, rewrite_records
+    from .trade_off import tradeoff
     from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ _LAZY = {
     "register_classifier": "experiments.components",
     "register_data_set": "experiments.components",
     "rewrite_records": "records",
+    "tradeoff": "trade_off",
     "WordSpace": "words",
     "antonyms": "words",
     "stop_words": "words",
@@ -115,6 +117,7 @@ __all__ = [
     "register_data_set",
     "rewrite_records",
     "stop_words",
+    "tradeoff",
     "unregister",
     "word_list",
     "word_lists",

@@ -94,8 +94,9 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """A figure at one ε."""
+class Measured:
+    """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
+    word, None for exact."""
 
     value: float
     interval: tuple[float, float]
@@ -126,35 +127,59 @@ def calibrate(
     return found
 
 
+def measured(
+    mechanism: Mechanism,
+    kind: str,
+    text: str | Prepared,
+    *,
+    stream: NoiseStream | None = None,
+    cancel: threading.Event | None = None,
+) -> Callable[[float], Measured]:
+    """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
+
+    stream: of what is estimated from draws, without it fresh noise. Raises InputError where no word is drawn, and
+    NoDistribution where nothing can be measured.
+    """
+    check_mechanism(mechanism)
+    _known(kind)
+    plain = mechanism.with_(epsilon=1.0)
+    return _measure(plain, kind, _inputs(plain, kind, text, None), cancel, stream)
+
+
 def equal_privacy(
     mechanisms: Sequence[Mechanism],
     target: Mapping[str, float] | str,
     *,
-    text: str | None = None,
+    text: str | Sequence[Prepared] | None = None,
     words: Sequence[str] | None = None,
+    tolerance: float = 1e-9,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> list[Calibration]:
     """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
 
     As :func:`calibrate`, except that a mechanism which cannot reach the target has epsilon None and a reason. target
-    may also be "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. Raises
+    may also be "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. text: itself,
+    or as each of the mechanisms has prepared it. tolerance: how far from the target the search may end. Raises
     InputError where there is no word that all of them draw.
     """
     mechanisms = listed(mechanisms, "mechanisms")
     if not mechanisms:
         raise ConfigError("Give at least one mechanism.")
+    texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else listed(text)
+    if len(texts) != len(mechanisms) or len({p.text for p in texts if isinstance(p, Prepared)}) > 1:
+        raise ConfigError("Give one text, or that text as each of the mechanisms has prepared it.")
     for m in mechanisms:
         check_mechanism(m)
-    if isinstance(target, str) and target not in TARGETS:
-        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(target)}.")
+    if isinstance(target, str):
+        _known(target)
     kind = target if isinstance(target, str) else _target(target)[0]
     plain = [m.with_(epsilon=1.0) for m in mechanisms]
     inputs: list[_Inputs | None] = []
     reasons: list[str] = []
-    for m in plain:
+    for m, each in zip(plain, texts, strict=True):
         try:
-            inputs.append(_inputs(m, kind, text, words))
+            inputs.append(_inputs(m, kind, each, words))
             reasons.append("")
         except NoDistribution as error:
             inputs.append(None)
@@ -176,18 +201,18 @@ def equal_privacy(
     else:
         _, value = _target(target)
     out = []
-    for i, (m, each) in enumerate(zip(plain, inputs, strict=True)):
+    for i, (m, given) in enumerate(zip(plain, inputs, strict=True)):
 
         def tell(done: int, of: int, i: int = i) -> None:
             if progress:
                 progress(i * 100 + round(100 * done / of), len(plain) * 100)
 
         try:
-            if each is None:
+            if given is None:
                 raise NoDistribution(reasons[i])
-            out.append(_search(m, kind, value, each, tell, cancel))
+            out.append(_search(m, kind, value, given, tell, cancel, tolerance))
         except NoDistribution as error:
-            nothing, words_there = (math.nan, math.nan), 0 if each is None else len(each)
+            nothing, words_there = (math.nan, math.nan), 0 if given is None else len(given)
             out.append(Calibration(m, kind, value, None, math.nan, nothing, None, words_there, 0, nothing, str(error)))
         tell(1, 1)
     return out
@@ -287,34 +312,36 @@ def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
     return [None if i is None else next(rest) for i in given]
 
 
-def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+def _measure(
+    mechanism: Mechanism, kind: str, inputs: _Inputs, cancel, stream: NoiseStream | None = None
+) -> Callable[[float], Measured]:
     """The figure as a function of ε."""
     if kind == "total":
         text = inputs.prepared
 
-        def total(epsilon: float) -> _Measured:
+        def total(epsilon: float) -> Measured:
             x = epsilon * len(inputs) if text is None else mechanism.with_(epsilon=epsilon).guarantee(text).total
-            return _Measured(x, (x, x))
+            return Measured(x, (x, x))
 
         return total
     if kind == "bayes":
         from .attacks.bayes import expected_success
 
         if inputs.prepared is not None:
-            return _guessed(mechanism, inputs, cancel)
+            return _guessed(mechanism, inputs, cancel, stream or NoiseStream())
         # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
         seed = secrets.randbits(63)
 
-        def bayes(epsilon: float) -> _Measured:
+        def bayes(epsilon: float) -> Measured:
             s = expected_success(mechanism, inputs.names, epsilon, seed=seed, cancel=cancel)
-            return _Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
+            return Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
 
         return bayes
     if mechanism.by_word is not None:
         return _kept_words(mechanism.by_word, inputs, cancel)
     _check(mechanism, kind)
 
-    def kept(epsilon: float) -> _Measured:
+    def kept(epsilon: float) -> Measured:
         m = mechanism.with_(epsilon=epsilon)
         assert inputs.prepared is not None
         found = []
@@ -326,7 +353,7 @@ def _measure(mechanism: Mechanism, kind: str, inputs: _Inputs, cancel) -> Callab
     return kept
 
 
-def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel, stream: NoiseStream) -> Callable[[float], Measured]:
     from .attacks.prior import public_prior
 
     _check(mechanism, "bayes")
@@ -335,9 +362,9 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)
     rows, counts, channels = _channels(by_word, inputs.names)
-    each, stream = max(4, GUESSES // len(rows)), NoiseStream()
+    each = max(4, GUESSES // len(rows))
 
-    def guessed(epsilon: float) -> _Measured:
+    def guessed(epsilon: float) -> Measured:
         best: dict[str, int] = {}
         rates = []
         for i, (row, channel) in enumerate(zip(rows.tolist(), channels(cancel), strict=True)):
@@ -352,7 +379,7 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel) -> Callable[[float],
         mean, n = float(np.average(rates, weights=counts)), each * len(rows)
         # Words that stand often weigh more: so many equally weighted guesses are as good.
         n = max(1, round(n * sum(counts) ** 2 / (len(counts) * sum(c * c for c in counts))))
-        return _Measured(mean, clopper_pearson(round(mean * n), n), each)
+        return Measured(mean, clopper_pearson(round(mean * n), n), each)
 
     return guessed
 
@@ -375,14 +402,14 @@ def _channels(by_word: WordByWord, names: Sequence[str]):
     return rows, list(times.values()), channels
 
 
-def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float], _Measured]:
+def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float], Measured]:
     _, counts, channels = _channels(by_word, inputs.names)
 
     def keep(channel: Channel, epsilon: float) -> float:
         # An estimate takes all the draws there are; a formula goes the short way.
         return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
 
-    def kept(epsilon: float) -> _Measured:
+    def kept(epsilon: float) -> Measured:
         found, draws = [], None
         for channel in channels(cancel):
             found.append(keep(channel, epsilon))
@@ -392,22 +419,23 @@ def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float
     return kept
 
 
-def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> _Measured:
+def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> Measured:
     """The weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
     mean = float(np.average(values, weights=counts))
-    return _Measured(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)
+    return Measured(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)
 
 
 # --- the search
 
 
 def _search(
-    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, progress: Progress | None, cancel
-) -> Calibration:
+    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, progress: Progress | None, cancel,
+    tolerance: float = 1e-9,
+) -> Calibration:  # fmt: skip
     measure = _measure(mechanism, kind, inputs, cancel)
     steps = 0
 
-    def at(epsilon: float) -> _Measured:
+    def at(epsilon: float) -> Measured:
         nonlocal steps
         check_cancel(cancel)
         found = measure(epsilon)
@@ -416,7 +444,7 @@ def _search(
             progress(min(steps, STEPS), STEPS + 2)
         return found
 
-    def result(epsilon: float | None, m: _Measured, reason: str = "") -> Calibration:
+    def result(epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
         return Calibration(
             mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason
         )
@@ -451,13 +479,18 @@ def _search(
         guess = LOW * target / seen[LOW].value
         low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
     for _ in range(STEPS):
-        if high / low <= finest or abs(seen[best].value - target) <= 1e-9 * max(1.0, abs(target)):
+        if high / low <= finest or abs(seen[best].value - target) <= tolerance * max(1.0, abs(target)):
             break
         middle = math.sqrt(low * high)
         seen[middle] = at(middle)
         best = min((best, middle), key=lambda e: abs(seen[e].value - target))
         low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
     return result(best, seen[best])
+
+
+def _known(kind: str) -> None:
+    if kind not in TARGETS:
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(kind)}.")
 
 
 def _target(target: Mapping[str, float]) -> tuple[str, float]:

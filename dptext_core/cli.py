@@ -27,7 +27,7 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import case_study, downstream, gallery, models, pretrain, report, rewrite_data, runs
+from .commands import case_study, downstream, gallery, models, pretrain, report, rewrite_data, runs, tradeoff
 from .coverage import coverage_note
 from .distribution import TokenDistribution
 from .document import Document
@@ -330,7 +330,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         _add_plugin_option(command)
     models.add(commands)
     pretrain.add(commands)
-    for module in (downstream, runs, case_study, gallery):
+    for module in (downstream, runs, case_study, gallery, tradeoff):
         _add_plugin_option(module.add(commands))
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")

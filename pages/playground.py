@@ -35,10 +35,9 @@ from pages.ui import (
 )
 from pages.ui.session import session
 from pages.ui.shell import last_page, within_app
-from pages.ui.text import MAX_MB, decode, literal
+from pages.ui.text import MAX_MB, MAX_WORDS, decode, literal, number_of_words
 from pages.ui.token_strip import token_strip
 
-MAX_WORDS = 1000
 PAGE = "playground"
 
 state = st.session_state
@@ -187,13 +186,6 @@ def public_start(
         return spec, chosen
     fields = {f.name for f in dataclasses.fields(public.config)}
     return specs[public.name], {k: v for k, v in chosen.items() if k in fields}
-
-
-def number_of_words(text: str) -> int:
-    """How many words a text has; 0 for one that is too short to have too many."""
-    if len(text) < 2 * MAX_WORDS:  # a word and its space
-        return 0
-    return sum(t.kind in ("word", "number") for t in dpt.Document.parse(text).tokens)
 
 
 def nothing_to_rewrite() -> None:

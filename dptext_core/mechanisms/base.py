@@ -377,11 +377,12 @@ class Mechanism(ABC):
         n: int,
         seed: int | None = None,
         *,
+        stream: NoiseStream | None = None,
         progress: Progress | None = None,
         cancel: threading.Event | None = None,
     ) -> list[RewriteResult]:
         """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
-        stream, n = NoiseStream(seed), whole("n, the number of rewrites,", n, least=0)
+        stream, n = _one_stream(seed, stream), whole("n, the number of rewrites,", n, least=0)
         prepared = self._prepared(text, progress, cancel)
         return [self._checked(r) for r in self._rewrites(prepared, n, stream, progress, cancel)]
 

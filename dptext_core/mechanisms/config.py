@@ -40,7 +40,8 @@ def option(
     kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts) or "epsilon". live: changing it
     needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
     ``offered`` names what pages offer of a "text"; ``page=False`` keeps what names a file of the server off the pages;
-    ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None.
+    ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``tries``
+    are values worth trying beside ε, where it moves between hiding and keeping as ε does.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,

@@ -58,6 +58,7 @@ class CusTextConfig(SpaceConfig):
         max=2000,
         help="Each word becomes one of so many words.",
         said="K = {}",
+        tries=(5, 20, 50),
     )
     mapping: str = option(
         "balanced",

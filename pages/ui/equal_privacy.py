@@ -11,8 +11,9 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.calibration import TARGETS, Calibration, equal_privacy, refusals
 from dptext_core.guarantee import bound, number
+from dptext_core.trade_off import options_of
 from pages.ui import runs
-from pages.ui.session import session
+from pages.ui.session import COLUMNS, session
 from pages.ui.text import literal
 
 _KINDS = {"N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
@@ -69,6 +70,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
                 "here now."
             )
         show(work.result, work.asked.text == run.inputs.text)
+        to_compare(work.result)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +134,33 @@ def table(found: list[Calibration]) -> dict[str, list[str]]:
         "counted": [_unit(c.mechanism) for c in found],
         "measured": [reached(c) for c in found],
     }
+
+
+def to_compare(found: list[Calibration]) -> None:
+    """A way to see each row's setting beside that of the rewrite, with its words."""
+    first, *others = [c for c in found if c.epsilon is not None]
+    if not others or found[0].epsilon is None:
+        return
+    st.caption("Read them beside each other:")
+    with st.container(horizontal=True):
+        for c in others:
+            if st.button(
+                f"{first.mechanism.title} and {c.mechanism.title}", icon=":material/compare_arrows:",
+                key=f"equal_compare_{c.mechanism.name}",
+            ):  # fmt: skip
+                compare([first, c])
+        if len(others) > 1 and st.button("All of them", icon=":material/compare_arrows:", key="equal_compare"):
+            compare([first, *others])
+
+
+def compare(found: list[Calibration]) -> None:
+    session().compare(
+        [
+            {"mechanism": c.mechanism.name, "options": options_of(c.mechanism), "epsilon": c.epsilon}
+            for c in found[:COLUMNS]
+        ]
+    )
+    st.switch_page("pages/compare.py")
 
 
 def _unit(mechanism: dpt.Mechanism) -> str:

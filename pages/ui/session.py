@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,12 +10,17 @@ import streamlit as st
 
 from dptext_core.budget import Budget
 from dptext_core.ledger import Ledger
+from dptext_core.trade_off import Point
 from pages.ui.jobs import Work
+from pages.ui.kept import Kept
 from pages.ui.runs import Run
+from pages.ui.tried import Tried
 from pages.ui.uploads import Upload
 
 #: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
 RECENT = 3
+#: Settings that Compare shows at most.
+COLUMNS = 4
 
 
 @dataclass(eq=False)
@@ -28,7 +34,10 @@ class Session:
     wrong with it. addresses: those that the page has had. shares_for: for what text and words a table of shares was
     made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a
     new pass was last asked for. hidden: names of controls that a link hides. upload: the data of the page Batch;
-    uploads: how many there were; batch_error: what went wrong there and is still to be said.
+    uploads: how many there were; batch_error: what went wrong there and is still to be said. kept: scores and draws of
+    settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
+    its controls show them. word: where the word begins in the text that Compare shows. points: of the trade-off, as
+    they are measured; tried: what they are measured for.
     """
 
     run: Run | None = None
@@ -52,6 +61,12 @@ class Session:
     upload: Upload | None = None
     uploads: int = 0
     batch_error: str = ""
+    kept: Kept = field(default_factory=Kept)
+    columns: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    columns_new: bool = False
+    word: int | None = None
+    points: list[Point] = field(default_factory=list)
+    tried: Tried | None = None
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""
@@ -63,6 +78,11 @@ class Session:
         self.recent[run.result.noise_id, run.number] = run
         for key in list(self.recent)[:-RECENT]:
             del self.recent[key]
+
+    def compare(self, settings: Sequence[dict[str, Any]]) -> None:
+        """Have Compare show these settings, each {"mechanism": name, "options": {name: value}, "epsilon": ε}."""
+        self.columns = [(self.next_number(), dict(setting)) for setting in settings[:COLUMNS]]
+        self.columns_new = True
 
     def next_number(self) -> int:
         self.number += 1

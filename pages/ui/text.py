@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import re
 
-from dptext_core import InputError
+from dptext_core import Document, InputError
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
 #: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
+#: Words of the longest text that a page rewrites at once.
+MAX_WORDS = 1000
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
 def literal(text: str) -> str:
     """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
     return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
+
+
+def number_of_words(text: str) -> int:
+    """How many words a text has; 0 for one that is too short to have too many."""
+    if len(text) < 2 * MAX_WORDS:  # a word and its space
+        return 0
+    return sum(t.kind in ("word", "number") for t in Document.parse(text).tokens)
 
 
 def decode(data: bytes, name: str = "The file") -> str:

@@ -23,6 +23,14 @@ FIRST_MARK = """g => {
   return [box.left + xaxis._offset + xaxis.d2p(t.x[last]), box.top + yaxis._offset + yaxis.d2p(t.y[last])];
 }"""
 
+#: Where the point of the first mechanism with the largest ε lies on the screen, scrolled into sight.
+LAST_POINT = """g => {
+  g.scrollIntoView({block: 'center'});
+  const t = g._fullData.find(t => t.mode === 'lines+markers');
+  const last = t.x.length - 1, box = g.getBoundingClientRect(), {xaxis, yaxis} = g._fullLayout;
+  return [box.left + xaxis._offset + xaxis.d2p(t.x[last]), box.top + yaxis._offset + yaxis.d2p(t.y[last])];
+}"""
+
 
 def strip_text(page) -> str:
     return page.locator(".strip .text").inner_text()
@@ -472,4 +480,52 @@ def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Call
     page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
     page.get_by_role("button", name="Delete now").click()
     page.get_by_text("Come back to a job").wait_for(timeout=LONG)
+    clean(seen)
+
+
+# --- compare and trade-off
+
+
+def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callable):
+    seen = open_app(APP, query="/compare")
+    page = seen.page
+    words = page.locator(".rewrite .word")
+    words.first.wait_for(timeout=LONG)
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    box.fill("<img src=x onerror=alert(1)> **bold** My doctor $x$ paid.")
+    box.press("Control+Enter")
+    page.locator(".rewrite .text", has_text="onerror").or_(
+        page.locator(".rewrite .text", has_text="**")
+    ).first.wait_for(timeout=LONG)
+    calm(page)
+    assert page.locator(".rewrite .text img, .rewrite .text strong").count() == 0
+    assert page.locator(".rewrite").count() == 2
+    last = words.last.get_attribute("data-at")
+    words.last.click()
+    page.locator(f".rewrite .word[data-at='{last}'][aria-pressed=true]").nth(1).wait_for(timeout=LONG)
+    calm(page)
+    page.get_by_role("button", name="Add a mechanism").click()
+    page.locator(".rewrite").nth(2).locator(".mark").first.wait_for(timeout=LONG)
+    calm(page)
+    assert page.locator(".rewrite [aria-label='Rewrite by 1-Diffractor']").count() == 1, "the next one, not the first"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    clean(seen)
+
+
+def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
+    seen = open_app(APP, query="/tradeoff", viewport={"width": 390, "height": 844})
+    page = seen.page
+    page.locator(".js-plotly-plot").first.wait_for(timeout=LONG)
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    box.fill("My doctor paid.")
+    box.press("Control+Enter")
+    page.get_by_role("combobox", name="What is kept").click()
+    page.get_by_text("BLEU", exact=True).last.click()
+    page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
+    calm(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
+    page.mouse.click(x, y)
+    page.locator(".rewrite .text").first.wait_for(timeout=LONG)
+    page.get_by_text("to read, not to release").wait_for(timeout=LONG)
     clean(seen)

@@ -1,0 +1,84 @@
+"""``tradeoff``: what mechanisms keep of one text and what they hide, over ε, as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+from typing import Any
+
+import dptext_core as dpt
+
+from .. import cli, trade_off
+from ..checks import shown
+from ..errors import ConfigError
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import mechanism_class
+
+FIRST = ("diffractor", "santext", "dp-mlm", "custext")
+
+
+def add(commands: Any) -> Any:
+    parser = commands.add_parser(
+        "tradeoff", help="what mechanisms keep of a text and what they hide, over ε, as CSV", allow_abbrev=False
+    )
+    cli._add_text_options(parser)
+    parser.add_argument(
+        "--setting", metavar="NAME[:OPTION=VALUE…]", action="append", type=cli._typed_in(read_setting),
+        help=f"a mechanism, such as custext or custext:k=5:mapping=aggressive; may be repeated (default: "
+        f"{', '.join(FIRST)})",
+    )  # fmt: skip
+    parser.add_argument("--points", type=cli._typed_in(cli._positive), default=trade_off.POINTS, metavar="N",
+                        help=f"so many ε on each one's own axis (default {trade_off.POINTS})")  # fmt: skip
+    parser.add_argument("--epsilon", type=cli._typed_in(_epsilons), metavar="E[,E…]", help="these ε for all instead")
+    parser.add_argument("--draws", type=cli._typed_in(cli._positive), default=trade_off.DRAWS, metavar="N",
+                        help=f"rewrites at each point, each with fresh noise (default {trade_off.DRAWS})")  # fmt: skip
+    parser.add_argument("--metric", action="append", metavar="NAME", choices=trade_off.MEASURES,
+                        help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated "
+                        "(default: cosine, unchanged, n_w)")  # fmt: skip
+    parser.add_argument("--seed", type=cli._typed_in(functools.partial(codec.whole, "the seed")), metavar="N",
+                        help="repeat the same draws: a demonstration, not private")  # fmt: skip
+    parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def read_setting(text: str) -> Mechanism:
+    """A mechanism with options. Raises ConfigError."""
+    name, *given = text.split(":")
+    fields = {f.name: f for f in dataclasses.fields(mechanism_class(name).config_cls)}
+    options = {}
+    for part in given:
+        key, equals, value = part.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or key not in fields or key == "epsilon":
+            raise ConfigError(
+                f"{shown(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of "
+                f"{', '.join(f for f in fields if f != 'epsilon')}."
+            )
+        options[key] = codec.read(fields[key], value)
+    return dpt.get_mechanism(name, **options)
+
+
+def _epsilons(text: str) -> list[float]:
+    return [codec.real("ε", part.strip()) for part in text.split(",")]
+
+
+def run(args: argparse.Namespace) -> None:
+    text = cli._read_text(args)
+    if args.seed is not None:
+        cli._note(f"warning: {cli.SEED_WARNING}")
+    settings = args.setting or [dpt.get_mechanism(name) for name in FIRST]
+    metrics = args.metric or ("cosine", "unchanged", "n_w")
+    points = list(
+        trade_off.tradeoff(
+            text, settings, args.epsilon, args.draws, metrics, args.seed, points=args.points,
+            progress=cli._progress("measuring"),
+        )
+    )  # fmt: skip
+    cli._emit(trade_off.to_csv(points), args.out)
+    if not args.quiet:
+        for reason in dict.fromkeys(r for p in points for r in p.reasons.values()):
+            cli._note(f"note: {reason}")
+        cli._note("note: these figures are measured on your text; they are for its author's eyes, not for release")

@@ -1,0 +1,19 @@
+"""Figures as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .theme import escaped
+
+
+def to_html(figure: Mapping[str, Any], title: str) -> str:
+    """A page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
+    import plotly.io
+
+    config = {"displaylogo": False, "plotlyServerURL": "", "showSendToCloud": False, "responsive": True}
+    page = plotly.io.to_html(
+        figure, config=config, include_plotlyjs=True, include_mathjax=False, full_html=True, validate=False
+    )
+    return page.replace("<head>", f"<head><title>{escaped(title)}</title>", 1)

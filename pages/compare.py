@@ -1,0 +1,380 @@
+"""Compare: two to four mechanisms or settings on one text, at an ε of their own, or at the same of something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import figures, side_by_side
+from dptext_core._assets import examples
+from dptext_core.evaluation import curves
+from dptext_core.guarantee import bound, number, percent
+from dptext_core.metrics import score
+from pages.ui import controls, ledger, links
+from pages.ui.compared import Asked, Column, Outcome, rewrites
+from pages.ui.rewrite_view import payload, rewrite_view, word_of
+from pages.ui.session import COLUMNS, session
+from pages.ui.shell import within_app
+from pages.ui.text import MAX_WORDS, literal, number_of_words
+
+state = st.session_state
+
+#: What the first visit compares: what answers at once.
+FIRST = ("dp-mlm", "santext")
+NEXT = ("diffractor", "santext", "custext", "dp-mlm")
+STEPS = 61
+MODES = {"own": "An ε for each", "epsilon": "Equal ε", "total": "Equal total ε", "n_w": "Equal N_w"}
+MODES_HELP = (
+    "Equal ε and equal total ε set the number that is promised. Equal N_w sets what is measured: the chance that a "
+    "drawn word stays what it is."
+)
+
+
+# --- the settings
+
+
+def settle() -> None:
+    """The settings of this session, at first those of the Playground beside another one; the controls show them."""
+    mine = session()
+    if not mine.columns:
+        first = [] if mine.run is None else [setting_of_run()]
+        others = [n for n in FIRST if not first or n != first[0]["mechanism"]]
+        first += [plain(n) for n in others]
+        mine.compare(first[:2])
+    fresh, mine.columns_new = mine.columns_new, False
+    for id_, setting in mine.columns:
+        # Streamlit forgets a control's value when another page is shown.
+        if fresh or f"compare{id_}_mechanism" not in state:
+            state.update(links.widget_state(setting, f"compare{id_}"))
+            state[f"compare{id_}_mechanism"] = setting["mechanism"]
+
+
+def setting_of_run() -> links.Setting:
+    run = session().run
+    assert run is not None
+    epsilon = run.payload["eps"]
+    if not run.spread:
+        # Where the browser's slider stands by now.
+        moved = ((state.get("play_strip") or {}).get("view") or {}).get("eps")
+        epsilon = moved if isinstance(moved, float | int) and not isinstance(moved, bool) else epsilon
+    options = {k: v for k, v in run.inputs.options if k != "epsilon"}
+    return {"mechanism": run.inputs.mechanism, "options": options, "epsilon": float(epsilon)}
+
+
+def plain(name: str) -> links.Setting:
+    return {"mechanism": name, "options": {}, "epsilon": dpt.mechanism_class(name).epsilon_range({})[2]}
+
+
+def add() -> None:
+    mine = session()
+    there = {s["mechanism"] for _, s in mine.columns}
+    name = next((n for n in (*NEXT, *(s.name for s in dpt.mechanisms())) if n not in there), NEXT[0])
+    mine.columns.append((mine.next_number(), plain(name)))
+
+
+def remove(id_: int) -> None:
+    mine = session()
+    mine.columns = [c for c in mine.columns if c[0] != id_]
+
+
+# --- controls
+
+
+def text_box() -> str:
+    if "compare_text" not in state:
+        kept = session().text
+        state.compare_text = next((e.text for e in examples()), "") if kept is None else kept
+    st.text_area(
+        "Text", key="compare_text", height=110, placeholder="Type or paste a text.",
+        help="The same text as on the Playground. It stays in this session.",
+    )  # fmt: skip
+    session().text = state.compare_text
+    return state.compare_text
+
+
+def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> Column:
+    """The controls of one column, and what they are at."""
+    specs = {s.name: s for s in dpt.mechanisms()}
+    name = st.selectbox(
+        "Mechanism", list(specs), format_func=lambda n: specs[n].title, key=f"compare{id_}_mechanism",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        with st.popover("Options", icon=":material/tune:", key=f"compare{id_}_tune"):
+            st.caption(specs[name].summary)
+            chosen = controls.options(specs[name], f"compare{id_}", skip=frozenset({"clip_min", "clip_max"}))
+        if more:
+            st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove, args=(id_,))
+    if name == setting["mechanism"]:  # what a link or another page set, and no control here does
+        chosen = {k: v for k, v in setting["options"].items() if k in ("clip_min", "clip_max")} | chosen
+    st.caption(literal(f"ε counts: {curves.counted(name)}."))
+    epsilon = None
+    if mode == "own":
+        low, high, default = controls.epsilon_range(specs[name], chosen)
+        now = setting["epsilon"] if name == setting["mechanism"] else default
+        epsilon = epsilon_slider("ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
+    setting |= {"mechanism": name, "options": chosen, "epsilon": epsilon or setting["epsilon"]}
+    return Column(id_, name, tuple(sorted(chosen.items())), epsilon)
+
+
+def epsilon_slider(label: str, low: float, high: float, now: float, key: str) -> float:
+    """A slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
+    now = min(max(state.get(key, now), low), high)
+    marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
+    found = sorted({e for e in marks if low <= e <= high} | {now, low, high})
+    state[key] = now
+    return st.select_slider(label, found, format_func=number, key=key)
+
+
+def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], text: str) -> tuple[str, float] | None:
+    """The one slider for all, where something is equal."""
+    if mode == "own":
+        return None
+    if mode == "n_w":
+        share = st.slider(
+            "Chance that a drawn word stays (N_w)", 5, 95, 40, step=5, format="%d%%", key="compare_n_w",
+            help="Each mechanism gets the ε at which it keeps so many of the words that all of them draw.",
+        )  # fmt: skip
+        return mode, share / 100
+    ranges = [dpt.mechanism_class(name).epsilon_range(options) for name, options in drafts]
+    if mode == "epsilon":
+        ends = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        return mode, epsilon_slider("ε of each draw, the same for all", *ends, ranges[0][2], "compare_epsilon")
+    totals = []
+    for (name, options), (low, high, default) in zip(drafts, ranges, strict=True):
+        try:
+            m = dpt.get_mechanism(name, **options)
+            totals.append([m.with_(epsilon=e).guarantee(text).total for e in (low, high, default)])
+        except dpt.DPTextError:  # said in its column
+            continue
+    totals = [t for t in totals if t[0] > 0 and np.isfinite(t[1])]
+    if not totals:
+        st.caption("None of these has a total on this text.")
+        return None
+    ends = min(t[0] for t in totals), max(t[1] for t in totals)
+    return mode, epsilon_slider("Total ε of the text, the same for all", *ends, totals[0][2], "compare_total")
+
+
+# --- the work
+
+
+def start(asked: Asked) -> None:
+    """Rewrite in a thread. What is kept is used again."""
+    kept, run = session().kept, session().run
+    session().at("compare").start(asked, partial(rewrites, asked, kept, run), "Rewriting")
+
+
+# --- what is shown
+
+
+def choose(key: str) -> None:
+    session().word = word_of(state.get(key))
+
+
+def release(result: dpt.RewriteResult) -> None:
+    """What leaves the page counts as released."""
+    session().ledger.record(result, released=True)
+
+
+def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) -> None:
+    """The rewrite of one column."""
+    if outcome.looked is None:
+        st.info(literal(outcome.error or "There is no rewrite here."))
+        return
+    result = outcome.looked.result
+    if not own and outcome.epsilon is not None:
+        st.markdown(f"**ε = {number(outcome.epsilon)}**")
+    key = f"compare{column.id}_view"
+    data = payload(
+        side_by_side.pieces(result), chosen=word, copies=outcome.looked.number, name=f"Rewrite by {column.title}"
+    )  # fmt: skip
+    for copy in rewrite_view(data, key=key, on_word=partial(choose, key)):
+        if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
+            release(left)
+    if result.guarantee.notion == "none":
+        st.warning(literal(result.guarantee.sentence()))
+    with st.container(horizontal=True):
+        st.download_button(
+            "Download", result.text, "rewrite.txt", "text/plain", icon=":material/download:", on_click=release,
+            args=(result,), key=f"compare{column.id}_download",
+            help="What you download or copy counts as released in the ledger.",
+        )  # fmt: skip
+        if st.button(
+            "Playground", icon=":material/edit_note:", key=f"compare{column.id}_open",
+            help="Open this setting in the Playground",
+        ):  # fmt: skip
+            setting = {"mechanism": column.mechanism, "options": dict(column.options), "epsilon": outcome.epsilon}
+            st.switch_page("pages/playground.py", query_params=links.to_query(setting))
+
+
+def show_word(column: Column, which: int, word: side_by_side.OneWord) -> None:
+    """What the chosen word was drawn from in one column."""
+    found = word.each[which]
+    st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
+    if found.reason:
+        st.caption(literal(found.reason))
+        return
+    figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")
+    st.plotly_chart(
+        figure, theme=None, config={"displayModeBar": False}, key=f"compare{column.id}_bars",
+        alt=f"Chances of the words under {column.title}; the original stays with {percent(found.keep)}",
+    )  # fmt: skip
+
+
+def measures(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, list[str]]:
+    """The table: a row for each setting."""
+    rows = [
+        (c, o, o.looked.result, o.figures)
+        for c, o in zip(asked.columns, outcomes, strict=True)
+        if o.looked is not None and o.figures is not None
+    ]
+    table: dict[str, list[str]] = {
+        "setting": [c.title for c, *_ in rows],
+        "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
+        "counts": [curves.counted(c.mechanism) for c, *_ in rows],
+        "total ε": [bound(f.total) for *_, f in rows],
+        "words stay (N_w)": [measured(f.n_w, "{:.0%}", f) for *_, f in rows],
+        "different words (S_w)": [measured(f.s_w, "{:.1f}", f) for *_, f in rows],
+        "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
+    }
+    if asked.likeness:
+        table["cosine"] = ["" if o.likeness is None else f"{o.likeness:.2f}" for _, o, *_ in rows]
+    return table
+
+
+def measured(value: float | None, form: str, found: side_by_side.Figures) -> str:
+    return "none" if value is None else ("≈ " if found.draws is not None else "") + form.format(value)
+
+
+MEASURES_HELP = {
+    "ε": "The privacy budget of one draw, in the unit of its mechanism.",
+    "counts": "What is promised, and what ε is counted by.",
+    "total ε": "ε of the whole rewrite, if you release it.",
+    "words stay (N_w)": "The chance that a drawn word stays what it is. Less is more private.",
+    "different words (S_w)": "So many different words are expected in 100 draws of a word. More is more private.",
+    "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
+    "cosine": "Likeness in meaning to the original: 1 is the same. It is measured by a model of sentences.",
+}
+
+
+def warn(asked: Asked) -> None:
+    """What can be compared and what cannot."""
+    names = [c.mechanism for c in asked.columns]
+    mixed = len(curves.units(names)) > 1
+    kind = asked.target[0] if asked.target else "own"
+    if kind in ("epsilon", "total") and mixed:
+        st.warning(literal(curves.not_equal(names) + " Choose “Equal N_w” to compare them at the same chance."))
+    elif kind == "total":
+        st.caption("A total counts what is spent, not what is hidden.")
+    elif kind == "n_w":
+        st.caption("Equal N_w over the words that all of them draw. What they promise differs: see “counts”.")
+    elif mixed:
+        st.caption(literal(curves.not_equal(names)))
+
+
+@st.fragment
+def compared(text: str) -> None:
+    """Settings and rewrites. Moving a slider reruns only this."""
+    settle()
+    mine = session()
+    top, again = st.columns([4, 1], vertical_alignment="bottom")
+    mode = top.segmented_control(
+        "What is equal", list(MODES), default="own", format_func=MODES.__getitem__, key="compare_mode",
+        help=MODES_HELP,
+    )  # fmt: skip
+    mode = mode or "own"
+    redraw = again.button(
+        "Draw again", icon=":material/casino:", key="compare_again", width="stretch",
+        help="Fresh noise for all of them. Each rewrite that you release spends its budget.",
+    )  # fmt: skip
+    one_slider = st.container()
+    places = st.columns(len(mine.columns), gap="medium", border=True)
+    columns = []
+    for (id_, setting), place in zip(mine.columns, places, strict=True):
+        with place:
+            columns.append(column_controls(id_, setting, mode, len(mine.columns) > 2))
+    with one_slider:
+        target = target_controls(mode, [(c.mechanism, dict(c.options)) for c in columns], text)
+    if len(columns) < COLUMNS:
+        st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add)
+    likeness = bool(state.get("compare_likeness"))
+    work = mine.at("compare")
+    before = work.asked.draw if work.asked is not None else 0
+    asked = Asked(text, tuple(columns), target, likeness, before + redraw)
+    if redraw:
+        mine.kept.forget_draws(text)
+    if asked != work.asked:
+        start(asked)
+    if work.running():
+        work.waiting("compare_stop")
+        return
+    if said := work.said("Stopped. Change something, or press “Draw again”, to start again."):
+        st.error(literal(said))
+        return
+    show(asked, work.result, places, mode == "own")
+
+
+def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool) -> None:
+    mine = session()
+    results = [o.looked.result if o.looked is not None else None for o in outcomes]
+    for result in results:
+        if result is not None and not any(e.noise_id == result.noise_id for e in mine.ledger.entries):
+            mine.ledger.record(result)  # a draw that was looked at; its other settings share it
+    at = mine.word
+    if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
+        at = side_by_side.first_drawn(results)
+    word = None if at is None else side_by_side.one_word(results, at)
+    for place, column, outcome in zip(places, asked.columns, outcomes, strict=True):
+        with place:
+            show_rewrite(column, outcome, at, own)
+    warn(asked)
+    if word is not None:
+        st.subheader("What one word was drawn from")
+        st.caption("Click a word above to choose it. The same words in the same order everywhere; striped: yours.")
+        for k, (place, column) in enumerate(
+            zip(st.columns(len(asked.columns), gap="medium"), asked.columns, strict=True)
+        ):
+            with place:
+                st.markdown(f"**{literal(column.title)}**")
+                show_word(column, k, word)
+    st.subheader("Measured")
+    config = {k: st.column_config.Column(help=v) for k, v in MEASURES_HELP.items()}
+    st.dataframe(measures(asked, outcomes), hide_index=True, column_config=config, key="compare_table")
+    counted = [(c, o.figures) for c, o in zip(asked.columns, outcomes, strict=True) if o.figures is not None]
+    if words := max((f.words for _, f in counted), default=0):
+        st.caption(f"N_w and S_w: means over the {words:,} words that all of them draw. ≈: estimated from draws.")
+    reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
+    for reason in reasons:
+        st.caption(literal(reason))
+    st.toggle(
+        "Measure the likeness in meaning (cosine)", key="compare_likeness",
+        help="A model of sentences reads both texts. Loading it takes some seconds, once.",
+    )  # fmt: skip
+    spoilt = mine.ledger.account(asked.text).void
+    if spoilt:
+        st.error(literal(f"What you released of this text has no guarantee: {spoilt}."), icon=":material/warning:")
+    with st.expander("Ledger: what was drawn and released"):
+        ledger.panel(mine.ledger, [r for r in results if r is not None])
+    st.caption("Looking is free. What is downloaded or copied counts as released. Settings of one draw share noise.")
+
+
+def main() -> None:
+    st.markdown("## Compare")
+    st.caption("The same text under two to four mechanisms or settings. Underlined words differ from your text.")
+    text = text_box()
+    if not text.strip():
+        st.info("Type a text, and its rewrites appear here.")
+        return
+    if (words := number_of_words(text)) > MAX_WORDS:
+        st.error(f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it.")
+        return
+    compared(text)
+
+
+within_app("compare")
+main()

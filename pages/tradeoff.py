@@ -1,0 +1,420 @@
+"""Trade-off: what mechanisms keep of one's own text and what they hide, over ε, as it is measured."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import figures, side_by_side, trade_off
+from dptext_core._assets import examples
+from dptext_core.evaluation import curves
+from dptext_core.figures import to_html
+from dptext_core.guarantee import bound, number
+from dptext_core.mechanisms import codec
+from dptext_core.trade_off import Advice, Point
+from pages.ui import links
+from pages.ui.jobs import Work
+from pages.ui.kept import Options
+from pages.ui.rewrite_view import payload, rewrite_view
+from pages.ui.session import session
+from pages.ui.shell import within_app
+from pages.ui.text import MAX_WORDS, literal, number_of_words
+from pages.ui.tried import Tried
+
+state = st.session_state
+# plotly looks into what is loaded of it, and would find half of it while a model loads beside the page.
+importlib.import_module("pandas")
+
+#: What answers at once comes first.
+FIRST = ("diffractor", "santext", "dp-mlm", "custext")
+KEPT = ("cosine", "bleu", "unchanged", "bertscore")
+#: Measured with every point, as it costs next to nothing.
+CHEAP = ("unchanged", "bleu", "n_w")
+HIDDEN = {"n_w": "Chance of staying (N_w)", "bayes": "Best guess of an attacker", "unchanged": "Words unchanged",
+          "epsilon": "ε alone"}  # fmt: skip
+HIDDEN_HELP = (
+    "N_w: the chance that a drawn word stays what it is. Best guess: how often the best attacker guesses a drawn word "
+    "from its replacement. Words unchanged: counted in the rewrites, kept words included. ε alone is what is promised: "
+    "it counts something else for each mechanism, so that one ε is not one privacy."
+)
+#: Rewrites of a chosen point that are shown beside each other.
+SHOWN = 3
+#: Seconds between two pictures while points come in (each takes time from the work), and until the first one.
+EVERY, FIRST_AFTER = 2.0, 1.2
+
+
+# --- controls
+
+
+def text_box() -> str:
+    if "trade_text" not in state:
+        kept = session().text
+        state.trade_text = next((e.text for e in examples()), "") if kept is None else kept
+    st.text_area(
+        "Text", key="trade_text", height=130, placeholder="Type or paste a text.",
+        help="The same text as on the Playground. It stays in this session.",
+    )  # fmt: skip
+    session().text = state.trade_text
+    return state.trade_text
+
+
+def restore() -> None:
+    """Set the controls to what the points are of: Streamlit forgets their values when another page is shown."""
+    tried = session().tried
+    if tried is None or "trade_points" in state:
+        return
+    state.trade_points, state.trade_draws = tried.points, tried.draws
+    state.trade_mechanisms = list(dict.fromkeys(name for name, _ in tried.settings))
+    for name in state.trade_mechanisms:
+        if (second := trade_off.second_option(name)) is not None:
+            option, default = second[0], curves.options_of(name)[second[0]]
+            state[f"trade_{name}_{option}"] = [dict(o).get(option, default) for n, o in tried.settings if n == name]
+
+
+def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
+    """The settings, how many ε of each, and how many draws at each."""
+    specs = {s.name: s for s in dpt.mechanisms()}
+    names = st.multiselect(
+        "Mechanisms", list(specs), default=[n for n in FIRST if n in specs], format_func=lambda n: specs[n].title,
+        key="trade_mechanisms",
+    )  # fmt: skip
+    found: list[tuple[str, Options]] = []
+    with st.expander("More points"):
+        points = st.select_slider("ε of each mechanism", [3, 5, 7, 9, 13, 17], value=7, key="trade_points")
+        draws = st.select_slider(
+            "Draws at each point", [1, 3, 5, 10, 20, 50], value=5, key="trade_draws",
+            help="Each is a rewrite with fresh noise. More draws tell more surely which point is better.",
+        )  # fmt: skip
+        for name in names:
+            values: Sequence[Any] = ()
+            if (second := trade_off.second_option(name)) is not None:
+                values = second_control(name, *second)
+            found += [(name, ((second[0], v),) if second and v is not None else ()) for v in values or (None,)]
+    return tuple(found), int(points), int(draws)
+
+
+def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:
+    """The values of a second option that are looked at; None for its default."""
+    default = curves.options_of(name)[option]
+    label = f"{curves.title(name)}: {codec.describe({option: ''}, name).strip(' =:')}"
+    chosen = st.multiselect(label, tries, default=[default], key=f"trade_{name}_{option}")
+    return [None if v == default else v for v in chosen]
+
+
+# --- the work
+
+
+def start(tried: Tried) -> None:
+    """Measure the points in a thread; they are there one by one."""
+    mine = session()
+    kept, run = mine.kept, mine.run
+    found: list[Point] = []
+    mine.points, mine.tried = found, tried
+
+    def prepare(m: dpt.Mechanism) -> dpt.Prepared:
+        return kept.prepared(tried.text, m, trade_off.options_of(m), run)
+
+    def work(progress, cancel) -> None:
+        for point in trade_off.tradeoff(
+            tried.text, tried.mechanisms(), None, tried.draws, CHEAP, points=tried.points, prepare=prepare,
+            progress=progress, cancel=cancel,
+        ):  # fmt: skip
+            found.append(point)
+
+    mine.at("trade-off more").stop()
+    mine.at("trade-off").start(tried, work, "Measuring")
+
+
+def start_more(tried: Tried, names: tuple[str, ...]) -> None:
+    """Measure something else of the points that are there."""
+    mine = session()
+    kept, run, found = mine.kept, mine.run, mine.points
+
+    def prepare(m: dpt.Mechanism) -> dpt.Prepared:
+        return kept.prepared(tried.text, m, trade_off.options_of(m), run)
+
+    def work(progress, cancel) -> None:
+        for i, point in enumerate(
+            trade_off.more(list(found), names, prepare, progress=progress, cancel=cancel)
+        ):  # fmt: skip
+            found[i] = point
+
+    mine.at("trade-off more").start((tried, names), work, "Measuring more")
+
+
+def missing(points: Sequence[Point], names: Sequence[str]) -> tuple[str, ...]:
+    """What is not measured of some point, and was not refused."""
+    return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
+
+
+def time_left(work: Work) -> str:
+    """What is done and how long the rest will take, as far as can be told."""
+    job = work.job
+    if job is None:
+        return ""
+    said = f"{job.label} …"
+    if job.share > 0.05 and job.age > 2:
+        left = job.age * (1 - job.share) / job.share
+        said += f" about {math.ceil(left)} s left" if left < 90 else f" about {math.ceil(left / 60)} min left"
+    return said
+
+
+# --- what is shown
+
+
+def take_point(key: str) -> None:
+    """A click on a mark chooses its point."""
+    for mark in state[key].selection.points:
+        if isinstance(named := mark.get("customdata"), list) and len(named) > 1:
+            state.trade_point = (int(named[0]), float(named[1]))
+
+
+def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, live: bool) -> None:
+    shown = [p for p in points if p.has(hidden) and p.has(kept)]
+    if not shown:
+        st.info("The first points appear here in a moment." if live else "Nothing was measured for this choice.")
+        return
+    best = advice.best if advice else None
+    figure = figures.trade_off(
+        points, hidden, kept, chosen=state.get("trade_point"), best=best and (best.setting, best.epsilon),
+        limit=advice.limit if advice else None, dark=st.context.theme.type == "dark",
+    )  # fmt: skip
+    config = {
+        "displaylogo": False, "toImageButtonOptions": {"format": "png", "filename": "trade-off", "scale": 2},
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "zoom2d", "pan2d"],
+    }  # fmt: skip
+    alt = f"{trade_off.about(kept).title} over what is hidden; “The numbers” below has them as a table"
+    if live:
+        st.plotly_chart(figure, theme=None, config=config, key="trade_live", alt=alt)
+    else:
+        st.plotly_chart(
+            figure, theme=None, config=config, key="trade_figure", on_select=partial(take_point, "trade_figure"),
+            selection_mode="points", alt=alt,
+        )  # fmt: skip
+    st.caption(
+        "A mark is a mechanism at one ε; filled marks are on the Pareto front (the broad line): no other mark hides "
+        "more and keeps more. Bars: one standard deviation of the draws. Every mark has fresh noise."
+    )
+
+
+def advice_panel(points: list[Point], hidden: str, kept: str) -> Advice | None:
+    """The limit that is wanted, and what to start with; None where nothing is measured."""
+    if hidden == "epsilon":
+        return None
+    ask = {"n_w": "Of the drawn words, at most this many may stay",
+           "bayes": "An attacker may guess at most this many of the drawn words",
+           "unchanged": "At most this many of all words may stand unchanged"}[hidden]  # fmt: skip
+    limit = st.slider(ask, 1, 99, {"n_w": 30, "bayes": 30, "unchanged": 60}[hidden], format="%d%%",
+                      key=f"trade_limit_{hidden}")  # fmt: skip
+    return trade_off.advise(points, hidden, limit / 100, kept)
+
+
+def answer(advice: Advice, live: bool) -> None:
+    (st.success if advice.best else st.warning)(literal(advice.sentence()))
+    if doubt := advice.doubt():
+        st.markdown(literal(doubt))
+    if not advice.points:
+        return
+    one = advice.draws == 1
+    st.caption(
+        f"This stands on your text alone, on {advice.points:,} points{' so far' if live else ''} and "
+        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks better than it is: draw "
+        "again, and see whether it is the best again. What ε promises differs between mechanisms."
+    )
+    if advice.best is None:
+        return
+    with st.container(horizontal=True):
+        if st.button("Open in the Playground", icon=":material/edit_note:", key="trade_open_best"):
+            open_point(advice.best)
+        if advice.rivals and st.button(
+            "Compare with the next best", icon=":material/compare_arrows:", key="trade_compare"
+        ):
+            session().compare([setting_of(p) for p in (advice.best, *advice.rivals[:2])])
+            st.switch_page("pages/compare.py")
+
+
+def setting_of(point: Point) -> links.Setting:
+    return {"mechanism": point.mechanism.name, "options": point.options, "epsilon": point.epsilon}
+
+
+def open_point(point: Point) -> None:
+    st.switch_page("pages/playground.py", query_params=links.to_query(setting_of(point)))
+
+
+def point_panel(points: list[Point], text: str) -> None:
+    """The rewrites of a chosen point."""
+    known = {(p.setting, p.epsilon): p for p in sorted(points, key=lambda p: (p.setting, p.epsilon)) if p.texts}
+    if state.get("trade_point") not in known:
+        state.trade_point = None
+    st.subheader("Read the rewrites of a point")
+    chosen = st.selectbox(
+        "Point", list(known), index=None, key="trade_point", placeholder="Click a mark, or choose a point here",
+        format_func=lambda k: f"{known[k].label}, ε = {number(k[1])}",
+    )  # fmt: skip
+    if chosen is None:
+        return
+    point = known[chosen]
+    texts = point.texts[:SHOWN]
+    for k, (place, rewrite) in enumerate(zip(st.columns(len(texts), border=True), texts, strict=True)):
+        with place:
+            name = f"Draw {k + 1} of {len(point.texts)}"
+            st.caption(name)
+            data = payload(side_by_side.differences(text, rewrite, point.mechanism.language), name=name)
+            rewrite_view(data, key=f"trade_view_{k}")
+    st.caption(
+        f"Total ε of one of them, if it were released: {bound(point.total)}. These are to read, not to release: who "
+        "picks the nicest of several tells about all of them. The Playground draws one afresh."
+    )
+    if st.button("Open this setting in the Playground", icon=":material/edit_note:", key="trade_open"):
+        open_point(point)
+
+
+def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None:
+    """The figure, its data, and the code that makes the same points anew."""
+    st.subheader("Take it away")
+    dark = st.context.theme.type == "dark"
+
+    def page() -> str:
+        return to_html(figures.trade_off(points, hidden, kept, dark=dark), "Trade-off")
+
+    with st.container(horizontal=True):
+        if any(p.has(hidden) and p.has(kept) for p in points):
+            st.download_button(
+                "Figure (HTML)", page, "trade-off.html", "text/html", icon=":material/download:", on_click="ignore",
+                key="trade_html", help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
+            )  # fmt: skip
+        st.download_button(
+            "Data (CSV)", trade_off.to_csv(points), "trade-off.csv", "text/csv", icon=":material/download:",
+            on_click="ignore", key="trade_csv", help="It holds figures, and no text.",
+        )  # fmt: skip
+        with st.popover("Code (Python)", icon=":material/code:"):
+            st.caption("The same points, with noise of their own.")
+            st.code(as_python(tried, hidden, kept), language="python")
+    with st.expander("The numbers"):
+        st.dataframe(trade_off.rows(points), hide_index=True, key="trade_table")
+    st.caption("These figures are measured on your private text: they are for your eyes, unless you mean to tell them.")
+
+
+def as_python(tried: Tried, hidden: str, kept: str) -> str:
+    made = [
+        f"    dpt.get_mechanism({', '.join([repr(name), *(f'{k}={v!r}' for k, v in options)])}),\n"
+        for name, options in tried.settings
+    ]
+    wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
+    return (
+        f"import dptext_core as dpt\nfrom dptext_core import trade_off\n\ntext = {tried.text!r}\n"
+        f"settings = [\n{''.join(made)}]\n"
+        f"points = list(dpt.tradeoff(text, settings, points={tried.points}, draws={tried.draws}, metrics={wanted!r}))\n"
+        "print(trade_off.to_csv(points))\n"
+    )
+
+
+def is_it_free() -> None:
+    with st.expander("Does looking cost anything?"):
+        st.markdown(
+            "**The draws do not**, as long as you release one rewrite at most, and draw that one afresh.\n\n"
+            "**The choice may.** A setting that you choose because of these figures is chosen by looking at your "
+            "private text. Whoever learns which setting you used learns a little about the text from it, and no ε "
+            "counts that. To be safe, choose on a public text of the same kind, and use that setting for the private "
+            "one. Or accept it, and know it."
+        )
+
+
+def body(tried: Tried, hidden: str, kept: str) -> None:
+    """Points, advice and what belongs to them; run again every second while points come in."""
+    mine = session()
+    works = mine.at("trade-off"), mine.at("trade-off more")
+    was = [w.job is not None for w in works]
+    running = [w.running(0) for w in works]
+    if any(a and not b for a, b in zip(was, running, strict=True)):
+        st.rerun(scope="app")  # what was live is done
+    live, points = any(running), list(mine.points)
+    if live:
+        progress(works[0] if running[0] else works[1])
+    for work, said in zip(works, ("The points that are there stay.", "What was measured stays."), strict=True):
+        if message := work.said(f"Stopped. {said} “Draw again” starts anew."):
+            st.warning(literal(message))
+    shown = kept
+    if points and not any(p.has(kept) for p in points):
+        shown = "bleu"
+        title = trade_off.about(kept).title
+        said = f"{title}: its model is loading. Until it is there," if live else f"{title} was not measured:"
+        st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
+    place = st.container()
+    st.markdown("##### Which mechanism and ε should I start with?")
+    advice = advice_panel(points, hidden, shown)
+    with place:
+        picture(points, hidden, shown, advice, live)
+    if advice is not None:
+        answer(advice, live)
+    else:
+        st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
+    reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
+    for reason in dict.fromkeys(r for r in reasons.values() if r):
+        st.caption(literal(reason))
+    if not live and points:
+        point_panel(points, tried.text)
+        take_away(points, tried, hidden, shown)
+
+
+def progress(work: Work) -> None:
+    bar, stop = st.columns([5, 1], vertical_alignment="center")
+    job = work.job
+    bar.progress(job.share if job is not None else 0.0, text=time_left(work))
+    if stop.button("Stop", key="trade_stop", width="stretch") and job is not None:
+        job.cancel.set()
+
+
+def main() -> None:
+    st.markdown("## Trade-off")
+    st.caption("What each mechanism keeps of your text and what it hides, at many ε, measured as you watch.")
+    restore()
+    left, right = st.columns([1, 2.7], gap="large")
+    with left:
+        text = text_box()
+        settings, points, draws = settings_controls()
+        kept = st.selectbox(
+            "What is kept", KEPT, format_func=lambda n: trade_off.about(n).title, key="trade_kept",
+            help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
+        )  # fmt: skip
+        hidden = st.selectbox(
+            "What is hidden", list(HIDDEN), format_func=HIDDEN.__getitem__, key="trade_hidden", help=HIDDEN_HELP
+        )
+        again = st.button(
+            "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Every point anew."
+        )
+        is_it_free()
+    with right:
+        if not text.strip():
+            st.info("Type a text on the left. What can be kept and hidden of it appears here.")
+            return
+        if (words := number_of_words(text)) > MAX_WORDS:
+            st.error(f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it.")
+            return
+        if not settings:
+            st.info("Choose a mechanism on the left.")
+            return
+        mine = session()
+        before = mine.tried
+        tried = Tried(text, settings, points, draws, (before.draw if before else 0) + again)
+        work, after = mine.at("trade-off"), mine.at("trade-off more")
+        if tried != before:
+            start(tried)
+            while not mine.points and work.job is not None and work.job.age < FIRST_AFTER and not work.job.wait(0.05):
+                pass
+        if not work.running(0) and work.error is None:
+            wanted = missing(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
+            if wanted and after.asked != (tried, wanted):
+                start_more(tried, wanted)
+        live = work.job is not None or after.job is not None
+        st.fragment(body, run_every=EVERY if live else None)(tried, hidden, kept)
+
+
+within_app("tradeoff")
+main()

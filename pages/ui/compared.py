@@ -1,0 +1,127 @@
+"""Settings beside each other on one text: what is asked for, and what it gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import dptext_core as dpt
+from dptext_core import side_by_side
+from dptext_core.evaluation import curves
+from dptext_core.private import Private
+from pages.ui.kept import Draw, Kept, Looked, Options
+from pages.ui.runs import Run
+
+#: How far from the wanted N_w a search may end: less than anybody sees.
+NEAR = 0.002
+
+
+@dataclass(frozen=True)
+class Column:
+    """One setting on the page. epsilon: None where it follows from what is equal."""
+
+    id: int
+    mechanism: str
+    options: Options
+    epsilon: float | None
+
+    @property
+    def title(self) -> str:
+        said = curves.describe(dict(self.options), self.mechanism)
+        return curves.title(self.mechanism) + (f" ({said})" if said else "")
+
+
+@dataclass(frozen=True)
+class Asked(Private):
+    """What the columns show. target: what is equal, and how much of it. draw: how often it was drawn again."""
+
+    text: str
+    columns: tuple[Column, ...]
+    target: tuple[str, float] | None
+    likeness: bool
+    draw: int
+
+    _shown: ClassVar[tuple[str, ...]] = ("columns", "target")
+
+
+@dataclass(frozen=True)
+class Outcome(Private):
+    """What became of a column. figures: over the words that all columns draw. error: why there is no rewrite, where
+    there is none."""
+
+    epsilon: float | None = None
+    looked: Looked | None = None
+    figures: side_by_side.Figures | None = None
+    likeness: float | None = None
+    error: str = ""
+
+    _shown: ClassVar[tuple[str, ...]] = ("epsilon", "error")
+
+
+def rewrites(
+    asked: Asked, kept: Kept, run: Run | None, progress: Callable[[int, int], None], cancel: threading.Event
+) -> list[Outcome]:
+    """What becomes of each column. What is kept, and what the Playground's run has, is used again."""
+    of = len(asked.columns)
+    draws: list[Draw | str] = []
+    for c in asked.columns:
+        try:
+            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, cancel))
+        except dpt.Cancelled:
+            raise
+        except dpt.DPTextError as error:
+            draws.append(str(error))
+        progress(len(draws), 3 * of)
+    epsilons = _epsilons(asked, draws, lambda done, all_: progress(round(of * (1 + done / all_)), 3 * of), cancel)
+    found: list[Outcome] = []
+    for draw, epsilon in zip(draws, epsilons, strict=True):
+        found.append(_outcome(kept, draw, epsilon, cancel))
+        progress(2 * of + len(found), 3 * of)
+    common = side_by_side.drawn_by_all([o.looked.result for o in found if o.looked is not None])
+    found = [
+        dataclasses.replace(o, figures=side_by_side.figures(o.looked.result, common)) if o.looked else o for o in found
+    ]
+    if asked.likeness:
+        texts = [o.looked.result.text for o in found if o.looked is not None]
+        like = dict(zip(texts, kept.like(asked.text, texts), strict=True))
+        found = [dataclasses.replace(o, likeness=like[o.looked.result.text]) if o.looked else o for o in found]
+    return found
+
+
+def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, cancel: threading.Event) -> Outcome:
+    if isinstance(draw, str) or isinstance(epsilon, str):
+        return Outcome(error=draw if isinstance(draw, str) else str(epsilon))
+    try:
+        return Outcome(epsilon, kept.look(draw, epsilon, cancel))
+    except dpt.Cancelled:
+        raise
+    except dpt.DPTextError as error:
+        return Outcome(epsilon, error=str(error))
+
+
+def _epsilons(
+    asked: Asked, draws: Sequence[Draw | str], progress: Callable[[int, int], None], cancel: threading.Event
+) -> list[float | str]:
+    """The ε of each column, or why it has none."""
+    if asked.target is None:
+        return [c.epsilon or 1.0 for c in asked.columns]
+    kind, value = asked.target
+    if kind == "epsilon":
+        return [value] * len(draws)
+    able = [d for d in draws if not isinstance(d, str)]
+    if not able:
+        return [""] * len(draws)
+    try:
+        found = dpt.equal_privacy(
+            [d.mechanism for d in able], {kind: value}, text=[d.prepared for d in able], tolerance=NEAR,
+            progress=progress, cancel=cancel,
+        )  # fmt: skip
+    except dpt.Cancelled:
+        raise
+    except dpt.DPTextError as error:  # such as: no word that all of them draw
+        return [str(error)] * len(draws)
+    of: list[float | str] = [c.reason if c.epsilon is None else c.epsilon for c in found]
+    return ["" if isinstance(d, str) else of.pop(0) for d in draws]

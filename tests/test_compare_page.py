@@ -1,0 +1,163 @@
+"""The Compare page, run by Streamlit's AppTest: settings beside each other, kept, released through the ledger."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dptext_core as dpt
+from dptext_core import side_by_side
+from pages.ui.rewrite_view import copies_of, word_of
+from pages.ui.session import Session
+
+PAGE = Path(__file__).resolve().parents[1] / "pages" / "compare.py"
+TEXT = "My doctor sent a letter to my sister."
+TWO = [
+    {"mechanism": "diffractor", "options": {}, "epsilon": 1.1},
+    {"mechanism": "diffractor", "options": {"noise": "tem"}, "epsilon": 0.7},
+]
+
+
+def opened(settings=TWO, text=TEXT) -> AppTest:
+    at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
+    at.session_state["compare_text"] = text
+    mine = at.session_state["session"] = Session()
+    if settings:
+        mine.compare(settings)
+    return settle(at)
+
+
+def settle(at: AppTest) -> AppTest:
+    at.run()
+    end = time.monotonic() + 100
+    while (job := mine(at).at("compare").job) is not None:
+        assert job.wait(end - time.monotonic())
+        at.run()
+    assert not at.exception
+    return at
+
+
+def mine(at: AppTest):
+    return at.session_state["session"]
+
+
+def views(at: AppTest) -> list[dict]:
+    return [json.loads(e.proto.json) for e in at.get("bidi_component")]
+
+
+def texts(at: AppTest) -> list[str]:
+    return ["".join(p[0] for p in v["pieces"]) for v in views(at)]
+
+
+def slider(at: AppTest, k: int):
+    return at.select_slider[k]
+
+
+def released(at: AppTest) -> list:
+    return [e for e in mine(at).ledger.entries if e.released]
+
+
+@pytest.fixture(scope="module")
+def page() -> AppTest:
+    """Shared by tests that leave it as it was, or do not mind what the ones before did."""
+    return opened()
+
+
+def test_two_settings_stand_beside_each_other_with_what_changed(page):
+    results = [o.looked.result for o in mine(page).at("compare").result]
+    assert [r.config.epsilon for r in results] == [1.1, 0.7] and [r.config.noise for r in results] == [
+        "geometric", "tem"
+    ]  # fmt: skip
+    assert texts(page) == [r.text for r in results]
+    assert [[p[1] for p in v["pieces"]] for v in views(page)] == [
+        [int(p.changed) for p in side_by_side.pieces(r)] for r in results
+    ]
+    table = page.dataframe[0].value
+    assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == ["1-Diffractor", "1-Diffractor (tem)"]
+    assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
+
+
+def test_going_back_to_a_setting_draws_nothing_new(page, monkeypatch):
+    before = texts(page)
+    low = slider(page, 0).options[0]
+    slider(page, 0).set_value(float(low))
+    settle(page)
+    assert mine(page).at("compare").result[0].epsilon == float(low)
+    drawn = []
+    monkeypatch.setattr(dpt.NoiseStream, "__init__", lambda self, *a: drawn.append(a))
+    monkeypatch.setattr(dpt.mechanism_class("diffractor"), "_prepare", lambda *a: pytest.fail("the scores are kept"))
+    slider(page, 0).set_value(1.1)
+    settle(page)
+    assert texts(page) == before and not drawn
+    assert len(mine(page).ledger.entries) == 2, "settings of one draw are looked at together"
+
+
+def test_a_chosen_word_is_chosen_everywhere(page):
+    at = TEXT.index("letter")
+    assert views(page)[0]["chosen"] == TEXT.index("doctor")
+    mine(page).word = at
+    settle(page)
+    assert [v["chosen"] for v in views(page)] == [at, at]
+    assert sum("“letter” →" in m.value.replace("\\", "") for m in page.markdown) == 2
+    assert word_of({"word": 4.0}) == 4 and word_of(None) is None and word_of({"word": True}) is None
+
+
+def test_equal_n_w_is_equal_and_equal_epsilon_is_warned_of(page):
+    page.segmented_control(key="compare_mode").set_value("n_w")
+    settle(page)
+    page.slider(key="compare_n_w").set_value(30)
+    settle(page)
+    result = mine(page).at("compare").result
+    assert [o.figures.n_w for o in result] == pytest.approx([0.3, 0.3], abs=0.003)
+    page.segmented_control(key="compare_mode").set_value("total")
+    settle(page)
+    totals = [o.figures.total for o in mine(page).at("compare").result]
+    assert totals[0] == pytest.approx(totals[1], rel=1e-3)
+    page.segmented_control(key="compare_mode").set_value("epsilon")
+    settle(page)
+    first, second = mine(page).at("compare").result
+    assert first.epsilon == second.epsilon == page.select_slider(key="compare_epsilon").value
+    assert not page.warning, "these two count alike"
+    page.segmented_control(key="compare_mode").set_value("own")
+    settle(page)
+
+
+def test_what_is_copied_or_downloaded_is_released_and_two_of_one_draw_void_it(page):
+    first = mine(page).at("compare").result[0].looked
+    view = f"compare{mine(page).columns[0][0]}_view"
+    assert not released(page)
+    page.session_state[view] = {"copies": [first.number, 10_000]}
+    settle(page)
+    (entry,) = released(page)
+    assert entry._output == first.result.text and not page.error
+    slider(page, 0).set_value(float(slider(page, 0).options[3]))
+    settle(page)
+    looked = mine(page).at("compare").result[0].looked
+    second = looked.result
+    page.session_state[view] = {"copies": [first.number, looked.number]}
+    settle(page)
+    assert second.noise_id == first.result.noise_id and "share their noise" in page.error[0].value
+    assert copies_of({"copies": [1, 2.0, True, "x"]}) == [1, 2] and copies_of({"copies": "12"}) == []
+
+
+def test_draw_again_is_fresh_noise_for_all(page):
+    before = {o.looked.result.noise_id for o in mine(page).at("compare").result}
+    page.button(key="compare_again").click()
+    settle(page)
+    after = {o.looked.result.noise_id for o in mine(page).at("compare").result}
+    assert not before & after
+
+
+def test_a_third_is_added_and_taken_away(page):
+    page.button(key="compare_add").click()
+    settle(page)
+    assert len(views(page)) == 3 and mine(page).columns[2][1]["mechanism"] == "santext"
+    third = mine(page).columns[2][0]
+    page.button(key=f"compare{third}_close").click()
+    settle(page)
+    assert len(views(page)) == 2

@@ -1,0 +1,136 @@
+"""Rewrites beside each other: what is marked, one word under each, and the figures; and what the pages draw of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from foreign import Generator, Swap
+
+import dptext_core as dpt
+from dptext_core.figures import to_html, trade_off, word_bars
+from dptext_core.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
+from dptext_core.trade_off import front, tradeoff
+
+TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered():
+    for cls in (Swap, Generator):
+        dpt.register(cls)
+    yield
+    for cls in (Swap, Generator):
+        dpt.unregister(cls.name)
+
+
+def swapped(epsilon: float = 1.0, seed: int = 4):
+    return Swap.create(epsilon=epsilon).rewrite(TEXT, seed=seed)
+
+
+def plus_minus(tiny_model: str):
+    """What leaves words out and adds others."""
+    options = {"add_prob": 0.5, "del_prob": 0.5, "clip_min": 0.0, "clip_max": 1.0}
+    return dpt.get_mechanism("dp-mlm-plus", model=tiny_model, **options)
+
+
+@pytest.mark.parametrize("name", ["foreign-swap", "foreign-generator", "dp-mlm-plus"])
+def test_the_pieces_are_the_text(name, request):
+    m = plus_minus(request.getfixturevalue("tiny_model")) if name == "dp-mlm-plus" else dpt.get_mechanism(name)
+    result = m.rewrite(TEXT, seed=3)
+    found = pieces(result)
+    assert "".join(p.text for p in found) == result.text
+    if "alignment" in result.can:
+        assert sum(p.changed for p in found) == sum(s.changed or s.action == "insert" for s in result.steps)
+        known = [p for p in found if p.at is not None]
+        assert known and all(TEXT[p.at : p.at + len(p.original)] == p.original for p in known)
+        assert "doctor" not in repr(found)
+
+
+def test_where_nothing_is_aligned_words_in_common_are_unmarked():
+    found = differences("My doctor sent a letter.", "Then my nurse sent the letter !")
+    assert "".join(p.text for p in found) == "Then my nurse sent the letter !"
+    assert [p.text for p in found if p.changed] == ["Then", "nurse", "the", "!"]
+    assert [(p.original, p.at) for p in found if p.at is not None][:2] == [("My", 0), ("sent", 10)]
+    assert differences("", "") == [] and differences("a b", "")[:1] == []
+
+
+def test_figures_are_the_means_over_the_drawn_words():
+    result = swapped()
+    drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"]
+    found = figures(result)
+    every = [result.distribution(i) for i in drawn]
+    assert found.n_w == pytest.approx(np.mean([d.p_keep() for d in every])) and found.words == len(drawn) == 3
+    assert found.s_w == pytest.approx(np.mean([d.expected_distinct(100) for d in every])) and found.draws is None
+    assert found.total == result.guarantee.total
+    (one,) = [d for i, d in zip(drawn, every, strict=True) if result.steps[i].original == "letter"]
+    at = frozenset({TEXT.index("letter")})
+    assert figures(result, at).n_w == pytest.approx(one.p_keep()) and figures(result, at).words == 1
+    other = dpt.get_mechanism("diffractor").rewrite(TEXT)
+    assert drawn_by_all([result, other, Generator.create().rewrite(TEXT)]) == {
+        result.steps[i].span[0] for i in drawn
+    } & {s.span[0] for s in other.steps if s.action == "replace"}
+    assert drawn_by_all([]) == frozenset()
+    written = figures(Generator.create().rewrite(TEXT))
+    assert written.n_w is None and "new text" in written.reason
+    assert "No word" in figures(Swap.create().rewrite("!")).reason
+
+
+def test_one_word_has_the_same_words_everywhere():
+    near, far = swapped(0.2), swapped(6.0)
+    at = TEXT.index("doctor")
+    found = one_word([near, far, None, Generator.create().rewrite(TEXT)], at, 3)
+    assert found.word == "doctor" and found.words[0] == "doctor" and len(set(found.words)) == len(found.words)
+    for chances, result in zip(found.each, (near, far), strict=False):
+        d = result.distribution(1)
+        assert chances.probabilities == pytest.approx([d.p(w) for w in found.words])
+        assert sum(chances.probabilities) + chances.rest == pytest.approx(1) and chances.keep == d.p_keep()
+        assert chances.released == result.steps[1].replacement and chances.released.lower() in found.words
+    assert "no rewrite" in found.each[2].reason and "new text" in found.each[3].reason
+    kept = one_word([near], TEXT.index("sent"))
+    assert "stays as it is" in kept.each[0].reason and not kept.each[0].probabilities
+    assert first_drawn([near, None]) == at and first_drawn([None]) is None
+
+
+def test_the_bars_share_words_order_and_axis_and_read_no_markup():
+    found = one_word([swapped(0.2), swapped(6.0)], TEXT.index("doctor"))
+    both = [word_bars(found, k) for k in range(2)]
+    assert both[0]["layout"]["yaxis"]["ticktext"] == both[1]["layout"]["yaxis"]["ticktext"]
+    assert both[0]["layout"]["xaxis"]["range"] == both[1]["layout"]["xaxis"]["range"]
+    for k, figure in enumerate(both):
+        (bars,) = figure["data"]
+        assert bars["x"] == [*found.each[k].probabilities, found.each[k].rest]
+        assert sum("drawn" in t for t in bars["text"]) == 1 and bars["marker"]["pattern"]["shape"][0] == "/"
+    assert "<b>" not in str(word_bars(one_word([swapped()], TEXT.index("doctor")), 0, dark=True))
+
+
+@pytest.fixture(scope="module")
+def points():
+    return list(tradeoff(TEXT, ["foreign-swap", "diffractor"], (0.5, 2.0, 4.0), 3, ("unchanged", "n_w"), 5))
+
+
+@pytest.mark.parametrize("hidden", ["n_w", "epsilon", "unchanged"])
+def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
+    found = trade_off(points, hidden, "unchanged", chosen=(0, 2.0), best=(1, 0.5), limit=0.4)
+    lines = {t["name"]: t for t in found["data"] if t["mode"] == "lines+markers"}
+    assert set(lines) == {"Foreign swap", "1-Diffractor"}
+    best = {(points[i].setting, points[i].epsilon) for i in front(points, hidden, "unchanged")}
+    for line in lines.values():
+        for x, y, symbol, (j, epsilon, said) in zip(
+            line["x"], line["y"], line["marker"]["symbol"], line["customdata"], strict=True
+        ):
+            p = next(p for p in points if (p.setting, p.epsilon) == (j, epsilon))
+            wanted = epsilon if hidden == "epsilon" else 1 - p.value(hidden).mean
+            assert (x, y) == (pytest.approx(wanted), pytest.approx(p.value("unchanged").mean))
+            assert symbol.endswith("-open") != ((j, epsilon) in best) and f"ε = {epsilon:g}" in said
+    texts = [a["text"] for a in found["layout"]["annotations"]]
+    assert "<b>Foreign swap</b>" in texts and "<b>start here</b>" in texts
+    assert any("hides enough" in t for t in texts) == (hidden != "epsilon")
+    assert "doctor" not in str(found)
+
+
+def test_a_picture_of_nothing_is_refused_and_a_file_needs_nothing_from_anywhere(points):
+    with pytest.raises(dpt.InputError, match="no point"):
+        trade_off(points, "n_w", "cosine")
+    page = to_html(trade_off(points, "n_w", "unchanged"), "A & B")
+    assert "<title>A &amp; B</title>" in page and "Plotly.newPlot" in page
+    assert 'src="http' not in page and "cdn.plot.ly" not in page.split("Plotly.newPlot")[-1] and "doctor" not in page
