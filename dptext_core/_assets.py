@@ -83,11 +83,14 @@ def _kept(path: Path, changed: int, read: Callable[[Path], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text written for this project, for who has none at hand."""
+    """A text written for this project, for who has none at hand. problem: what it gives away; sensitive: a word of it
+    that does."""
 
     title: str
     file: str
     description: str
+    problem: str
+    sensitive: str
     text: str
 
 

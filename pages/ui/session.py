@@ -26,7 +26,7 @@ class Session:
     query: a link's, taken out of the address; link: the setting it asked for, link_new until that is started,
     link_problem what is wrong with it. shares_for: for what text and words a table of shares was made, with its number.
     public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a new pass was last asked
-    for.
+    for. chosen_in: the text in which a word was last chosen. tried: the prompts that were followed.
     """
 
     run: Run | None = None
@@ -45,6 +45,8 @@ class Session:
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
     moved_to: float | None = None
+    chosen_in: str | None = None
+    tried: set[str] = field(default_factory=set)
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

@@ -8,6 +8,7 @@ const SUBSTEPS = 4; // slider steps per grid interval
 const ROWS = 9; // words in the inspector
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
 const END = "∎"; // what stands for the token that ends a text
+const TRIED = 25; // points of ε at which the height of a text is tried out
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
@@ -103,10 +104,42 @@ class Strip {
     };
     this.makeRows();
     this.listen();
+    this.makeSkip();
+    this.wide = 0;
+    this.sized = new ResizeObserver(() => {
+      const wide = this.ui.text.clientWidth;
+      if (wide === this.wide) return;
+      this.wide = wide;
+      this.reserveSoon();
+    });
+    this.sized.observe(this.ui.text);
+  }
+
+  // For the keyboard: from the top of the page to the slider, without the controls before it.
+  makeSkip() {
+    const link = make("a", "", "Skip to the slider");
+    link.href = "#slider";
+    const rest = "position:fixed;top:8px;left:8px;z-index:1000000;padding:8px 14px;border-radius:6px;" +
+      "background:#0b5cad;color:#fff;font:600 14px system-ui,sans-serif;outline:2px solid #fff;";
+    const away = `${rest}transform:translateY(-200%);`;
+    link.style.cssText = away;
+    const { signal } = this.off;
+    link.addEventListener("focus", () => (link.style.cssText = rest), { signal });
+    link.addEventListener("blur", () => (link.style.cssText = away), { signal });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const to = this.data?.spread ? this.ui.copy : this.ui.slider;
+      to.focus();
+      to.scrollIntoView({ block: "center" });
+    }, { signal });
+    document.body.prepend(link);
+    this.skip = link;
   }
 
   destroy() {
     this.off.abort();
+    this.sized.disconnect();
+    this.skip.remove();
     cancelAnimationFrame(this.frame);
     for (const id of Object.values(this.timers)) clearTimeout(id);
     this.setState = () => {};
@@ -168,7 +201,10 @@ class Strip {
     // A choice stays where the same text was rewritten again, and after a switch of pages.
     const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
     if (back) [this.active, this.told, this.pinned] = [this.memo.told, this.memo.told, this.memo.pinned];
-    else if (!sameText) [this.active, this.told, this.pinned] = [null, null, false];
+    else if (!sameText) {
+      const pin = data.pin ?? null;
+      [this.active, this.told, this.pinned] = [pin, pin, pin !== null];
+    }
     if (this.active !== null && !tokens[this.active]?.button) {
       [this.active, this.told, this.pinned] = [null, null, false];
     }
@@ -197,10 +233,11 @@ class Strip {
     this.syncSlider();
     this.remember();
     this.paint();
+    this.reserveSoon();
     if (answer) {
       this.lastSent = null;
       this.queue(0, true);
-    } else if ((newRun || first) && (this.eps !== data.eps || this.told !== null || this.memo.copies.length)) {
+    } else if ((newRun || first) && (this.eps !== data.eps || (first && this.news()))) {
       // Once per ε: an answer at another ε than the one asked for must not start a round without end.
       if (data.live || this.askedEps !== this.eps) this.queue();
     }
@@ -255,6 +292,8 @@ class Strip {
       ...marks.map((x, i) => {
         const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
         mark.style.left = `${100 * this.where(x)}%`;
+        if (i === 0) mark.append(make("small", "", " more private"));
+        if (i === marks.length - 1) mark.prepend(make("small", "", "closer to the original "));
         return mark;
       }),
     );
@@ -289,31 +328,27 @@ class Strip {
     const chosen = this.active;
     this.words = [];
     let text = ""; // what stands between the word before and the next one
-    let group = null; // the last word with what clings to it
-    const hold = () => {
-      // Punctuation stays on the line of its word.
-      if (group && !group.classList.contains("group")) {
-        const box = make("span", "group");
-        group.replaceWith(box);
-        box.append(group);
-        group = box;
-      }
-      return group;
-    };
+    let before = null; // the last word
     const lay = (node, clings) => {
       let [, head, gap, tail] = /^(\S*)([\s\S]*?)(\S*)$/.exec(text);
-      if (!group && !gap) [head, tail] = ["", head];
-      const holdHead = group && head && head.length <= 12;
+      if (!before && !gap) [head, tail] = ["", head];
+      const holdHead = before && head && head.length <= 12;
       const holdTail = node && tail && tail.length <= 12;
-      if (holdHead) hold().append(head);
+      // Marks stand in the word that they cling to: beside it, and not beside a longer original below it.
+      if (holdHead) before.append(make("span", "mark", head));
       const between = (holdHead ? "" : head) + gap + (holdTail ? "" : tail);
       if (between) put(between);
-      if (node && clings && !text && group) hold().append(node);
-      else if (node) {
-        line.append(node);
-        group = node;
-        if (holdTail) hold().prepend(tail);
-      }
+      if (node && clings && !text && before) {
+        let box = before.parentElement;
+        if (!box.classList.contains("group")) {
+          box = make("span", "group");
+          before.replaceWith(box);
+          box.append(before);
+        }
+        box.append(node);
+      } else if (node) line.append(node);
+      if (holdTail) node.prepend(make("span", "mark lead", tail));
+      before = node ?? before;
       text = "";
     };
     this.tokens.forEach((t, i) => {
@@ -354,6 +389,39 @@ class Strip {
     ui.text.replaceChildren(page);
     ui.text.scrollTop = 0;
     this.setStop(chosen ?? this.words[0] ?? null);
+  }
+
+  reserveSoon() {
+    clearTimeout(this.timers.reserve);
+    this.timers.reserve = setTimeout(() => this.reserve(), 60);
+  }
+
+  // Room for the text at every ε, so that nothing below it moves while ε does: its height is tried out on a copy.
+  reserve() {
+    const { text } = this.ui;
+    if (this.dragging) return this.reserveSoon();
+    text.style.minHeight = "";
+    if (!this.data?.live || !text.clientWidth || text.classList.contains("long")) return;
+    const copy = text.cloneNode(true);
+    copy.style.cssText = `position:absolute;visibility:hidden;top:0;left:0;width:${text.offsetWidth}px`;
+    copy.inert = true;
+    text.after(copy);
+    const drawn = [...copy.querySelectorAll(".word")]
+      .map((node, k) => ({ node, now: node.querySelector(".now"), t: this.tokens[this.words[k]] }))
+      .filter(({ t }) => t.drawn);
+    let most = 0;
+    const points = this.words.length > 100 ? 9 : TRIED;
+    for (let k = 0; k < points; k += 1) {
+      const eps = this.lo * Math.exp((this.span * k) / (points - 1));
+      for (const { node, now, t } of drawn) {
+        const at = winner(t, eps);
+        now.textContent = t.shown[at] || END;
+        node.classList.toggle("changed", t.a === "replace" && !t.kept[at]);
+      }
+      most = Math.max(most, copy.offsetHeight);
+    }
+    copy.remove();
+    text.style.minHeight = `${most}px`;
   }
 
   makeRows() {
@@ -464,7 +532,9 @@ class Strip {
       const x = this.where(eps);
       ui.slider.style.setProperty("--at", x);
       ui.head.style.transform = `translateX(${100 * x}%)`;
-      ui.reset.hidden = eps === (data.default_eps ?? data.eps);
+      const there = eps === (data.default_eps ?? data.eps);
+      ui.reset.classList.toggle("off", there); // it keeps its place, so that nothing moves
+      ui.reset.disabled = there;
       this.shownLabel = null;
     }
     if (!this.typing && this.shownLabel !== label) {
@@ -539,7 +609,7 @@ class Strip {
       path += `${i ? "L" : "M"}${((1000 * i) / this.steps).toFixed(1)},${(100 - 100 * p).toFixed(2)}`;
     }
     ui.line.setAttribute("d", path);
-    ui.lineTag.textContent = `chance of keeping “${t.o}”`;
+    ui.lineTag.textContent = `chance that “${t.o}” stays`;
     ui.lineTag.classList.toggle("low", left > 0.62);
   }
 
@@ -823,6 +893,7 @@ class Strip {
 
     on(ui.originals, "change", () => {
       this.el.classList.toggle("no-originals", !ui.originals.checked);
+      this.reserve();
       if (this.memo) this.memo.originals = ui.originals.checked;
     });
     on(ui.copy, "click", () => this.copy());
@@ -938,14 +1009,17 @@ class Strip {
       // All copies each time: a message may overtake another, and the server counts each of them once.
       const view = { run: this.run, eps: this.eps, token: this.told, copies: [...this.memo.copies] };
       const text = JSON.stringify(view);
-      // Before the first message the server takes the view that its payload starts with.
-      const known = this.lastSent ?? JSON.stringify({ run: this.run, eps: this.data.eps, token: null, copies: [] });
-      if (text === known && !always) return;
+      if (!always && (this.lastSent === null ? !this.news() : text === this.lastSent)) return;
       this.lastSent = text;
       if (!this.data.live) this.askedEps = this.eps;
       this.setState("view", view);
       this.schedule();
     }, wait);
+  }
+
+  // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
+  news() {
+    return this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.memo.copies.length > 0;
   }
 
   remember() {

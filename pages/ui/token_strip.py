@@ -11,6 +11,7 @@ their author's screen only.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,23 +20,35 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.figures.token_view import Payload
+from pages.ui.glossary import said_of
 
 _HERE = Path(__file__).parent
 
+
+
+def _tip(name: str) -> str:
+    """A bubble that says what a symbol means, for the mouse and for the keyboard."""
+    said = html.escape(said_of(name))
+    return (
+        f'<button type="button" class="tip" aria-label="What is {name}? {said}">?'
+        f'<span class="bubble" aria-hidden="true">{said}</span></button>'
+    )
+
+
 # Fixed markup: everything that comes from a text is set by the script as text content.
-_HTML = """
+_HTML = f"""
 <section class="strip" aria-label="Rewritten text, word by word" hidden>
   <p class="error" role="alert" hidden></p>
   <div class="body">
     <div class="card dial">
       <div class="head">
         <div class="budget">
-          <div class="label"><label for="exact">Privacy budget <span class="unit"></span></label>
+          <div class="label"><label for="exact">Privacy budget <span class="unit"></span></label>{_tip("ε")}
             <span class="badge seeded" hidden>demonstration, not private</span></div>
           <div class="reading"><span class="symbol" aria-hidden="true">ε</span>
             <input id="exact" class="exact" type="number" step="any" inputmode="decimal" autocomplete="off"
               title="Type an exact ε and press Enter">
-            <button type="button" class="reset" hidden></button><span class="limit" role="status"></span></div>
+            <button type="button" class="reset"></button><span class="limit" role="status"></span></div>
           <p class="spread" hidden></p>
         </div>
         <p class="count"><strong></strong><span></span></p>
@@ -62,17 +75,17 @@ _HTML = """
           <label class="toggle"><input class="originals" type="checkbox" checked> Originals</label>
           <button type="button" class="copy">Copy text</button>
         </div>
-        <p class="rule">Copying counts as released. Dragging ε and choosing words are looks, and free.</p>
         <p class="copied" role="status"></p>
         <div class="text" role="toolbar" aria-label="Words of the rewritten text"></div>
         <ul class="legend" aria-label="Legend"></ul>
+        <p class="rule">Copying counts as released. Dragging ε and choosing words are looks, and free.</p>
       </div>
       <aside class="card inspector" aria-label="Chosen word">
         <div class="which"><span class="place"></span>
           <button type="button" class="badge pin" hidden>pinned <span aria-hidden="true">×</span></button></div>
         <p class="pair"><span class="from"></span><span class="arrow" aria-hidden="true">→</span>
           <span class="to"></span></p>
-        <p class="chance"><strong></strong><span>chance of keeping the original word</span></p>
+        <p class="chance"><strong></strong><span>chance of staying (N_w)</span>{_tip("N_w")}</p>
         <p class="note"></p>
         <ul class="rows" aria-label="Chances of the words, most likely first"></ul>
       </aside>

@@ -1,0 +1,25 @@
+"""What the symbols mean, in a sentence or two: the bubbles beside them. docs/glossary.md has the whole list."""
+
+from __future__ import annotations
+
+_SAID = {
+    "ε": "The privacy budget: how much one draw may tell at most. Smaller is more private. The ε of two mechanisms may "
+    "count different things, so that they cannot be compared.",
+    "Total ε": "What the whole rewrite spends: the budgets of its draws, added up.",
+    "N_w": "The chance of staying: how often a word would come out as it was. Small is private.",
+    "S_w": "How many different words are expected in 100 draws. Many is private.",
+    "95% set": "The fewest words that together have 95% of the chance. Many is private. It is the other reading of S_w.",
+    "Δ": "How far the scores of two texts may differ at most: the width of the clipping range. ε is spread over it.",
+    "K": "How many words a word may become. It hides among those that share the same K words.",
+    "clipping": "The model's scores are cut to a range that does not depend on the text. ε is spread over its width: a "
+    "narrow range makes good words likelier, and cuts off what would tell the best apart.",
+}
+
+
+def said_of(name: str) -> str:
+    """What this symbol or figure means."""
+    return _SAID[name]
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_SAID)
