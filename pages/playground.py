@@ -542,7 +542,6 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     with code.popover("Copy as Python", icon=":material/code:", width="stretch"):
         st.caption("The same mechanism, with your text. Without a seed each run draws anew.")
         st.code(as_python(run, epsilon), language="python")
-    st.caption("Downloading and copying the text count as released in the ledger. Opening panels is looking, and free.")
 
 
 def as_python(run: runs.Run, epsilon: float) -> str:

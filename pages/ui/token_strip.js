@@ -290,8 +290,11 @@ class Strip {
     const marks = ticks(this.lo, this.hi);
     ui.ticks.replaceChildren(
       ...marks.map((x, i) => {
+        const at = this.where(x);
         const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
-        mark.style.left = `${100 * this.where(x)}%`;
+        // What the ends say takes the place of the numbers beside them.
+        mark.classList.toggle("near", i > 0 && i < marks.length - 1 && (at < 0.15 || at > 0.78));
+        mark.style.left = `${100 * at}%`;
         if (i === 0) mark.append(make("small", "", " more private"));
         if (i === marks.length - 1) mark.prepend(make("small", "", "closer to the original "));
         return mark;

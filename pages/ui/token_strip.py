@@ -78,7 +78,8 @@ _HTML = f"""
         <p class="copied" role="status"></p>
         <div class="text" role="toolbar" aria-label="Words of the rewritten text"></div>
         <ul class="legend" aria-label="Legend"></ul>
-        <p class="rule">Copying counts as released. Dragging ε and choosing words are looks, and free.</p>
+        <p class="rule">Copying or downloading counts as released.
+          Dragging ε, choosing words and opening panels are looks, and free.</p>
       </div>
       <aside class="card inspector" aria-label="Chosen word">
         <div class="which"><span class="place"></span>
