@@ -13,11 +13,11 @@ pages = {
     "case_study": st.Page("pages/case_study.py", title="Case study"),
     "findings": st.Page("pages/findings.py", title="What we found"),
 }
-# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey of
-# captions has a contrast of 3.9, and its ring around what has the focus can hardly be seen on some controls.
+# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
+# of captions has a contrast of 3.9, and its ring around what has the focus can hardly be seen on some controls.
 st.html("""<style>
 [data-testid='stHeaderActionElements'] { display: none; }
-[data-testid='stCaptionContainer'], [data-testid='stCaptionContainer'] p { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1; }
+[data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; }
 .stApp :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
 </style>""")
 page = st.navigation(list(pages.values()), position="top")

@@ -51,7 +51,7 @@ def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None
         arrays[f"low {k}"], arrays[f"high {k}"] = (codes & 255).astype(np.uint8), (codes >> 8).astype(np.uint8)
         texts.append({"text": one.text, "tokens": [dataclasses.astuple(t) for t in one.document.tokens]})
     about = {"mechanism": mechanism.name, "texts": texts, "model": _model_hash()}
-    np.savez_compressed(path, about=np.array(json.dumps(about)), **arrays)
+    np.savez_compressed(path, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
     return path
 
 

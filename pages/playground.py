@@ -51,6 +51,9 @@ LOOK = """<style>
   .st-key-play_page { grid-template: "text" "result" "options" / minmax(0, 1fr); }
 }
 </style>"""
+BRING = """<script>
+document.querySelector(".st-key-play_further")?.scrollIntoView({ behavior: "smooth", block: "start" });
+</script>"""
 #: While new ones come, and where they are of another text.
 DIMMED = "<style>.st-key-play_before { opacity: 0.45; transition: opacity 200ms 300ms; }</style>"
 UNTOUCHED = "<style>.st-key-play_before { opacity: 0.45; pointer-events: none; }</style>"
@@ -251,8 +254,8 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     picked = st.slider(
         "Ends of the range", round(lowest - pad, 1), round(highest + pad, 1), (low, high), step=0.1,
         key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
-        help="Move an end to set a range of your own. Any range has the same promise, as long as it does not depend on "
-        "the text.",
+        help=f"{said_of('clipping')} Move an end to set a range of your own. Any range has the same promise, as long "
+        "as it does not depend on the text.",
     )  # fmt: skip
     if "contextualize" in {f.name for f in dataclasses.fields(spec.config_cls)}:
         clip_figure()
@@ -319,8 +322,8 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         return dataclasses.replace(made, payload={**made.payload, "cmd": {"n": number_, "eps": epsilon}})
 
     mine.at("rewrite").start(inputs, work, "Rewriting")
-    if given is not None:  # at once
-        mine.at("rewrite").job.wait(PATIENCE_BUNDLED)
+    if given is not None:
+        mine.at("rewrite").wait(PATIENCE_BUNDLED)
 
 
 def take(run: runs.Run) -> None:
@@ -432,7 +435,9 @@ def prompts(run: runs.Run, epsilon: float) -> None:
 
 
 def open_panel(name: str) -> None:
+    """Open a panel, and bring it into sight."""
     state.play_further = name
+    session().bring = True
 
 
 def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -513,6 +518,10 @@ def spoilt(result: dpt.RewriteResult) -> bool:
 def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
     """Panels that are worked out only when they are asked for."""
     chosen = st.segmented_control("Look further", PANELS, key="play_further")
+    mine = session()
+    if mine.bring:
+        mine.bring = False
+        st.html(BRING, unsafe_allow_javascript=True)
     if chosen == PANELS[0]:
         attackers.panel(run, result, token)
     elif chosen == PANELS[1]:
@@ -571,7 +580,8 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     spent = sum(u.drawn and u.epsilon > 0 for u in result.units)
     less = "alignment" not in result.can and spent < g.draws
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
-    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total), help=said_of("Total ε"))
+    label = "Total ε, worst case" if g.expected is not None else "Total ε"
+    total.metric(label, bound(g.total), help=said_of("Total ε"))
     if less:
         st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
     if g.expected is not None:

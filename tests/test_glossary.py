@@ -13,6 +13,7 @@ from dptext_core.attacks import attackers
 from dptext_core.guarantee import NOTIONS
 from dptext_core.mechanisms.custext import MAPPINGS
 from dptext_core.metrics import REGISTRY
+from pages.ui import glossary
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -91,6 +92,10 @@ def test_what_the_core_names_has_an_entry():
     names |= {*NOTIONS, *NOTIONS.values(), *MAPPINGS, "holds", "refuted", "inconclusive"}
     names |= {name for a in attackers() for name in (a.name, a.title)}
     assert names <= TERMS, names - TERMS
+
+
+def test_what_has_a_bubble_has_an_entry():
+    assert set(glossary.names()) <= TERMS and len(glossary.names()) > 4
 
 
 def test_every_entry_says_something():

@@ -8,8 +8,6 @@ Starts a server of its own and a Chromium, and prints a table. Linux. Run:
 from __future__ import annotations
 
 import argparse
-import re
-import os
 import shutil
 import socket
 import statistics
@@ -21,6 +19,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ BUSY = "[data-testid=stApp][data-test-script-state=running]"
 
 @dataclass
 class Row:
-    """Of one action: seconds until the new state is seen, the server's CPU seconds, bytes of messages to the browser."""
+    """Of one action: seconds until its answer is seen, the server's CPU seconds, bytes of messages to the browser."""
 
     name: str
     waited: list[float] = field(default_factory=list)
@@ -55,7 +54,8 @@ def cpu(pid: int) -> float:
 
 class Meter:
     def __init__(self, pid: int):
-        self.pid, self.rows, self.received, self.loaded = pid, {}, 0, 0
+        self.pid, self.received, self.loaded = pid, 0, 0
+        self.rows: dict[str, Row] = {}
 
     def watch(self, page: Page) -> None:
         """Count what comes to this page."""
@@ -95,7 +95,7 @@ class Meter:
 
 
 def idle(page: Page) -> None:
-    """The script has begun to run, and has ended."""
+    """The script has begun to run, and has ended; some answers need none."""
     with suppress(Exception):
         page.locator(BUSY).wait_for(timeout=1500)
     page.locator(BUSY).wait_for(state="detached", timeout=120_000)
@@ -138,32 +138,26 @@ def tab(page: Page, name: str) -> Callable[[], None]:
 def actions(meter: Meter, page: Page, rounds: int) -> None:
     """The common actions of one visitor, after the page is there."""
 
-    def done() -> None:
-        idle(page)
-
+    done = partial(idle, page)
     for k in range(rounds):
-        text = TEXTS[k % len(TEXTS)]
-        word = text.split()[2]
-        meter.measure("20 words with DP-MLM", page, lambda text=text: type_text(page, text), shows(page, word))
-        meter.measure("draw again", page, lambda: page.get_by_role("button", name="Draw again").click(), done)
-        meter.measure("move ε and let go", page, lambda k=k: drag(page, 0.3 + 0.1 * k), done)
-        meter.measure(
-            "choose a word", page,
-            lambda: page.locator(".strip .text button.changed, .strip .text button").nth(2).click(), done,
-        )  # fmt: skip
+        now, then = TEXTS[k % len(TEXTS)], TEXTS[(k + 1) % len(TEXTS)]
+        words = page.locator(".strip .text button")
+        again = page.get_by_role("button", name="Draw again")
+        meter.measure("20 words with DP-MLM", page, partial(type_text, page, now), shows(page, now.split()[2]))
+        meter.measure("draw again", page, again.click, done)
+        meter.measure("move ε and let go", page, partial(drag, page, 0.3 + 0.1 * k), done)
+        meter.measure("choose a word", page, words.nth(2).click, done)
         meter.measure("view: over all ε", page, tab(page, "Over all ε"), done)
         meter.measure("view: scores and clipping", page, tab(page, "Model scores and clipping"), done)
-        meter.measure("move ε with that view open", page, lambda k=k: drag(page, 0.4 + 0.1 * k), done)
+        meter.measure("move ε with that view open", page, partial(drag, page, 0.4 + 0.1 * k), done)
         meter.measure("view: candidates", page, tab(page, "Candidates"), done)
         meter.measure("panel: what an attacker gets", page, tab(page, "What an attacker gets"), done)
         meter.measure("panel: ledger", page, tab(page, "Ledger"), done)
         meter.measure("close the panel", page, tab(page, "Ledger"), done)
-        meter.measure("change to CusText", page, lambda: choose_mechanism(page, "CusText"), done)
-        text = TEXTS[(k + 1) % len(TEXTS)]
-        word = text.split()[2]
-        meter.measure("20 words with CusText", page, lambda text=text: type_text(page, text), shows(page, word))
-        meter.measure("change to DP-MLM", page, lambda: choose_mechanism(page, "DP-MLM"), done)
-    meter.measure("another example", page, lambda: page.get_by_text("Review", exact=True).first.click(), done)
+        meter.measure("change to CusText", page, partial(choose_mechanism, page, "CusText"), done)
+        meter.measure("20 words with CusText", page, partial(type_text, page, then), shows(page, then.split()[2]))
+        meter.measure("change to DP-MLM", page, partial(choose_mechanism, page, "DP-MLM"), done)
+    meter.measure("another example", page, page.get_by_text("Review", exact=True).first.click, done)
 
 
 def served(app: Path, port: int, log: Any) -> subprocess.Popen[bytes]:
@@ -203,7 +197,7 @@ def main() -> None:
                     meter.watch(page)
                     meter.loaded = 0
                     name = "the first visit of a server" if k == 0 else "a new visitor"
-                    meter.measure(name, page, lambda page=page: visit(page, url), lambda: None)
+                    meter.measure(name, page, partial(visit, page, url), partial(idle, page))
                     loads.append(meter.loaded)
                     if k < a.rounds:
                         context.close()

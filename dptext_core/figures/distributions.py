@@ -34,7 +34,9 @@ def logit_histogram(
         marker={"color": colours["bar"], "line": {"width": 0}},
         hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
     )  # fmt: skip
-    figure.add_vrect(x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line={"width": 0}, layer="below")
+    figure.add_vrect(
+        x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line={"width": 0}, layer="below"
+    )
     for x in (clip_min, clip_max):
         figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
     top = float(np.log10(counts.max() + 1))

@@ -8,11 +8,10 @@ _SAID = {
     "Total ε": "What the whole rewrite spends: the budgets of its draws, added up.",
     "N_w": "The chance of staying: how often a word would come out as it was. Small is private.",
     "S_w": "How many different words are expected in 100 draws. Many is private.",
-    "95% set": "The fewest words that together have 95% of the chance. Many is private. It is the other reading of S_w.",
-    "Δ": "How far the scores of two texts may differ at most: the width of the clipping range. ε is spread over it.",
-    "K": "How many words a word may become. It hides among those that share the same K words.",
-    "clipping": "The model's scores are cut to a range that does not depend on the text. ε is spread over its width: a "
-    "narrow range makes good words likelier, and cuts off what would tell the best apart.",
+    "95% set": "The fewest words that together have 95% of the chance. Many is private. It is the other reading of "
+    "S_w.",
+    "clipping": "The model's scores are cut to this range, which does not depend on the text. ε is spread over its "
+    "width Δ: in a narrow one good words are likelier, and the best can no longer be told apart.",
 }
 
 

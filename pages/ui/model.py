@@ -13,7 +13,7 @@ from dptext_core import Document, DPTextError, get_mechanism, models
 from dptext_core._assets import examples
 from dptext_core.models.worker import Engine
 
-#: Mechanisms whose vocabularies are read once the model is there, so that the first rewrite with them waits for nothing.
+#: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
 SOON = ("custext", "santext", "diffractor")
 _done = {"before": False, "loaded": False, "words": False, "soon": False}
 

@@ -26,7 +26,8 @@ class Session:
     query: a link's, taken out of the address; link: the setting it asked for, link_new until that is started,
     link_problem what is wrong with it. shares_for: for what text and words a table of shares was made, with its number.
     public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a new pass was last asked
-    for. chosen_in: the text in which a word was last chosen. tried: the prompts that were followed.
+    for. chosen_in: the text in which a word was last chosen. tried: the prompts that were followed. bring: whether
+    the panel that was opened by one is to be brought into sight.
     """
 
     run: Run | None = None
@@ -47,6 +48,7 @@ class Session:
     moved_to: float | None = None
     chosen_in: str | None = None
     tried: set[str] = field(default_factory=set)
+    bring: bool = False
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

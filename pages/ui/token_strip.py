@@ -25,7 +25,6 @@ from pages.ui.glossary import said_of
 _HERE = Path(__file__).parent
 
 
-
 def _tip(name: str) -> str:
     """A bubble that says what a symbol means, for the mouse and for the keyboard."""
     said = html.escape(said_of(name))
