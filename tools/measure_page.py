@@ -151,6 +151,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
         meter.measure("view: scores and clipping", page, tab(page, "Model scores and clipping"), done)
         meter.measure("move ε with that view open", page, partial(drag, page, 0.4 + 0.1 * k), done)
         meter.measure("view: candidates", page, tab(page, "Candidates"), done)
+        tab(page, "Candidates")()  # closes it, where it can be closed
         meter.measure("panel: what an attacker gets", page, tab(page, "What an attacker gets"), done)
         meter.measure("panel: ledger", page, tab(page, "Ledger"), done)
         meter.measure("close the panel", page, tab(page, "Ledger"), done)
