@@ -17,7 +17,7 @@ pages = {
 # of captions has a contrast of 3.9, and its ring around what has the focus can hardly be seen on some controls.
 st.html("""<style>
 [data-testid='stHeaderActionElements'] { display: none; }
-[data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; }
+[data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
 .stApp :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
 </style>""")
 page = st.navigation(list(pages.values()), position="top")

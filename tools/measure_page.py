@@ -30,6 +30,9 @@ TEXTS = (
     "My old doctor in Lisbon told my sister last winter that she should move to another city next year.",
     "The young lawyer from Oslo wrote a long letter about money to the judge before the trial had ended.",
     "Our new neighbour lost her job at the bank in spring and she now wants to sell the small house.",
+    "That young nurse from Leeds wrote to my brother that the new tablets made most of her patients tired.",
+    "The tall waiter forgot the nut allergy of my friend and we had to take her to a hospital that night.",
+    "His late uncle left the farm to a cousin from Spain who had not been at home for thirty years.",
 )
 #: Once the server has spent less than this in the last second, it has answered.
 QUIET = 0.012
@@ -140,7 +143,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
 
     done = partial(idle, page)
     for k in range(rounds):
-        now, then = TEXTS[k % len(TEXTS)], TEXTS[(k + 1) % len(TEXTS)]
+        now, then = (TEXTS[(2 * k + i) % len(TEXTS)] for i in (0, 1))  # each another than the one before
         words = page.locator(".strip .text button")
         again = page.get_by_role("button", name="Draw again")
         meter.measure("20 words with DP-MLM", page, partial(type_text, page, now), shows(page, now.split()[2]))

@@ -96,7 +96,7 @@ class Strip {
       reset: q(".reset"), count: q(".count strong"), ofAll: q(".count span"), share: q(".share"), edge: q(".edge"),
       line: q(".line"), lineTag: q(".line-tag"), shareTag: q(".share-tag"), head: q(".playhead"),
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
-      spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
+      spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), tint: q(".tint"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
       before: q(".before"), beforeText: q(".before p"), text: q(".text"), legend: q(".legend"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
@@ -191,7 +191,10 @@ class Strip {
     const first = this.memo === undefined;
     this.memo = memory.get(data.key) ?? { commandSeen: null, copies: [] };
     memory.set(data.key, this.memo);
-    if (first) this.ui.originals.checked = this.memo.originals ?? true;
+    if (first) {
+      this.ui.originals.checked = this.memo.originals ?? true;
+      this.ui.tint.value = this.memo.tint ?? "changed";
+    }
     this.eps = data.spread ? data.eps : this.round(clamp(this.memo.eps ?? data.eps, lo, hi));
     // What was said about copies of one draw does not hold for the next.
     const draw = data.draw ?? `run ${data.run}`;
@@ -287,6 +290,8 @@ class Strip {
     ui.before.hidden = this.aligned;
     ui.beforeText.textContent = this.aligned ? "" : (data.original ?? "");
     ui.originals.parentElement.hidden = !this.aligned;
+    ui.tint.hidden = !this.tokens.some((t) => t.drawn && t.a === "replace");
+    this.tintBy(ui.tint.hidden ? "changed" : ui.tint.value);
     const marks = ticks(this.lo, this.hi);
     ui.ticks.replaceChildren(
       ...marks.map((x, i) => {
@@ -305,6 +310,7 @@ class Strip {
     if (this.tokens.some((t) => t.a === "replace" && t.why)) kinds.add("fixed");
     ui.legend.replaceChildren(
       ...[
+        ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
         ["replace", "lg-changed", "changed"],
         ["replace", "lg-same", "drawn, same word"],
         ["fixed", "lg-fixed", "replaced whatever ε is"],
@@ -463,6 +469,7 @@ class Strip {
     if (!this.tokens) return;
     const start = performance.now();
     this.moveWords();
+    this.paintTint();
     this.paintDial();
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
@@ -564,6 +571,25 @@ class Strip {
     const asked = this.askedEps === eps && !this.dragging;
     const hint = !stale ? "" : asked ? "rewriting at this ε …" : "release to rewrite at this ε";
     if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
+  }
+
+  tintBy(what) {
+    this.byChance = what === "stays";
+    this.el.classList.toggle("by-chance", this.byChance);
+    this.tintedAt = null;
+  }
+
+  // How likely each word stays, as a bar under it.
+  paintTint() {
+    const eps = this.data.live ? this.eps : this.data.eps;
+    if (!this.byChance || this.tintedAt === eps || (this.dragging && this.words.length > LONG_TEXT)) return;
+    this.tintedAt = eps;
+    const x = this.where(eps);
+    for (const t of this.tokens) {
+      if (!t.drawn || t.a !== "replace") continue;
+      const p = t.src < 0 ? 0 : chance(t, t.src, eps, x);
+      t.node.style.setProperty("--p", Number.isNaN(p) ? 0 : p.toFixed(3));
+    }
   }
 
   drawShare() {
@@ -898,6 +924,11 @@ class Strip {
       this.el.classList.toggle("no-originals", !ui.originals.checked);
       this.reserve();
       if (this.memo) this.memo.originals = ui.originals.checked;
+    });
+    on(ui.tint, "change", () => {
+      this.tintBy(ui.tint.value);
+      if (this.memo) this.memo.tint = ui.tint.value;
+      this.schedule();
     });
     on(ui.copy, "click", () => this.copy());
     on(document, "copy", (event) => this.copiedByHand(event));

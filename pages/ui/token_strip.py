@@ -71,6 +71,8 @@ _HTML = f"""
         <div class="bar">
           <h3>Rewritten text</h3>
           <p class="hint" role="status"></p>
+          <select class="tint" aria-label="What the words are marked by"><option value="changed">mark changes</option>
+            <option value="stays">mark chance of staying</option></select>
           <label class="toggle"><input class="originals" type="checkbox" checked> Originals</label>
           <button type="button" class="copy">Copy text</button>
         </div>
