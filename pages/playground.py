@@ -400,10 +400,9 @@ def rewritten() -> None:
 
 def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
     """The word that the browser shows. Where a text was rewritten again it keeps its choice, and does not tell."""
-    mine = session()
-    told = view is not None and (view["run"] == run.number or mine.chosen_in == run.inputs.text)
-    if view is not None and view["run"] == run.number:
-        mine.chosen_in = run.inputs.text
+    mine, text = session(), run.inputs.text
+    told = view is not None and (view["run"] == run.number or mine.chosen_in == text)
+    mine.chosen_in = text if told else None
     token = view["token"] if view is not None and told else run.payload.get("pin")
     return token if token is not None and token < len(run.result.units) else None
 

@@ -194,6 +194,27 @@ def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(mon
         assert pinned["o"] == example.sensitive and pinned["a"] == "replace"
 
 
+def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
+    at = settle(app())
+
+    def word() -> str:
+        return next(m.value for m in at.markdown if m.value.startswith("How “")).split("“")[1].split("”")[0]
+
+    assert word() == "heart"
+    places = [t["o"] for t in payload(at)["tokens"]]
+    view = {"run": payload(at)["run"], "eps": 50.0, "token": places.index("brother")}
+    at.session_state["play_strip"] = {"view": view}
+    at.run()
+    assert word() == "brother"
+    at.button(key="play_again").click()
+    settle(at)
+    assert payload(at)["run"] > view["run"] and word() == "brother", "the browser keeps it too, and does not tell"
+    for example, expected in ((examples()[1], "debt"), (examples()[0], "heart")):
+        at.button_group(key="play_example").set_value(example.title)
+        settle(at)
+        assert word() == expected
+
+
 def test_empty_text_says_what_to_do():
     at = app()
     at.session_state["play_text"] = "  "

@@ -612,7 +612,8 @@ def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, qu
       const base = getComputedStyle(strip).getPropertyValue('--st-background-color');
       return ['.label', '.exact', '.count', '.count strong', '.line-tag', '.share-tag', '.segment', '.segment.same',
         '.ticks span', '.ends span', '.bar h3', '.toggle', '.tint', '.tip', '.rule', '.copy', '.word.keep',
-        '.word.changed .now', '.pinned .was', '.legend li', '.place', '.pin', '.from', '.to', '.chance strong', '.name span', '.value', '.others'].map(q => {
+        '.word.changed .now', '.pinned .was', '.legend li', '.place', '.pin', '.from', '.to', '.chance strong',
+        '.name span', '.value', '.others'].map(q => {
         const e = strip.querySelector(q);
         if (!e) return [q, null, null];
         const stack = [];
