@@ -18,7 +18,7 @@ def main() -> None:
     ap.add_argument("--url", default="http://localhost:8501")
     ap.add_argument("--out", type=Path, required=True)
     ap.add_argument("--width", type=int, default=1440)
-    ap.add_argument("--height", type=int, default=1080)
+    ap.add_argument("--height", type=int, default=900)
     ap.add_argument("--dark", action="store_true")
     ap.add_argument("--word", default="heart", help="the word of the first example to choose")
     a = ap.parse_args()
