@@ -2,7 +2,7 @@
 
 Starts a server of its own and a Chromium, and prints a table. Linux. Run:
 
-    python tools/measure_page.py [--markdown] [--app PATH]
+    python tests/e2e/measure_page.py [--markdown] [--app PATH]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 TEXTS = (
     "My old doctor in Lisbon told my sister last winter that she should move to another city next year.",
     "The young lawyer from Oslo wrote a long letter about money to the judge before the trial had ended.",
