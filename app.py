@@ -30,8 +30,13 @@ def forward() -> None:
 
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
 shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidden"))
-# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus.
-st.html("<style>[data-testid='stHeaderActionElements'] { display: none; }</style>")
+# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
+# of captions has a contrast of 3.9, and its ring around what has the focus can hardly be seen on some controls.
+st.html("""<style>
+[data-testid='stHeaderActionElements'] { display: none; }
+[data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
+.stApp :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
+</style>""")
 page = st.navigation(shown, position="top")
 if forget.reload():
     st.stop()

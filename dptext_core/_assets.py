@@ -21,7 +21,7 @@ def assets_folder() -> Path:
 
     Raises ModelUnavailable if neither is there.
     """
-    package = Path(__file__).resolve().parent
+    package = _package(__file__)
     for folder in (package / "assets", package.parent / "assets"):
         # Among installed packages a neighbour named assets may be somebody else's.
         if (folder / "MANIFEST.json").is_file():
@@ -30,6 +30,11 @@ def assets_folder() -> Path:
         "The folder 'assets' with its MANIFEST.json is missing. Install dptext-studio again, or in a checkout take the "
         "folder from the repository again."
     )
+
+
+@lru_cache(maxsize=4)
+def _package(file: str) -> Path:
+    return Path(file).resolve().parent
 
 
 def read_json(path: Path) -> Any:
@@ -83,11 +88,14 @@ def _kept(path: Path, changed: int, read: Callable[[Path], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text written for this project, for who has none at hand."""
+    """A text written for this project, for who has none at hand. problem: what it gives away; sensitive: a word of it
+    that does."""
 
     title: str
     file: str
     description: str
+    problem: str
+    sensitive: str
     text: str
 
 

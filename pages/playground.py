@@ -12,9 +12,10 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, precomputed
-from dptext_core._assets import examples
+from dptext_core._assets import Example, examples
 from dptext_core.coverage import WAITS, coverage_note
 from dptext_core.evaluation import clipping, deniability
+from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number
 from dptext_core.ledger import SHARED_NOISE, Ledger
 from dptext_core.mechanisms.base import ClipCost
@@ -33,12 +34,43 @@ from pages.ui import (
     runs,
     share,
 )
+from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import last_page, within_app
 from pages.ui.text import MAX_MB, MAX_WORDS, decode, literal, number_of_words
 from pages.ui.token_strip import token_strip
 
 PAGE = "playground"
+#: Seconds that a page waits for a rewrite that needs no model.
+PATIENCE_BUNDLED = 10.0
+OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
+PANELS = ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks")
+#: Views of a word that every mechanism may have, beside its own.
+CANDIDATES, OVER_ALL, SCORES = "Candidates", "Over all ε", "Model scores and clipping"
+_STATISTICS = {"N_w": "Chance of staying (N_w)", "S_w": "Different words (S_w)"}
+
+#: Text on the left with the options below it, the result on the right; one below the other where it is narrow, the
+#: result before the options.
+LOOK = """<style>
+[data-testid=stMainBlockContainer] { padding: 4.4rem 2rem 3rem; }
+.st-key-play_page { display: grid; grid-template: "text result" auto "options result" 1fr / 272px minmax(0, 1fr);
+  gap: 0.6rem 2rem; align-items: start; }
+.st-key-play_page > :has(> .st-key-play_top) { grid-area: text; }
+.st-key-play_page > :has(> .st-key-play_result) { grid-area: result; }
+.st-key-play_page > :has(> .st-key-play_options) { grid-area: options; }
+.st-key-play_top { gap: 0.6rem; }
+.st-key-play_result { gap: 0.8rem; }
+@media (max-width: 860px) {
+  [data-testid=stMainBlockContainer] { padding: 4rem 1rem 2rem; }
+  .st-key-play_page { grid-template: "text" "result" "options" / minmax(0, 1fr); }
+}
+</style>"""
+BRING = """<script>
+document.querySelector(".st-key-play_further")?.scrollIntoView({ behavior: "smooth", block: "start" });
+</script>"""
+#: While new ones come, and where they are of another text.
+DIMMED = "<style>.st-key-play_before { opacity: 0.45; transition: opacity 200ms 300ms; }</style>"
+UNTOUCHED = "<style>.st-key-play_before { opacity: 0.45; pointer-events: none; }</style>"
 
 state = st.session_state
 
@@ -118,30 +150,35 @@ def follow_link() -> None:
         mine.link, mine.link_new = setting, True
 
 
-def controls_column() -> runs.Inputs | None:
-    """The left column: text, mechanism, options. None where there is nothing to rewrite yet."""
+def example_of(text: str) -> Example | None:
+    """The bundled text that this is."""
+    return next((e for e in examples() if e.text == text), None)
+
+
+def text_box() -> None:
+    """What is to be hidden, the text, and the examples."""
+    # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
+    mine = example_of(state.play_text)
+    st.markdown(f"**{literal(mine.problem)}**" if mine else f"**{OWN_TEXT}**")
     st.text_area(
-        "Text", key="play_text", height=210, placeholder="Type or paste a text, or pick an example below.",
+        "Text", key="play_text", height=172, placeholder="Type or paste a text, or pick an example below.",
         help="It stays in this session. It is not stored and not logged.", on_change=forget_upload_error,
     )  # fmt: skip
-    st.pills("Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True)
-    left, right = st.columns(2)
-    left.button(
-        "Rewrite", type="primary", width="stretch", key="play_rewrite",
-        on_click=forget_link_problem,
+    st.pills(
+        "Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True,
+        label_visibility="collapsed",
     )  # fmt: skip
-    before = session().undo
-    if before and before != state.play_text:
-        right.button("Undo", width="stretch", on_click=use_text, args=(before,), help="This brings the last text back.")
+    with st.container(horizontal=True):
+        st.button("Rewrite", type="primary", key="play_rewrite", on_click=forget_link_problem)
+        before = session().undo
+        if before and before != state.play_text:
+            st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
     if (words := number_of_words(state.play_text)) > MAX_WORDS:
         st.caption(f"{words:,} words: too many for this page.")
-    with st.expander("Open a file"):
-        st.file_uploader(
-            "Plain text in UTF-8, or a saved session", type=["txt", "md", "json"], key="play_upload",
-            on_change=use_upload, max_upload_size=MAX_MB,
-        )  # fmt: skip
-        if session().upload_error:
-            st.error(literal(session().upload_error))
+
+
+def options_column() -> runs.Inputs | None:
+    """Mechanism and options. None where there is nothing to rewrite yet."""
     specs = {s.name: s for s in dpt.mechanisms()}
     spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism")]
     st.caption(spec.summary)
@@ -162,6 +199,13 @@ def controls_column() -> runs.Inputs | None:
         ):
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")
+    with st.expander("Open a file"):
+        st.file_uploader(
+            "Plain text in UTF-8, or a saved session", type=["txt", "md", "json"], key="play_upload",
+            on_change=use_upload, max_upload_size=MAX_MB,
+        )  # fmt: skip
+        if session().upload_error:
+            st.error(literal(session().upload_error))
     text = state.play_text
     if not text.strip() or number_of_words(text) > MAX_WORDS:
         return None
@@ -192,7 +236,7 @@ def nothing_to_rewrite() -> None:
     """Why nothing is rewritten, where the result stands; below it the last result, dimmed."""
     text = state.play_text
     if not text.strip():
-        st.info("Type a text on the left, or pick an example. Its rewrite appears here.")
+        st.info("Type a text, or pick an example. Its rewrite appears here, word by word.")
         try:
             drawn_all_the_same = coverage_note(dpt.get_mechanism(state.play_mechanism), text)
         except dpt.DPTextError:  # said where a rewrite would stand
@@ -215,7 +259,7 @@ def nothing_to_rewrite() -> None:
 def of_the_text_before() -> None:
     """The last result, dimmed, where it is not that of the text beside it."""
     st.caption("Below is the rewrite of the text before.")
-    st.html("<style>.st-key-play_before { opacity: 0.45; pointer-events: none; }</style>")
+    st.html(UNTOUCHED)
     with st.container(key="play_before"):
         rewritten()
 
@@ -245,8 +289,8 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     picked = st.slider(
         "Ends of the range", round(lowest - pad, 1), round(highest + pad, 1), (low, high), step=0.1,
         key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
-        help="Move an end to set a range of your own. Any range has the same promise, as long as it does not depend on "
-        "the text.",
+        help=f"{said_of('clipping')} Move an end to set a range of your own. Any range has the same promise, as long "
+        "as it does not depend on the text.",
     )  # fmt: skip
     if "contextualize" in {f.name for f in dataclasses.fields(spec.config_cls)}:
         clip_figure()
@@ -263,8 +307,7 @@ def clip_figure() -> None:
         return
     if not st.toggle("Show what the width costs", key="play_clip_costs"):
         return
-    figure = figures.clipping(rows, dark=st.context.theme.type == "dark")
-    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_clip_figure")
+    chart(figures.clipping(rows, dark=dark()), key="play_clip_figure")
     st.caption(
         f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} drawn words, with the bundled model. A range goes from "
         "the mean μ of the scores to so many standard deviations σ above it: the paper's to 4σ, the tuned one to "
@@ -294,18 +337,28 @@ def current_epsilon(axis: tuple[float, float, float]) -> float:
 
 
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
+    """Begin a rewrite, from scores that are bundled where there are some."""
     mine = session()
     before, number_ = mine.run, mine.next_number()
     epsilon = axis[2] if linked else current_epsilon(axis)
+    example = example_of(inputs.text)
+    pin = example.sensitive if example else ""
+
+    given = precomputed.load(inputs.text, inputs.mechanism, dict(inputs.options))
 
     def work(progress, cancel):
-        made = runs.make(inputs, number_, epsilon, axis, before=before, redraw=redraw, progress=progress, cancel=cancel)
+        made = runs.make(
+            inputs, number_, epsilon, axis, before=before, given=given, redraw=redraw, pin=pin, progress=progress,
+            cancel=cancel,
+        )  # fmt: skip
         if not linked:
             return made
         # The browser keeps its slider where the user left it; a link moves it.
         return dataclasses.replace(made, payload={**made.payload, "cmd": {"n": number_, "eps": epsilon}})
 
     mine.at("rewrite").start(inputs, work, "Rewriting")
+    if given is not None:
+        mine.at("rewrite").wait(PATIENCE_BUNDLED)
 
 
 def take(run: runs.Run) -> None:
@@ -363,10 +416,11 @@ def rewritten() -> None:
         epsilon = run.payload["eps"]
     if run.note:
         st.warning(literal(run.note))
+    prompts(run, epsilon)
     view = token_strip(run.payload, key="play_strip")
     if view:
         copied(view["copies"])
-    token = view["token"] if view and view["run"] == run.number else None
+    token = chosen_token(run, view)
     result = run.at(epsilon)
     beside_the_plain(run, result, epsilon)
     void = spoilt(result)
@@ -375,9 +429,50 @@ def rewritten() -> None:
     with left:
         promise(run, result, void)
     with right:
-        selected(run, result, token, axis)
+        more(run, result, token, axis)
     further(run, result, token, epsilon)
     address.show(links.of(run.inputs, epsilon)[0] | hide.query())
+
+
+def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
+    """The word that the browser shows. Where a text was rewritten again it keeps its choice, and does not tell."""
+    mine, text = session(), run.inputs.text
+    told = view is not None and (view["run"] == run.number or mine.chosen_in == text)
+    mine.chosen_in = text if told else None
+    token = view["token"] if view is not None and told else run.payload.get("pin")
+    return token if token is not None and token < len(run.result.units) else None
+
+
+def prompts(run: runs.Run, epsilon: float) -> None:
+    """What to try next with an example: one thing at a time, each gone once it was done in this session."""
+    done = session().followed
+    if epsilon < 0.7 * run.payload["default_eps"]:
+        done.add("drag")
+    view = (state.get("play_strip") or {}).get("view") or {}
+    if view.get("token") not in (None, run.payload.get("pin")):
+        done.add("word")
+    if state.get("play_further") == PANELS[0]:
+        done.add("attack")
+    if example_of(run.inputs.text) is None or not run.payload["live"]:
+        return
+    left = [p for p in ("drag", "word", "attack") if p not in done]
+    if not left:
+        return
+    with st.container(key="play_prompt", horizontal=True, vertical_alignment="center"):
+        step = f"**Try it, {4 - len(left)} of 3:** "
+        if left[0] == "drag":
+            st.markdown(step + "drag the slider to the left, and watch the words go.", width="content")
+        elif left[0] == "word":
+            st.markdown(step + "click a word to see what else it could have become.", width="content")
+        else:
+            st.markdown(step + "what could somebody guess who sees only the rewrite?", width="content")
+            st.button("See what an attacker guesses", key="play_prompt_attack", on_click=open_panel, args=(PANELS[0],))
+
+
+def open_panel(name: str) -> None:
+    """Open a panel, and bring it into sight."""
+    state.play_further = name
+    session().bring = True
 
 
 def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -457,15 +552,18 @@ def spoilt(result: dpt.RewriteResult) -> bool:
 
 def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
     """Panels that are worked out only when they are asked for."""
-    panels = ["What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks"]
-    chosen = st.segmented_control("Look further", panels, key="play_further")
-    if chosen == panels[0]:
+    chosen = st.segmented_control("Look further", PANELS, key="play_further")
+    mine = session()
+    if mine.bring:
+        mine.bring = False
+        st.html(BRING, unsafe_allow_javascript=True)
+    if chosen == PANELS[0]:
         attackers.panel(run, result, token)
-    elif chosen == panels[1]:
+    elif chosen == PANELS[1]:
         equal_privacy.panel(run, result)
-    elif chosen == panels[2]:
+    elif chosen == PANELS[2]:
         ledger.panel(book(), [result])
-    elif chosen == panels[3]:
+    elif chosen == PANELS[3]:
         evidence.panel(run, result, epsilon)
         st.page_link("pages/benchmarks.py", label="All benchmarks", icon=":material/monitoring:")
 
@@ -487,7 +585,6 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
     )  # fmt: skip
     with more:
         share.popover(run, result, epsilon, void, release)
-    st.caption("Downloading and copying the text count as released in the ledger. Opening panels is looking, and free.")
 
 
 def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
@@ -500,12 +597,13 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
         st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
     per, drawn, total = st.columns(3)
     one = "word" if "word" in g.unit else g.unit.removeprefix("released ")
-    per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon))
+    per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=said_of("ε"))
     what = "Words drawn" if "alignment" in result.can else "Pieces drawn"
     spent = sum(u.drawn and u.epsilon > 0 for u in result.units)
     less = "alignment" not in result.can and spent < g.draws
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
-    total.metric("Total ε, worst case" if g.expected is not None else "Total ε", bound(g.total))
+    label = "Total ε, worst case" if g.expected is not None else "Total ε"
+    total.metric(label, bound(g.total), help=said_of("Total ε"))
     if less:
         st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
     if g.expected is not None:
@@ -523,77 +621,50 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
 
 
-def selected(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
-    """The distribution of the chosen word, at the ε of the slider."""
-    st.subheader("How this word was drawn" if "alignment" in result.can else "How this piece was drawn")
+def more(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tuple[float, float, float]) -> None:
+    """What the card of the chosen word does not show, each view worked out when it is asked for."""
+    aligned = "alignment" in result.can
+    st.subheader("More about a word" if aligned else "More about a piece")
     units = result.units
     drawn = [i for i, u in enumerate(units) if u.drawn]
     if result.no_chances:
         st.caption(result.no_chances)
         return
-    if not drawn and "alignment" not in result.can:
+    if not drawn and not aligned:
         st.caption("Nothing was drawn: the released text is empty.")
         return
     if not drawn:
         st.caption("No word was drawn. Turn off “Keep stop words”, or write more words.")
         return
-    if token is None or token >= len(units):
-        token = drawn[0]
-        st.caption("Choose a word in the text. Until then, this is the first one that was drawn.")
+    token = drawn[0] if token is None else token
     step = units[token]
     if step.action in ("keep", "delete"):
-        kept = "stays as it is" if "alignment" in result.can else "was not drawn"
-        verb = kept if step.action == "keep" else "was left out"
-        why = f": {step.reason}" if step.reason else ""
-        st.markdown(f"“{literal(step.original or step.text)}” {verb}{literal(why)}. No word was drawn for it.")
+        st.caption(f"No word was drawn for “{literal(step.original or step.text)}”. Choose another one.")
         return
-    d = result.distribution(token)
-    before = f"“{literal(step.original) or '(added)'}” → " if "alignment" in result.can else ""
-    st.markdown(f"{before}“**{literal(step.text)}**”" if step.text else "**The end** was drawn: nothing follows.")
-    keep, distinct, support = st.columns(3)
-    if "alignment" in result.can:
-        keep.metric("N_w", percent(d.p_keep()), help="This is the chance that the word stays what it was.")
-    else:  # nothing that it could stay
-        known = result.candidate(token)
-        chance = d.p(step.text) if known is None else float(d.probs[known])
-        keep.metric("Chance", percent(chance), help="This is the chance of the piece that was released.")
-    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help="So many different words are expected in 100 draws.")
-    support.metric(
-        "95% set",
-        f"{d.support():,}",
-        help="This is the other reading of S_w: the fewest words that together have 95% of the chance.",
-    )
-    if d.draws is not None:
-        low, high = d.keep_interval()
-        st.caption(
-            f"Estimated from {d.draws:,} draws: this mechanism has no formula for its chances. N_w lies between "
-            f"{percent(low)} and {percent(high)} (95% interval)."
-        )
+    word = f"“{literal(step.original) or '(added)'}”" if aligned else f"“{literal(step.text)}”"
+    st.markdown(f"How {word} was drawn:" if step.text or aligned else "How the end of the text was drawn:")
     views = result.views(token)
     logits = result.logits(token)
-    dark = st.context.theme.type == "dark"
-    names = ["Candidates", *(figures.title(v) for v in views)]
     costs = () if logits is None else run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
-    names += ["Over all ε"] * ("sweep" in result.can) + ["Model scores and clipping"] * bool(costs)
-    tabs = st.tabs(names)
-    with tabs[0]:
-        candidates(d, result.similarities(token))
-    for tab, view in zip(tabs[1:], views, strict=False):
-        with tab:
-            figure = figures.draw_view(view, dark=dark)
-            st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"play_{type(view).__name__}")
-            st.caption(literal(figures.caption(view)))
-    if "sweep" in result.can:
-        with tabs[1 + len(views)]:
-            over_all(run, result, token, axis, dark)
-    if logits is not None and costs:
-        with tabs[-1]:
-            clip_panel(result, token, d, logits, costs, dark)
+    titles = [figures.title(v) for v in views]
+    names = [CANDIDATES, *titles, *[OVER_ALL] * ("sweep" in result.can), *[SCORES] * bool(costs)]
+    if state.get("play_more") not in names:  # of another mechanism
+        state.play_more = None
+    chosen = st.segmented_control("View", names, key="play_more", label_visibility="collapsed")
+    if chosen == CANDIDATES:
+        candidates(result.distribution(token), result.similarities(token))
+    elif chosen == OVER_ALL:
+        over_all(run, result, token, axis)
+    elif chosen == SCORES and logits is not None:
+        clip_panel(result, token, result.distribution(token), logits, costs)
+    elif chosen is not None:
+        view = views[titles.index(chosen)]
+        chart(figures.draw_view(view, dark=dark()), key=f"play_{type(view).__name__}")
+        st.caption(literal(figures.caption(view)))
 
 
 def clip_panel(
-    result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, costs: Sequence[ClipCost],
-    dark: bool,
+    result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, costs: Sequence[ClipCost]
 ) -> None:  # fmt: skip
     """The model's scores at the chosen word with all named clipping ranges, and what each costs there."""
     step = result.units[token]
@@ -604,9 +675,9 @@ def clip_panel(
     used = next(c for c in costs if c.used)
     figure = figures.logit_histogram(
         logits, used.low, used.high, marks=marks, others={c.name: (c.low, c.high) for c in costs if not c.used},
-        dark=dark,
+        dark=dark(),
     )  # fmt: skip
-    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_histogram")
+    chart(figure, key="play_histogram")
     st.dataframe(
         {
             "range": [f"{c.name}{' (used)' if c.used else ''}" for c in costs],
@@ -630,9 +701,7 @@ def clip_panel(
     st.caption(f"Shaded: the range in use. {len(logits):,} words have a score. All ranges have the same promise.")
 
 
-def over_all(
-    run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float], dark: bool
-) -> None:
+def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[float, float, float]) -> None:
     """N_w and S_w of the chosen word over all ε, beside the mean over 100 words where that is bundled."""
     epsilons = np.geomspace(axis[0], axis[1], 25)
     kept, distinct = deniability.channel_curve(result.locked(token)[0], epsilons)
@@ -646,18 +715,28 @@ def over_all(
             low, high = np.transpose(getattr(mean, f"{field}_interval"))
             lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)
     which = st.segmented_control(
-        "Statistic", ["N_w", "S_w"], default="N_w", label_visibility="collapsed", key="play_statistic"
-    )
+        "Statistic", ["N_w", "S_w"], default="N_w", key="play_statistic", format_func=_STATISTICS.__getitem__,
+        help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
+    )  # fmt: skip
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
-    figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark)
+    figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark())
     figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot"})
-    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_curves")
+    chart(figure, key="play_curves")
     if mean is not None:
         st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")
 
 
 def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None) -> None:
-    """The most probable words, with their likeness to the original where words have vectors."""
+    """The most probable words, with their likeness to the original where words have vectors; how many there are."""
+    distinct, support = st.columns(2)
+    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help=said_of("S_w"))
+    support.metric("95% set", f"{d.support():,}", help=said_of("95% set"))
+    if d.draws is not None:
+        low, high = d.keep_interval()
+        st.caption(
+            f"Estimated from {d.draws:,} draws: this mechanism has no formula for its chances. N_w lies between "
+            f"{percent(low)} and {percent(high)} (95% interval)."
+        )
     rows = [(w, p) for w, p in d.top(20) if p > 0]
     rest = max(0.0, 1 - sum(p for _, p in rows))
     columns: dict[str, list] = {"word": [w for w, _ in rows], "probability": [p for _, p in rows]}
@@ -686,51 +765,59 @@ def percent(p: float) -> str:
 
 
 def main() -> None:
-    st.markdown("## DP-Text Studio")
-    st.caption("Rewrite a text under differential privacy, and see what each ε keeps and what it hides.")
+    st.html(LOOK)
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
         kept = session().text
         state.play_text = next((e.text for e in examples()), "") if kept is None else kept
     follow_link()
-    left, right = st.columns([1, 2.7], gap="large")
-    with left:
-        inputs = controls_column()
+    with st.container(key="play_page"):
+        top, right, left = (st.container(key=f"play_{name}") for name in ("top", "result", "options"))
+    with top:
+        text_box()
         session().text = state.play_text
+    with left:
+        inputs = options_column()
     with right:
-        slot = st.empty()
-        if inputs is None:
-            nothing_to_rewrite()
-            return
-        axis = axis_of(inputs)
-        mine = session()
-        run, work = mine.run, mine.at("rewrite")
-        if run is None and (given := precomputed.load(inputs.text, inputs.mechanism, dict(inputs.options))) is not None:
-            run = runs.make(inputs, mine.next_number(), axis[2], axis, given=given)
-            take(run)
-        linked, mine.link_new = mine.link_new, False
-        # What is there, or under way, or was refused, for these very inputs needs no new run.
-        under_work, refused = work.job is not None, work.error is not None
-        known = [work.asked] if under_work or refused else []
-        known += [] if run is None or under_work else [run.inputs]
-        if linked or inputs not in known or (refused and state.play_rewrite):
-            start(inputs, axis, redraw=False, linked=linked)
-        running = work.running()
-        if not running and (made := work.take()) is not None:
-            take(made)
-        with slot.container():
-            if running:
-                work.waiting("play_stop", partial(under_way, inputs))
-            if work.asked == inputs and (said := work.said("Stopped. Press Rewrite to start again.")):
-                st.error(literal(said))
-        if mine.run is not None and running and mine.run.inputs.text != work.asked.text:
-            of_the_text_before()
-        elif mine.run is not None:
-            rewritten()
+        result_column(inputs)
     engine = model.warm()
     if "masked language model" in dpt.mechanism_class(state.play_mechanism).needs:
         with left:
             st.caption(f"Language model: {literal(model.where(engine))}")
+
+
+def result_column(inputs: runs.Inputs | None) -> None:
+    """The rewrite of what was asked for, or why there is none yet."""
+    slot = st.empty()
+    if inputs is None:
+        nothing_to_rewrite()
+        return
+    axis = axis_of(inputs)
+    mine = session()
+    run, work = mine.run, mine.at("rewrite")
+    linked, mine.link_new = mine.link_new, False
+    # What is there, or under way, or was refused, for these very inputs needs no new run.
+    under_work, refused = work.job is not None, work.error is not None
+    known = [work.asked] if under_work or refused else []
+    known += [] if run is None or under_work else [run.inputs]
+    if linked or inputs not in known or (refused and state.play_rewrite):
+        start(inputs, axis, redraw=False, linked=linked)
+    running = work.running()
+    if not running and (made := work.take()) is not None:
+        take(made)
+    with slot.container():
+        if running:
+            work.waiting("play_stop", partial(under_way, inputs))
+        if work.asked == inputs and (said := work.said("Stopped. Press Rewrite to start again.")):
+            st.error(literal(said))
+    if mine.run is not None and running and mine.run.inputs.text != work.asked.text:
+        of_the_text_before()
+    elif mine.run is not None and running:
+        st.html(DIMMED)
+        with st.container(key="play_before"):
+            rewritten()
+    elif mine.run is not None:
+        rewritten()
 
 
 keep_link()

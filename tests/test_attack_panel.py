@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+import plotly.graph_objects as go
 import pytest
 from marks import slow_but
 from streamlit.testing.v1 import AppTest
@@ -219,14 +220,14 @@ def test_markup_in_the_text_is_shown_as_it_is():
 def test_the_figure_puts_never_on_top():
     curve = QueryCurve((1.0, 2.0, 4.0), (math.inf, 5000.0, 3.0), (1.0, 0.0, 0.0), 1)
     for dark in (False, True):
-        figure = query_figure({"<b>word</b>": curve}, epsilon=2.0, dark=dark)
+        figure = go.Figure(query_figure({"<b>word</b>": curve}, epsilon=2.0, dark=dark))
         (line,) = figure.data
         assert line.y[0] > line.y[1] > line.y[2] and line.customdata[0] == "never"
         assert line.name == "&lt;b&gt;word&lt;/b&gt;"
         assert "never" in figure.layout.yaxis.ticktext and 10 ** figure.layout.yaxis.range[1] > line.y[0]
-    never = query_figure({"w": QueryCurve((1.0, 2.0), (math.inf, math.inf), (1.0, 1.0), 1)})
+    never = go.Figure(query_figure({"w": QueryCurve((1.0, 2.0), (math.inf, math.inf), (1.0, 1.0), 1)}))
     assert set(never.data[0].customdata) == {"never"}
-    plain = query_figure({"w": QueryCurve((1.0, 2.0), (9.0, 1.0), (0.0, 0.0), 1)})
+    plain = go.Figure(query_figure({"w": QueryCurve((1.0, 2.0), (9.0, 1.0), (0.0, 0.0), 1)}))
     assert "never" not in plain.layout.yaxis.ticktext
     with pytest.raises(dpt.InputError, match="no curve"):
         query_figure({})

@@ -7,6 +7,7 @@ import html
 import re
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from dptext_core import InputError, figures
@@ -15,10 +16,18 @@ from dptext_core.figures import theme
 from dptext_core.guarantee import percent
 
 
+def checked(make):
+    """What ``make`` gives, as plotly reads it: it refuses names and values that it does not know."""
+    return lambda *args, **options: go.Figure(make(*args, **options))
+
+
+draw_view, curves, logit_histogram = map(checked, (figures.draw_view, figures.curves, figures.logit_histogram))
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_histogram_counts_every_candidate_and_marks_the_range(dark):
     logits = np.random.default_rng(0).normal(size=5000).astype(np.float32)
-    figure = figures.logit_histogram(logits, -1.0, 2.0, marks={"<b>x</b>": 0.5, "new": 1.0}, dark=dark)
+    figure = logit_histogram(logits, -1.0, 2.0, marks={"<b>x</b>": 0.5, "new": 1.0}, dark=dark)
     assert sum(figure.data[0].y) == 5000
     assert {s.x0 for s in figure.layout.shapes} >= {-1.0, 2.0, 0.5, 1.0}
     assert [a.text for a in figure.layout.annotations] == ["&lt;b&gt;x&lt;/b&gt;", "new"]
@@ -95,7 +104,7 @@ def overlapping(rectangles):
 @pytest.mark.parametrize("n", [1, 5, 10])
 def test_every_lane_has_the_chances_of_its_list(n, dark):
     view = diffraction(n)
-    figure = figures.draw_view(view, dark=dark)
+    figure = draw_view(view, dark=dark)
     for neighbours in view.lists:
         pointer, bars = traces(figure, neighbours.name)
         chances = [p for _, p in bars.customdata]
@@ -116,7 +125,7 @@ def test_every_lane_has_the_chances_of_its_list(n, dark):
 @pytest.mark.parametrize("chosen", [0, 1, 2, 3])
 def test_the_released_candidate_stands_out(chosen):
     view = diffraction(5, chosen)
-    figure = figures.draw_view(view)
+    figure = draw_view(view)
     new = figures.LIGHT["new"]
     (candidates,) = traces(figure, "candidates")
     assert [c == new for c in candidates.marker.line.color] == [j == chosen for j in range(5)]
@@ -128,7 +137,7 @@ def test_the_released_candidate_stands_out(chosen):
 
 
 def test_a_candidate_outside_of_the_window_stands_at_the_edge_with_its_distance():
-    figure = figures.draw_view(diffraction(5))
+    figure = draw_view(diffraction(5))
     (candidates,) = traces(figure, "candidates")
     assert list(candidates.marker.symbol) == ["circle", "triangle-right", "circle", "circle", "triangle-left"]
     lanes = [t for j in range(5) for t in traces(figure, NAMES[j])]
@@ -141,7 +150,7 @@ def test_a_candidate_outside_of_the_window_stands_at_the_edge_with_its_distance(
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 10])
 def test_words_on_lanes_do_not_overlap_and_stay_inside(n):
-    figure = figures.draw_view(diffraction(n), height=300, width=450)
+    figure = draw_view(diffraction(n), height=300, width=450)
     assert not overlapping(boxes(figure))
     height = figure.layout.height - 16
     assert figure.layout.height >= 300 and figure.layout.yaxis.range == (0, height)
@@ -154,7 +163,7 @@ def test_words_on_lanes_do_not_overlap_and_stay_inside(n):
 
 
 def test_ten_lists_take_more_height_than_five():
-    tall = [figures.draw_view(diffraction(n), height=300).layout.height for n in (1, 5, 10)]
+    tall = [draw_view(diffraction(n), height=300).layout.height for n in (1, 5, 10)]
     assert tall[0] == 300 < tall[1] < tall[2]
 
 
@@ -162,7 +171,7 @@ def test_long_words_are_cut_in_labels_and_whole_in_the_hover():
     long = "antidisestablishmentarianism"
     words = (long, "doctor", "x")
     view = DiffractionView("doctor", long, (hood("l", long, -1, words),), 0)
-    figure = figures.draw_view(view)
+    figure = draw_view(view)
     assert figure.layout.annotations[1].text == "<b>antidisestab…</b>"
     assert traces(figure, "candidates")[0].customdata[0][0] == long
     assert traces(figure, "l")[1].customdata[0][0] == long
@@ -180,7 +189,7 @@ def hostile_views():
 
 @pytest.mark.parametrize("view", list(hostile_views()), ids=lambda v: type(v).__name__)
 def test_words_are_shown_literally(view):
-    text = figures.draw_view(view).to_json().encode().decode("unicode_escape")
+    text = draw_view(view).to_json().encode().decode("unicode_escape")
     assert "<b>&</b>" not in text and "<i>" not in text and "<u>" not in text
     assert "&lt;b&gt;&amp;&lt;/b&gt;" in text and "&lt;i&gt;" in text
 
@@ -189,7 +198,7 @@ def test_words_are_shown_literally(view):
 def test_a_proposal_has_its_chances_and_its_shifts(dark):
     words = ("nurse", "doctor", "house")
     view = ProposalView("doctor", "Nurse", words, [0.3, 0.001, 0.2], [2.5, 2.0, 0.0], [0.6, 0.2, 0.1], 2.5)
-    figure = figures.draw_view(view, dark=dark)
+    figure = draw_view(view, dark=dark)
     colours = figures.DARK if dark else figures.LIGHT
     (proposed,), (shift,) = traces(figure, "proposed"), traces(figure, "shift")
     assert np.allclose(proposed.x, view.proposed) and np.allclose(shift.x, view.shift)
@@ -212,7 +221,7 @@ def group(k: int = 6, crowd=("doctor", "w3"), released="w2") -> GroupView:
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_output_set_has_its_similarities_and_chances(dark):
     view = group()
-    figure = figures.draw_view(view, dark=dark)
+    figure = draw_view(view, dark=dark)
     colours = figures.DARK if dark else figures.LIGHT
     (similarity,), (chance,) = traces(figure, "similarity"), traces(figure, "probability")
     assert np.allclose(similarity.x, view.similarities) and np.allclose(chance.x, view.probs)
@@ -227,14 +236,14 @@ def test_the_output_set_has_its_similarities_and_chances(dark):
 
 def test_an_output_set_is_ordered_by_similarity():
     words = ("w1", "doctor", "w2")
-    figure = figures.draw_view(GroupView("doctor", "w1", words, [0.2, 1, 0.6], [0.1, 0.6, 0.3], ("doctor",), 0, 1))
+    figure = draw_view(GroupView("doctor", "w1", words, [0.2, 1, 0.6], [0.1, 0.6, 0.3], ("doctor",), 0, 1))
     assert list(traces(figure, "similarity")[0].customdata) == ["doctor", "w2", "w1"]
     assert np.allclose(traces(figure, "probability")[0].x, [0.6, 0.3, 0.1])
 
 
 def test_a_large_output_set_keeps_the_two_words_and_sums_the_others():
     view = group(50, released="w48")
-    figure = figures.draw_view(view)
+    figure = draw_view(view)
     (chance,), (others,) = traces(figure, "probability"), traces(figure, "others")
     assert {"doctor", "w48"} <= set(chance.customdata) and len(chance.customdata) == 23
     assert np.isclose(sum(chance.x) + others.x[0], 1) and "27 others" in figure.layout.yaxis.ticktext[-1]
@@ -242,7 +251,7 @@ def test_a_large_output_set_keeps_the_two_words_and_sums_the_others():
 
 
 def test_a_crowd_of_one_is_a_warning():
-    figure = figures.draw_view(group(crowd=("doctor",)))
+    figure = draw_view(group(crowd=("doctor",)))
     key = figure.layout.annotations[-1]
     assert "alone" in key.text and key.font.color == figures.LIGHT["new"]
 
@@ -258,7 +267,7 @@ def cloud(n: int = 40, released: int = 7, seed: int = 0, spread: float = 0.3) ->
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_cloud_holds_its_points_and_the_way_to_the_released_word(dark):
     view = cloud()
-    figure = figures.draw_view(view, dark=dark)
+    figure = draw_view(view, dark=dark)
     colours = figures.DARK if dark else figures.LIGHT
     noise, source = traces(figure, "300 of 1,000 noisy points")[0], traces(figure, "source")[0]
     landed, line = traces(figure, "where this draw landed")[0], traces(figure, "released")[0]
@@ -273,13 +282,13 @@ def test_a_cloud_holds_its_points_and_the_way_to_the_released_word(dark):
     assert np.allclose(np.c_[line.x, line.y], [[0.2, -0.3], view.xy[7]])
     assert figure.layout.yaxis.scaleanchor == "x"
     all_shown = dataclasses.replace(view, draws=300)
-    assert traces(figures.draw_view(all_shown), "300 noisy points")
+    assert traces(draw_view(all_shown), "300 noisy points")
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("spread", [0.01, 0.3, 8.0])
 def test_words_in_a_cloud_do_not_overlap_and_stay_inside(seed, spread):
-    figure = figures.draw_view(cloud(seed=seed, spread=spread), height=320, width=450)
+    figure = draw_view(cloud(seed=seed, spread=spread), height=320, width=450)
     (x0, x1), (y0, y1) = figure.layout.xaxis.range, figure.layout.yaxis.range
     scale = (450 - 16) / (x1 - x0)
     assert np.isclose(scale, (320 - 16 - 24) / (y1 - y0))  # one scale on both axes
@@ -293,7 +302,7 @@ def test_words_in_a_cloud_do_not_overlap_and_stay_inside(seed, spread):
 
 def test_a_word_that_stays_and_a_cloud_without_noise():
     view = CloudView("doctor", "doctor", ("doctor",), [[0, 0]], [], [0.5, 0.5], 0)
-    figure = figures.draw_view(view)
+    figure = draw_view(view)
     assert not any("noisy" in t.name for t in figure.data) and not any(t.name == "released word" for t in figure.data)
     assert traces(figure, "source")[0].marker.line.color == figures.LIGHT["new"]
     assert np.all(np.isfinite(figure.layout.xaxis.range + figure.layout.yaxis.range))
@@ -309,7 +318,7 @@ def test_there_is_no_figure_of_something_else():
 def test_curves_hold_their_values_and_intervals(dark):
     x = np.geomspace(0.5, 50, 8)
     y = np.linspace(0.1, 0.9, 8)
-    figure = figures.curves({"<b>MVC</b>": (x, y, y - 0.05, y + 0.05), "TEM": (x, y**2, None, None)}, dark=dark)
+    figure = curves({"<b>MVC</b>": (x, y, y - 0.05, y + 0.05), "TEM": (x, y**2, None, None)}, dark=dark)
     band, first, second = figure.data
     assert np.allclose(first.x, x) and np.allclose(first.y, y) and np.allclose(second.y, y**2)
     assert np.allclose(band.y, np.concatenate([y + 0.05, (y - 0.05)[::-1]]))
@@ -323,19 +332,19 @@ def test_curves_hold_their_values_and_intervals(dark):
 
 def test_no_two_of_ten_curves_look_alike_without_colour():
     x = [1.0, 10.0]
-    figure = figures.curves({f"m{i}": (x, [i, 1], None, None) for i in range(10)}, figures.S_W)
+    figure = curves({f"m{i}": (x, [i, 1], None, None) for i in range(10)}, figures.S_W)
     assert len({(t.line.dash, t.marker.symbol) for t in figure.data}) == 10
     assert figure.layout.yaxis.range[1] >= 9 and figure.layout.yaxis.title.text.startswith("S_w:")
-    few = figures.curves({"m": (x, [0, 1], None, None)}, figures.S_W)
+    few = curves({"m": (x, [0, 1], None, None)}, figures.S_W)
     assert figure.layout.height > few.layout.height  # the legend has its own room
 
 
 def test_the_ticks_of_epsilon_are_round_and_inside():
-    figure = figures.curves({"m": ([0.5, 200.0], [0, 1], None, None)})
+    figure = curves({"m": ([0.5, 200.0], [0, 1], None, None)})
     assert list(figure.layout.xaxis.tickvals) == [0.5, 1, 2, 5, 10, 20, 50, 100, 200]
-    wide = figures.curves({"m": ([0.01, 1000.0], [0, 1], None, None)})
+    wide = curves({"m": ([0.01, 1000.0], [0, 1], None, None)})
     assert np.allclose(wide.layout.xaxis.tickvals, [0.01, 0.1, 1, 10, 100, 1000])
-    one = figures.curves({"m": ([3.0], [0.5], None, None)})
+    one = curves({"m": ([3.0], [0.5], None, None)})
     assert list(one.layout.xaxis.tickvals) == [3] and np.diff(one.layout.xaxis.range)[0] > 0
 
 
@@ -352,6 +361,6 @@ def test_the_ticks_of_epsilon_are_round_and_inside():
 )
 def test_curves_refuse_what_does_not_fit(line):
     with pytest.raises(InputError):
-        figures.curves({"m": line})
+        curves({"m": line})
     with pytest.raises(InputError):
-        figures.curves({})
+        curves({})

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dptext_core.attacks import attackers
+from dptext_core.figures import glossary
 from dptext_core.guarantee import NOTIONS
 from dptext_core.mechanisms.custext import MAPPINGS
 from dptext_core.metrics import REGISTRY
@@ -91,6 +92,10 @@ def test_what_the_core_names_has_an_entry():
     names |= {*NOTIONS, *NOTIONS.values(), *MAPPINGS, "holds", "refuted", "inconclusive"}
     names |= {name for a in attackers() for name in (a.name, a.title)}
     assert names <= TERMS, names - TERMS
+
+
+def test_what_has_a_bubble_has_an_entry():
+    assert set(glossary.names()) <= TERMS and len(glossary.names()) > 4
 
 
 def test_every_entry_says_something():

@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import exports, precomputed
+from dptext_core._assets import examples
 from dptext_core.coverage import WAITS
 from dptext_core.guarantee import bound
 from pages.ui import address
@@ -128,12 +130,16 @@ def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded():
 
 
 def test_the_bundled_scores_are_those_of_the_bundled_model():
-    text = json.loads(json.dumps(precomputed._read()[0]["text"]))
-    given = precomputed.load(text, "dp-mlm", {})
-    assert given.document == dpt.Document.parse(text)
     m = dpt.get_mechanism("dp-mlm")
-    keys = [(i, False) for i in given.targets[:4]]
-    assert given.logits(keys) == pytest.approx(m.prepare(text).logits(keys), abs=0.3)
+    for example in examples():
+        given = precomputed.load(example.text, "dp-mlm", {})
+        assert given.document == dpt.Document.parse(example.text)
+        i = next(i for i in given.targets if given.document.tokens[i].text == example.sensitive)
+        ours, kept = m.plan(example.text).logits([(i, False)]), given.logits([(i, False)])
+        # A processor may compute with less digits than the one that made them.
+        assert kept == pytest.approx(ours, abs=0.3 + 0.25)
+        assert np.abs(kept - ours)[ours > 3].max() < 0.3
+    text = example.text
     assert m.distribution(given, given.targets[0]).candidates == dpt_candidates()
     assert precomputed.load(text + " ", "dp-mlm", {}) is None
     assert precomputed.load(text, "dp-mlm", {"order": "sequential"}) is None
@@ -154,10 +160,88 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 12.0, "token": 1}}
     at.run()
     assert not at.exception
-    text = " ".join(m.value for m in at.markdown)
-    assert "“doctor” →" in text
-    assert any(m.label.startswith("N_w") for m in at.metric)
+    assert any("“doctor” was drawn" in m.value for m in at.markdown)
     assert next(m for m in at.metric if m.label == "Total ε").value == "24"
+    assert not at.dataframe and not at.get("plotly_chart"), "nothing is worked out that was not asked for"
+    at.button_group(key="play_more").set_value("Candidates").run()
+    assert "95% set" in [m.label for m in at.metric] and "doctor" in list(at.dataframe[0].value["word"])
+    for view in ("Over all ε", "Model scores and clipping"):
+        at.button_group(key="play_more").set_value(view).run()
+        assert not at.exception and len(at.get("plotly_chart")) == 1, view
+
+
+def test_a_text_is_cut_into_words_once_and_looked_at_with_no_new_rewrite(monkeypatch):
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("diffractor")
+    settle(at)
+    parsed, rewritten = [], []
+    parse, rewrite = dpt.Document.parse, dpt.Mechanism.rewrite
+    monkeypatch.setattr(dpt.Document, "parse", lambda text, *more: parsed.append(text) or parse(text, *more))
+    monkeypatch.setattr(dpt.Mechanism, "rewrite", lambda *a, **k: rewritten.append(1) or rewrite(*a, **k))
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert parsed == ["My doctor paid my sister."] and len(rewritten) == 1
+    run, low = at.session_state["session"].run, payload(at)["lo"]
+    for token in (1, 2, 4):
+        at.session_state["play_strip"] = {"view": {"run": run.number, "eps": low, "token": token}}
+        at.run()
+    assert len(parsed) == 1 and len(rewritten) == 2, "one for the ε that was moved to, none for a word"
+
+
+def test_prompts_lead_through_an_example_one_at_a_time_and_leave_own_texts_alone():
+    at = settle(app())
+
+    def prompt() -> str:
+        return next((m.value for m in at.markdown if m.value.startswith("**Try it")), "")
+
+    def look(epsilon: float, token: int | None) -> None:
+        run = payload(at)["run"]
+        at.session_state["play_strip"] = {"view": {"run": run, "eps": epsilon, "token": token}}
+        at.run()
+
+    shown = payload(at)
+    assert shown["tokens"][shown["pin"]]["o"] == "heart" and "1 of 3" in prompt() and "drag" in prompt()
+    look(50.0, 2)
+    assert "2 of 3" in prompt() and "drag" in prompt(), "what was done out of turn is not asked for"
+    look(11.0, 2)
+    assert "3 of 3" in prompt()
+    at.button(key="play_prompt_attack").click().run()
+    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "What an attacker gets"
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert "pin" not in payload(at) and not prompt()
+
+
+def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(monkeypatch):
+    at = settle(app())
+    monkeypatch.setattr(dpt.mechanism_class("dp-mlm"), "_prepare", broken)
+    for example in (*examples()[1:], examples()[0]):
+        at.button_group(key="play_example").set_value(example.title)
+        settle(at)
+        assert not at.error and at.markdown[0].value == f"**{literal(example.problem)}**"
+        pinned = payload(at)["tokens"][payload(at)["pin"]]
+        assert pinned["o"] == example.sensitive and pinned["a"] == "replace"
+
+
+def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
+    at = settle(app())
+
+    def word() -> str:
+        return next(m.value for m in at.markdown if m.value.startswith("How “")).split("“")[1].split("”")[0]
+
+    assert word() == "heart"
+    places = [t["o"] for t in payload(at)["tokens"]]
+    view = {"run": payload(at)["run"], "eps": 50.0, "token": places.index("brother")}
+    at.session_state["play_strip"] = {"view": view}
+    at.run()
+    assert word() == "brother"
+    at.button(key="play_again").click()
+    settle(at)
+    assert payload(at)["run"] > view["run"] and word() == "brother", "the browser keeps it too, and does not tell"
+    for example, expected in ((examples()[1], "debt"), (examples()[0], "heart")):
+        at.button_group(key="play_example").set_value(example.title)
+        settle(at)
+        assert word() == expected
 
 
 def test_empty_text_says_what_to_do():
@@ -226,6 +310,7 @@ def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
     paper = dpt.get_mechanism("dp-mlm", clip="paper").config
     assert run.prepared is prepared and run.mechanism.config.clip_max == paper.clip_max
     assert at.slider(key="play_clip_dp-mlm_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
+    at.button_group(key="play_more").set_value("Model scores and clipping").run()
     costs = next(d.value for d in at.dataframe if "tied" in d.value)
     assert list(costs["range"]) == ["tuned", "paper (used)"]
     tied = dict(zip(costs["range"], costs["tied"], strict=True))
@@ -369,7 +454,6 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands():
     before = payload(at)
     at.text_area(key="play_text").set_value("word " * 1200)
     settle(at)
-    assert not at.columns[0].error, "the left column goes on below the fold"
     assert "up to 1,000 words" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
     assert any("text before" in c.value for c in at.caption)
     at.button(key="play_shorten").click()
@@ -456,9 +540,8 @@ def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
     at.session_state["play_strip"] = {"view": {"run": payload(at)["run"], "eps": 40.0, "token": 1}}
     at.run()
     assert not at.exception and any("Without the public prior, at the same ε = 40" in c.value for c in at.caption)
-    assert {"Proposal and shift"} <= {t.label for t in at.tabs} and "Model scores and clipping" not in {
-        t.label for t in at.tabs
-    }
+    views = at.button_group(key="play_more").options
+    assert "Proposal and shift" in views and "Model scores and clipping" not in views
     at.toggle(key="play_budget_on").set_value(True)
     settle(at)
     at.button_group(key="play_budget_rule").set_value("By what is public")

@@ -124,7 +124,7 @@ def test_hostile_words_leave_as_the_core_writes_them():
     assert any(t["cap"] for t in shown["tokens"] if "c" in t)
     released = texts(shown, EPSILONS)
     assert released == [hostile(e).text for e in EPSILONS]
-    assert len(set(released)) > 1 and len({t["flips"][0][1] for t in shown["tokens"] if "c" in t}) > 5
+    assert len(set(released)) > 1 and len({t["c"][t["flips"][0][1]] for t in shown["tokens"] if "c" in t}) > 5
 
 
 # --- chances
@@ -142,7 +142,7 @@ def test_chances_of_scores_are_those_of_the_core(tiny_model):
             d = r.locked(k)[0].at(epsilon)
             assert found == pytest.approx([d.p(word) for word in token["c"]], rel=5e-5, abs=1e-12)
             seen += len(found)
-    assert seen > 3000
+    assert seen > 1500
 
 
 def test_chances_on_a_grid_are_those_of_the_core():

@@ -26,7 +26,7 @@ CORPUS = (
 ORIGINS: dict[str, tuple[str, str, str]] = {
     "examples/precomputed.npz": (
         "python tools/build_precomputed.py",
-        "scores of the bundled model for a fictional text, written for this project",
+        "scores of the bundled model for the fictional examples, written for this project",
         "MIT",
     ),
     "examples/*": ("written by hand", "fictional texts, written for this project", "MIT"),

@@ -1,4 +1,4 @@
-"""Compute the scores of the first example, which the Playground shows before any model is loaded.
+"""Compute the scores of the examples, which the Playground shows before any model is loaded.
 
 Run:  python tools/build_precomputed.py
 """
@@ -19,7 +19,7 @@ from dptext_core._assets import examples
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
     mechanism = dpt.get_mechanism("dp-mlm")
-    path = precomputed.save(mechanism, mechanism.prepare(examples()[0].text))
+    path = precomputed.save(mechanism, [mechanism.prepare(e.text) for e in examples()])
     print(f"{path.name}: {path.stat().st_size:,} bytes")
 
 

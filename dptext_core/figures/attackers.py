@@ -16,6 +16,7 @@ from .theme import (
     LINES_LIGHT,
     PAD,
     SYMBOLS,
+    Plot,
     epsilon_ticks,
     escaped,
     layout,
@@ -23,20 +24,16 @@ from .theme import (
 )
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from ..attacks import QueryCurve
 
 
 def query_figure(
     curves: Mapping[str, QueryCurve], *, epsilon: float | None = None, dark: bool = False, height: int = 300
-) -> go.Figure:
+) -> Plot:
     """How many answers give a word away, over ε, both on logarithmic axes; "never" stands at the top.
 
     curves: label → curve. epsilon: where a dotted line marks the ε in use. Raises InputError without a curve.
     """
-    import plotly.graph_objects as go
-
     if not curves:
         raise InputError("There is no curve to draw.")
     colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
@@ -44,7 +41,7 @@ def query_figure(
     top = int(np.ceil(np.log10(max(finite, default=10.0)) + 0.05))
     top = max(top, 1)
     never, any_never = 10.0 ** (top + 0.6), False
-    figure = go.Figure()
+    figure = Plot()
     for j, (label, curve) in enumerate(curves.items()):
         n = np.array(curve.n)
         lost = np.isinf(n)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .theme import DARK, LIGHT, escaped, layout
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from .theme import DARK, LIGHT, Plot, escaped, layout
 
 
 def logit_histogram(
@@ -22,32 +18,28 @@ def logit_histogram(
     others: Mapping[str, tuple[float, float]] | None = None,
     dark: bool = False,
     height: int = 260,
-) -> go.Figure:
+) -> Plot:
     """The model's scores of all candidates at one mask, with the clipping range in use shaded.
 
     logits: raw, (V,). marks: word → its raw score, drawn as labelled lines (original in blue, released in vermillion).
     others: name → other ranges, whose ends are drawn as grey lines with the name at the upper one.
     """
-    import plotly.graph_objects as go
-
     colours = DARK if dark else LIGHT
     others = dict(others or {})
     low = min(float(logits.min()), clip_min, *(a for a, _ in others.values()))
     high = max(float(logits.max()), clip_max, *(b for _, b in others.values()))
     counts, edges = np.histogram(logits, bins=60, range=(low, high))
-    figure = go.Figure(
-        go.Bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=counts,
-            width=np.diff(edges),
-            marker={"color": colours["bar"], "line": {"width": 0}},
-            hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
-        )
+    figure = Plot().add_bar(
+        x=np.round((edges[:-1] + edges[1:]) / 2, 4), y=counts, width=float(edges[1] - edges[0]),
+        marker={"color": colours["bar"], "line": {"width": 0}},
+        hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
+    )  # fmt: skip
+    figure.add_vrect(
+        x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line={"width": 0}, layer="below"
     )
-    figure.add_vrect(x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line_width=0, layer="below")
     for x in (clip_min, clip_max):
         figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
-    top = np.log10(counts.max() + 1)
+    top = float(np.log10(counts.max() + 1))
     for j, (name, ends) in enumerate(others.items()):
         for x in ends:
             if x not in (clip_min, clip_max):

@@ -16,6 +16,7 @@ from .theme import (
     LINES_LIGHT,
     PAD,
     SYMBOLS,
+    Plot,
     epsilon_ticks,
     escaped,
     faint,
@@ -25,7 +26,6 @@ from .theme import (
 )
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
     from numpy.typing import ArrayLike
 
 N_W = "N_w: chance that a word stays itself"
@@ -43,7 +43,7 @@ def curves(
     dark: bool = False,
     height: int = 340,
     width: int = 450,
-) -> go.Figure:
+) -> Plot:
     """Values over ε, one curve a label, with a shaded interval where its ends are given; ε on a logarithmic axis.
 
     lines: label → (epsilons, mean, low, high), low and high both None or both given. y_title: ``N_W`` or ``S_W``. top:
@@ -51,10 +51,8 @@ def curves(
     pixels, in as many columns as ``width`` pixels have room for. Raises InputError where lengths differ or an ε is not
     positive.
     """
-    import plotly.graph_objects as go
-
     colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
-    figure = go.Figure()
+    figure = Plot()
     highest, ends = 0.0, []
     for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
         x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)

@@ -11,10 +11,9 @@ import numpy as np
 from ..errors import InputError
 from ..explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, ProposalView, View, same_word
 from ..guarantee import odds_text, percent
-from .theme import DARK, LIGHT, PAD, add_labels, escaped, layout, short, width_of, with_hover
+from .theme import DARK, LIGHT, PAD, Plot, add_labels, escaped, layout, short, width_of, with_hover
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
     from numpy.typing import NDArray
 
 NAMED = 5  # words a caption names before it says "…"
@@ -101,7 +100,7 @@ def _times(nats: float) -> str:
 
 
 @functools.singledispatch
-def draw_view(view: View, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
+def draw_view(view: View, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """A view of one drawn word (``dptext_core.explain``) as a figure for a light or a dark page.
 
     height: pixels; a figure grows where its rows need more. width: pixels of the narrowest column it will stand in:
@@ -111,10 +110,8 @@ def draw_view(view: View, dark: bool = False, height: int = 300, width: int = 45
 
 
 @draw_view.register(DiffractionView)
-def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
+def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """One lane a list. Coordinates are pixels at the narrowest width, upwards."""
-    import plotly.graph_objects as go
-
     colours = DARK if dark else LIGHT
     n = len(view.lists)
     row, gap, low_bars, high_bars = 16, 11, 18, 130
@@ -136,7 +133,7 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
     step = (x1 - x0 - 2 * inset) / (2 * radius + 1)
     peak = max(float(h.probs[np.abs(h.offsets) <= radius].max()) for h in view.lists) or 1.0
 
-    figure = go.Figure()
+    figure = Plot()
     middle = (height - 2 * PAD) / 2 if n > 1 else (height - 2 * PAD - fixed - bars) / 2 + row + gap
     labels: list[tuple[float, float, str, str, int, str]] = []  # x, y, text, colour, size, position
     shapes: list[dict[str, Any]] = []
@@ -254,10 +251,8 @@ def _distance(offset: int) -> str:
 
 
 @draw_view.register(GroupView)
-def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
+def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """Two columns of bars, the most similar word on top; what is too much for 24 rows is one hatched bar."""
-    import plotly.graph_objects as go
-
     colours = DARK if dark else LIGHT
     order = np.argsort(-view.similarities, kind="stable")
     marked = [i for i in order if same_word(view.words[i], view.source) or same_word(view.words[i], view.released)]
@@ -286,7 +281,7 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
     height = max(height, 2 * PAD + head + foot + rows * least)
     y = list(range(len(shown)))
     similar, chance = view.similarities[shown], view.probs[shown]
-    figure = go.Figure()
+    figure = Plot()
     common = {"orientation": "h", "y": y, "textposition": "outside", "cliponaxis": False, "width": 0.62,
               "marker": {"color": paint, "line": {"width": 0}}, "customdata": hover,
               "constraintext": "none"}  # fmt: skip
@@ -336,8 +331,8 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
 
 
 def _labelled_rows(
-    figure: go.Figure, colours: dict[str, str], labels: list[str], height: int, margin: dict[str, float]
-) -> go.Figure:
+    figure: Plot, colours: dict[str, str], labels: list[str], height: int, margin: dict[str, float]
+) -> Plot:
     """Horizontal bars, a row for each label from the top down, without axes."""
     layout(figure, colours, height)
     figure.update_layout(margin=margin)
@@ -351,10 +346,8 @@ def _labelled_rows(
 
 
 @draw_view.register(ProposalView)
-def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
+def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """Two columns of bars, the likeliest word on top: what is proposed, and how far the private text moves it."""
-    import plotly.graph_objects as go
-
     colours = DARK if dark else LIGHT
     labels, paint, hover = [], [], []
     for word, p in zip(view.words, view.probs, strict=True):
@@ -370,7 +363,7 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
     common = {"orientation": "h", "y": list(range(rows)), "textposition": "outside", "cliponaxis": False, "width": 0.62,
               "marker": {"color": paint, "line": {"width": 0}}, "customdata": hover,
               "constraintext": "none"}  # fmt: skip
-    figure = go.Figure()
+    figure = Plot()
     figure.add_bar(
         x=view.proposed, text=[percent(p) for p in view.proposed], name="proposed", xaxis="x", **common,
         hovertemplate="%{customdata}<br>proposed %{text}<extra></extra>",
@@ -394,10 +387,8 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
 
 
 @draw_view.register(CloudView)
-def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 450) -> go.Figure:
+def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """One scale on both axes. The most distant 2% of the noise may lie outside the frame."""
-    import plotly.graph_objects as go
-
     colours = DARK if dark else LIGHT
     legend = 24
     inner = np.array([width - 2 * PAD, height - 2 * PAD - legend], dtype=float)
@@ -413,7 +404,7 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
         return (xy - corner) * scale
 
     released = next(i for i, w in enumerate(view.words) if same_word(w, view.released))
-    figure = go.Figure()
+    figure = Plot()
     if len(view.noise):
         shown = f"{len(view.noise):,}" + (f" of {view.draws:,}" if view.draws > len(view.noise) else "")
         figure.add_scatter(

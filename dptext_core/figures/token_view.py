@@ -20,8 +20,9 @@ from ..guarantee import bound
 from ..mechanisms.base import check_cancel
 from ..result import RewriteResult, Unit
 
-N_GRID = 60
-N_CANDIDATES = 30
+N_GRID = 40
+#: Of a score table: as many as are shown at once, since their order is the same at every ε.
+N_CANDIDATES = 9
 #: Of a channel that is no score table, or one with a proposal: points of ε; candidates, and those where more than
 #: LONG_TEXT words are drawn.
 N_CHANNEL_GRID = 40
@@ -117,6 +118,7 @@ class Payload(TypedDict):
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
     were read; where not, ``original`` holds the text. ``tokens``: in order. ``tail``: the released text after the last.
+    ``pin``: the index of the token that is chosen until the user chooses, where there is one.
     """
 
     run: int
@@ -136,6 +138,7 @@ class Payload(TypedDict):
     total_candidates: int
     aligned: bool
     original: NotRequired[str]
+    pin: NotRequired[int]
     tokens: list[PayloadToken]
     tail: str
 
@@ -147,12 +150,13 @@ def payload(
     low: float,
     high: float,
     default: float,
+    pin: str = "",
     cancel=None,
     progress=None,
 ) -> Payload:
     """The data of the token view of a rewrite, over the ε from ``low`` to ``high``.
 
-    progress: called with the tokens that are done, and all of them.
+    pin: the word to look at first. progress: called with the tokens that are done, and all of them.
     """
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
@@ -224,6 +228,8 @@ def payload(
     }
     if not aligned:
         made["original"] = result.original
+    elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
+        made["pin"] = min(at)
     if isinstance(epsilon, tuple):
         made["spread"] = _spread(result)
     return made

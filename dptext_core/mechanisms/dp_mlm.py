@@ -54,7 +54,7 @@ from .masked_words import NOWHERE, Draw, MaskedPrepared, MaskedWords, candidates
 class DPMLMConfig:
     """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the ends of the range that ``clip`` names."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(50.0, 5.0, 500.0)
+    epsilon: float | tuple[float, ...] = epsilon_option(50.0, 10.0, 250.0)
     order: str = option(
         "parallel",
         label="Order",

@@ -129,6 +129,11 @@ class Work:
             self.job.cancel.set()
             self.job = None
 
+    def wait(self, seconds: float) -> None:
+        """Wait until it is finished, at most so long."""
+        if self.job is not None:
+            self.job.wait(seconds)
+
     def running(self, patience: float = PATIENCE) -> bool:
         """Whether it still runs, after waiting until it is so many seconds old. Takes what is finished: its result or
         its error. What is no error of ours is raised."""

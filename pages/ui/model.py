@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
+from contextlib import suppress
 
-from dptext_core import Document, models
+from streamlit import runtime
+
+from dptext_core import Document, DPTextError, get_mechanism, models
+from dptext_core._assets import examples
 from dptext_core.models.worker import Engine
 
-_done = {"before": False, "loaded": False, "words": False}
+#: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
+SOON = ("custext", "santext", "diffractor")
+_done = {"before": False, "loaded": False, "words": False, "soon": False}
 
 
 def warm() -> Engine:
@@ -26,8 +33,21 @@ def warm() -> Engine:
         _done["words"] = True
         # The first text to be cut into words imports NLTK.
         threading.Thread(target=Document.parse, args=("@ ready.",), daemon=True).start()
+    if not _done["soon"] and runtime.exists():
+        _done["soon"] = True
+        threading.Thread(target=_read_vocabularies, args=(engine,), daemon=True).start()
     engine.warm()
     return engine
+
+
+def _read_vocabularies(engine: Engine) -> None:
+    """Rewrite an example with each of them, once nothing else is being loaded."""
+    while not engine.ready and engine.error is None:
+        time.sleep(0.2)
+    for name in SOON:
+        time.sleep(0.5)  # who is at work comes first
+        with suppress(DPTextError):
+            get_mechanism(name).rewrite(examples()[0].text)
 
 
 def _freeze(stage: str) -> None:

@@ -42,6 +42,7 @@ class Run(Private):
     note: str = ""
     plain: tuple[dpt.Mechanism, dpt.Prepared] | None = None
     _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
+    _at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
 
     _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
 
@@ -54,7 +55,11 @@ class Run(Private):
         """The same stream at another ε."""
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
-        return self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
+        if epsilon not in self._at:
+            made = self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
+            self._at.clear()
+            self._at[epsilon] = made
+        return self._at[epsilon]
 
     def without_prior(self, epsilon: float) -> dpt.RewriteResult | None:
         """What the mechanism writes at this ε without its public prior, with noise of its own."""
@@ -78,25 +83,26 @@ def make(
     before: Run | None = None,
     given: dpt.Prepared | None = None,
     redraw: bool = True,
+    pin: str = "",
     progress: Callable[[int, int], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Run:
     """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, unless ``redraw``.
 
-    given: the text with scores that are bundled, so that no model is loaded.
+    given: the text with scores that are bundled, so that no model is loaded. pin: the word to look at first.
     """
     mechanism = dpt.get_mechanism(inputs.mechanism, **({"epsilon": epsilon} | dict(inputs.options)))
     same_text = before is not None and before.inputs.text == inputs.text
-    if given is not None:
-        prepared = given
-    elif before is not None and same_text and before.prepared.key == mechanism.key:
+    if before is not None and same_text and before.prepared.key == mechanism.key:
         prepared = before.prepared
+    elif given is not None:
+        prepared = given
     else:
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
     keep_stream = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, progress=progress, cancel=cancel)
-    shown = _payload(result, number, axis, progress, cancel)
+    shown = _payload(result, number, axis, progress, cancel, pin)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
@@ -122,10 +128,10 @@ def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: in
 
 
 def _payload(
-    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None
+    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None, pin: str = ""
 ) -> Payload:
     low, high, default = axis
-    return payload(result, run=number, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    return payload(result, run=number, low=low, high=high, default=default, pin=pin, progress=progress, cancel=cancel)
 
 
 def _is_spread(config: Any) -> bool:

@@ -37,7 +37,8 @@ class Session:
     uploads: how many there were; batch_error: what went wrong there and is still to be said. kept: scores and draws of
     settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
     its controls show them. word: where the word begins in the text that Compare shows. points: of the trade-off, as
-    they are measured; tried: what they are measured for.
+    they are measured; tried: what they are measured for. chosen_in: the text in which a word was last chosen. followed:
+    the prompts that were followed. bring: whether the panel that was opened by one is to be brought into sight.
     """
 
     run: Run | None = None
@@ -67,6 +68,9 @@ class Session:
     word: int | None = None
     points: list[Point] = field(default_factory=list)
     tried: Tried | None = None
+    chosen_in: str | None = None
+    followed: set[str] = field(default_factory=set)
+    bring: bool = False
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

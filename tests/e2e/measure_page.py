@@ -1,49 +1,228 @@
-"""Print how long a visitor waits: first strip, a rewrite asked for 5 s after the page opened, and the next one.
+"""Measure the Playground: what a visitor waits for, what the server spends, and what is sent, for common actions.
 
-Run, with a server that nobody has visited yet:
+Starts a server of its own and a Chromium, and prints a table. Linux. Run:
 
-    streamlit run app.py --server.headless true &
-    python tests/e2e/measure_page.py --url http://localhost:8501
+    python tests/e2e/measure_page.py [--markdown] [--app PATH]
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
 import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
-TEXTS = {
-    "a rewrite of 20 tokens, asked for 5 s after the page opened": (
-        "My old doctor in Lisbon told my sister last winter that she should move to another city next year."
-    ),
-    "the next one": "The young lawyer from Oslo wrote a long letter about money to the judge before the trial ended.",
-}
+TOP = Path(__file__).resolve().parents[2]
+TEXTS = (
+    "My old doctor in Lisbon told my sister last winter that she should move to another city next year.",
+    "The young lawyer from Oslo wrote a long letter about money to the judge before the trial had ended.",
+    "Our new neighbour lost her job at the bank in spring and she now wants to sell the small house.",
+    "That young nurse from Leeds wrote to my brother that the new tablets made most of her patients tired.",
+    "The tall waiter forgot the nut allergy of my friend and we had to take her to a hospital that night.",
+    "His late uncle left the farm to a cousin from Spain who had not been at home for thirty years.",
+)
+#: Once the server has spent less than this in the last second, it has answered.
+QUIET = 0.012
+#: Streamlit says so while a script runs.
+BUSY = "[data-testid=stApp][data-test-script-state=running]"
+
+
+@dataclass
+class Row:
+    """Of one action: seconds until its answer is seen, the server's CPU seconds, bytes of messages to the browser."""
+
+    name: str
+    waited: list[float] = field(default_factory=list)
+    spent: list[float] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
+
+
+def cpu(pid: int) -> float:
+    """CPU seconds of all threads of another process."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+class Meter:
+    def __init__(self, pid: int):
+        self.pid, self.received, self.loaded = pid, 0, 0
+        self.rows: dict[str, Row] = {}
+
+    def watch(self, page: Page) -> None:
+        """Count what comes to this page."""
+
+        def opened(socket_: Any) -> None:
+            socket_.on("framereceived", lambda data: self._count(data))
+
+        page.on("websocket", opened)
+        network = page.context.new_cdp_session(page)
+        network.send("Network.enable")
+        network.on("Network.loadingFinished", lambda e: self._load(int(e["encodedDataLength"])))
+
+    def _count(self, data: str | bytes) -> None:
+        self.received += len(data)
+
+    def _load(self, size: int) -> None:
+        self.loaded += size
+
+    def quiet(self, page: Page) -> None:
+        """Wait until the server has nothing more to do."""
+        while True:
+            before = cpu(self.pid)
+            page.wait_for_timeout(1000)
+            if cpu(self.pid) - before < QUIET:
+                return
+
+    def measure(self, name: str, page: Page, act: Callable[[], Any], seen: Callable[[], Any]) -> None:
+        self.quiet(page)
+        row = self.rows.setdefault(name, Row(name))
+        spent, sent, start = cpu(self.pid), self.received, time.monotonic()
+        act()
+        seen()
+        row.waited.append(time.monotonic() - start)
+        self.quiet(page)
+        row.spent.append(cpu(self.pid) - spent)
+        row.sent.append(self.received - sent)
+
+
+def idle(page: Page) -> None:
+    """The script has begun to run, and has ended; some answers need none."""
+    with suppress(Exception):
+        page.locator(BUSY).wait_for(timeout=1500)
+    page.locator(BUSY).wait_for(state="detached", timeout=120_000)
+
+
+def visit(page: Page, url: str) -> None:
+    page.goto(url)
+    page.locator(".strip .text button").first.wait_for(timeout=120_000)
+
+
+def type_text(page: Page, text: str) -> None:
+    page.get_by_role("textbox", name="Text", exact=True).fill(text)
+    page.keyboard.press("Control+Enter")
+
+
+def shows(page: Page, word: str) -> Callable[[], None]:
+    return lambda: page.locator(".strip .text .was", has_text=word).first.wait_for(state="attached", timeout=120_000)
+
+
+def choose_mechanism(page: Page, title: str) -> None:
+    page.get_by_role("combobox", name="Mechanism").first.click()
+    page.keyboard.type(title)
+    page.keyboard.press("Enter")
+
+
+def drag(page: Page, share: float) -> None:
+    box = page.locator(".strip input.slider").bounding_box()
+    assert box
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * share, y, steps=8)
+    page.mouse.up()
+
+
+def tab(page: Page, name: str) -> Callable[[], None]:
+    return lambda: page.get_by_text(name, exact=True).first.click()
+
+
+def actions(meter: Meter, page: Page, rounds: int) -> None:
+    """The common actions of one visitor, after the page is there."""
+
+    done = partial(idle, page)
+    for k in range(rounds):
+        now, then = (TEXTS[(2 * k + i) % len(TEXTS)] for i in (0, 1))  # each another than the one before
+        words = page.locator(".strip .text button")
+        again = page.get_by_role("button", name="Draw again")
+        meter.measure("20 words with DP-MLM", page, partial(type_text, page, now), shows(page, now.split()[2]))
+        meter.measure("draw again", page, again.click, done)
+        meter.measure("move ε and let go", page, partial(drag, page, 0.3 + 0.1 * k), done)
+        meter.measure("choose a word", page, words.nth(2).click, done)
+        meter.measure("view: over all ε", page, tab(page, "Over all ε"), done)
+        meter.measure("view: scores and clipping", page, tab(page, "Model scores and clipping"), done)
+        meter.measure("move ε with that view open", page, partial(drag, page, 0.4 + 0.1 * k), done)
+        meter.measure("view: candidates", page, tab(page, "Candidates"), done)
+        tab(page, "Candidates")()  # closes it, where it can be closed
+        meter.measure("panel: what an attacker gets", page, tab(page, "What an attacker gets"), done)
+        meter.measure("panel: ledger", page, tab(page, "Ledger"), done)
+        meter.measure("close the panel", page, tab(page, "Ledger"), done)
+        meter.measure("change to CusText", page, partial(choose_mechanism, page, "CusText"), done)
+        meter.measure("20 words with CusText", page, partial(type_text, page, then), shows(page, then.split()[2]))
+        meter.measure("change to DP-MLM", page, partial(choose_mechanism, page, "DP-MLM"), done)
+    meter.measure("another example", page, page.get_by_text("Review", exact=True).first.click, done)
+
+
+def served(app: Path, port: int, log: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)]
+    command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+    server = subprocess.Popen(command, cwd=app.parent, stdout=log, stderr=subprocess.STDOUT)
+    for _ in range(600):
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+            return server
+        time.sleep(0.1)
+    server.kill()
+    raise SystemExit("The server did not start.")
 
 
 def main() -> None:
     ap = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    ap.add_argument("--url", default="http://localhost:8501")
+    ap.add_argument("--app", type=Path, default=TOP / "app.py", help="another copy of the app, to compare with")
+    ap.add_argument("--rounds", type=int, default=3, help="how often each action is done; the table has medians")
+    ap.add_argument("--markdown", action="store_true")
     a = ap.parse_args()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    url = f"http://127.0.0.1:{port}"
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        page = browser.new_page(viewport={"width": 1440, "height": 1000})
-        start = time.monotonic()
-        page.goto(a.url)
-        page.locator(".strip .text button").first.wait_for()
-        print(f"page to first strip: {time.monotonic() - start:.2f} s")
-        while time.monotonic() - start < 5:
-            page.wait_for_timeout(50)
-        for name, text in TEXTS.items():
-            page.get_by_role("textbox", name="Text", exact=True).fill(text)
-            asked = time.monotonic()
-            page.get_by_role("button", name="Rewrite", exact=True).click()
-            page.locator(".strip .text .was", has_text=text.split()[2]).first.wait_for(state="attached")
-            print(f"{name}: {time.monotonic() - asked:.2f} s")
-            page.wait_for_timeout(2500)
-        browser.close()
+    with tempfile.TemporaryFile() as log:
+        server = served(a.app.resolve(), port, log)
+        try:
+            with sync_playwright() as p:
+                browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+                meter = Meter(server.pid)
+                loads = []
+                for k in range(1 + a.rounds):
+                    context = browser.new_context(viewport={"width": 1280, "height": 720})
+                    page = context.new_page()
+                    page.set_default_timeout(60_000)
+                    meter.watch(page)
+                    meter.loaded = 0
+                    name = "the first visit of a server" if k == 0 else "a new visitor"
+                    meter.measure(name, page, partial(visit, page, url), partial(idle, page))
+                    loads.append(meter.loaded)
+                    if k < a.rounds:
+                        context.close()
+                print(f"files that a new visitor's browser loads: {loads[-1] / 1e6:.1f} MB")
+                actions(meter, page, a.rounds)
+                browser.close()
+        finally:
+            server.terminate()
+            server.wait(10)
+    head = ("action", "waited, s", "server's CPU, s", "sent, kB")
+    table = [
+        (r.name, f"{statistics.median(r.waited):.2f}", f"{statistics.median(r.spent):.2f}",
+         f"{statistics.median(r.sent) / 1000:.0f}")
+        for r in meter.rows.values()
+    ]  # fmt: skip
+    if a.markdown:
+        for row in (head, ("---", "---:", "---:", "---:"), *table):
+            print("| " + " | ".join(row) + " |")
+    else:
+        for row in (head, *table):
+            print(f"{row[0]:<32}" + "".join(f"{cell:>18}" for cell in row[1:]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def main() -> None:
     ap.add_argument("--url", default="http://localhost:8501")
     ap.add_argument("--out", type=Path, required=True)
     ap.add_argument("--width", type=int, default=1440)
-    ap.add_argument("--height", type=int, default=1080)
+    ap.add_argument("--height", type=int, default=900)
     ap.add_argument("--dark", action="store_true")
     ap.add_argument("--word", default="heart", help="the word of the first example to choose")
     a = ap.parse_args()
@@ -34,8 +34,9 @@ def main() -> None:
         word = page.locator(".strip .text button", has=page.locator(".was", has_text=a.word)).first
         word.wait_for(timeout=60_000)
         page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=60_000)
-        word.click()
-        page.get_by_text(f"“{a.word}” →").wait_for(timeout=60_000)
+        if page.locator(".strip .from").inner_text() != a.word:  # a click on the word that is chosen would free it
+            word.click()
+        page.get_by_text(f"“{a.word}” was drawn").wait_for(timeout=60_000)
         page.wait_for_timeout(1500)
         page.screenshot(path=a.out)
         browser.close()

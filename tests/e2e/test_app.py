@@ -22,6 +22,9 @@ FIRST_MARK = """g => {
   const last = t.x.length - 1, box = g.getBoundingClientRect(), {xaxis, yaxis} = g._fullLayout;
   return [box.left + xaxis._offset + xaxis.d2p(t.x[last]), box.top + yaxis._offset + yaxis.d2p(t.y[last])];
 }"""
+#: How far a mark stands from the word that it clings to, at most.
+APART = """text => Math.max(...[...text.querySelectorAll('.mark:not(.lead)')].map(
+  m => m.getBoundingClientRect().left - m.parentElement.querySelector('.now').getBoundingClientRect().right))"""
 
 #: Where the point of the first mechanism with the largest ε lies on the screen, scrolled into sight.
 LAST_POINT = """g => {
@@ -90,7 +93,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     assert len(seen.frames) == before
     assert strip_text(page) != at_default
     page.mouse.up()
-    page.get_by_text(re.compile(r"ε = 5(\.\d+)? a word")).first.wait_for(timeout=LONG)
+    page.get_by_text(re.compile(r"ε = 1[01](\.\d+)? a word")).first.wait_for(timeout=LONG)
     settled(page)
     # The address follows, without a text, and without an entry in the browser's history for every ε.
     page.wait_for_url(re.compile(r"/\?mechanism=dp-mlm&epsilon=5(\.\d+)?$"))
@@ -99,12 +102,12 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     # A word is chosen by mouse, then by keyboard; the panels follow.
     drawn = page.locator(".strip .text button", has_text="diabetes").first
     drawn.click()
-    page.get_by_text("“diabetes” →").wait_for(timeout=LONG)
+    page.get_by_text("“diabetes” was drawn").wait_for(timeout=LONG)
     settled(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.get_by_text("“winter” →").wait_for(timeout=LONG)
+    page.get_by_text("“winter” was drawn").wait_for(timeout=LONG)
     settled(page)
     chance = page.locator(".strip .chance strong").inner_text()
     epsilon_slider(page).press("End")
@@ -117,6 +120,50 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert text.endswith(".") and text.startswith("My ") and len(text.split()) == 11
     seen.assert_clean()
+
+
+def test_the_first_minute(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 1280, "height": 720})
+    page = seen.page
+    settled(page)
+    assert page.get_by_text("Whoever reads this note knows").is_visible()
+    assert page.locator(".strip .from").inner_text() == "heart", "a word that gives it away is chosen"
+    # The text, the slider and ten lines of the rewrite are on the screen.
+    line, text = (page.locator(f".strip .{name}").first.bounding_box() for name in ("word", "text"))
+    assert text["y"] + 10 * line["height"] <= 720 and page.locator("textarea").bounding_box()["y"] < 300
+
+    # From the top of the page to the slider, and back to the prompts that lead.
+    page.keyboard.press("Tab")
+    page.get_by_role("link", name="Skip to the slider").press("Enter")
+    assert page.evaluate("document.activeElement.shadowRoot?.activeElement?.className") == "slider"
+    page.get_by_text("1 of 3").wait_for()
+    box, below = epsilon_slider(page).bounding_box(), page.locator(".st-key-play_again")
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    places, apart = set(), 0.0
+    for step in range(24):
+        page.mouse.move(box["x"] + box["width"] * (0.5 - 0.02 * step), y)
+        painted(page)
+        places.add(below.bounding_box()["y"])
+        apart = max(apart, page.locator(".strip .text").evaluate(APART))
+    page.mouse.up()
+    assert len(places) == 1, "what stands below moved while ε did"
+    assert apart < 1.5, "marks stay with their words while originals are shown"
+
+    page.get_by_text("2 of 3").wait_for(timeout=LONG)
+    page.locator(".strip .text button", has_text="brother").or_(
+        page.locator(".strip .text button", has_text="daughter")
+    ).first.click()
+    page.get_by_role("button", name="See what an attacker guesses").click(timeout=LONG)
+    page.get_by_role("heading", name="What an attacker gets").wait_for(timeout=LONG)
+    settled(page)
+    assert page.get_by_text("Try it,").count() == 0, "each prompt is gone once it was followed"
+    seen.assert_clean()
+
+
+def painted(page) -> None:
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @pytest.mark.slow
@@ -183,7 +230,7 @@ def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
     settled(page)
     assert page.locator(".strip .text img, .strip .text strong, .strip .text a").count() == 0
     page.locator(".strip .text button", has_text="doctor").first.click()
-    page.get_by_text("“doctor” →").wait_for(timeout=LONG)
+    page.get_by_text("“doctor” was drawn").wait_for(timeout=LONG)
     assert page.locator("img[src*=example], img[src=x]").count() == 0
     seen.assert_clean()
 
@@ -192,7 +239,7 @@ def test_empty_emoji_and_endless_text(open_once: Callable) -> None:
     seen = opened(open_once)
     page = seen.page
     type_text(page, "   ")
-    page.get_by_text("Type a text on the left").wait_for(timeout=LONG)
+    page.get_by_text("Type a text, or pick an example").wait_for(timeout=LONG)
     type_text(page, "🙂🙂🙂")
     page.get_by_text("No word of your text was drawn").wait_for(timeout=LONG)
     type_text(page, "word " * 5000)

@@ -255,6 +255,14 @@ def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
         assert is_written(page.locator(".chance strong").inner_text(), by_name["doctor"])
     await_view(page, 120.0, token=i)
 
+    # Words marked by their chance: a bar as long as it is, where the originals are known.
+    page.locator(".tint").select_option("stays")
+    painted(page)
+    bar = page.locator(f".word[data-i='{i}']").evaluate("n => n.style.getPropertyValue('--p')")
+    assert float(bar) == pytest.approx(by_name["doctor"], abs=1e-3)
+    assert page.locator(".legend .lg-chance").is_visible() and not page.locator(".legend .lg-changed").is_visible()
+    page.locator(".tint").select_option("changed")
+
     # A click on the lane goes to an ε at which that word wins.
     segment = page.locator(".lane .segment").first
     segment.click()
@@ -603,8 +611,9 @@ def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, qu
       };
       const base = getComputedStyle(strip).getPropertyValue('--st-background-color');
       return ['.label', '.exact', '.count', '.count strong', '.line-tag', '.share-tag', '.segment', '.segment.same',
-        '.ticks span', '.ends span', '.bar h3', '.toggle', '.copy', '.word.keep', '.word.changed .now', '.pinned .was',
-        '.legend li', '.place', '.pin', '.from', '.to', '.chance strong', '.name span', '.value', '.others'].map(q => {
+        '.ticks span', '.ends span', '.bar h3', '.toggle', '.tint', '.tip', '.rule', '.copy', '.word.keep',
+        '.word.changed .now', '.pinned .was', '.legend li', '.place', '.pin', '.from', '.to', '.chance strong',
+        '.name span', '.value', '.others'].map(q => {
         const e = strip.querySelector(q);
         if (!e) return [q, null, null];
         const stack = [];

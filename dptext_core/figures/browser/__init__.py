@@ -5,14 +5,27 @@ The markup is fixed: everything that comes from a text is set by the script as t
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
+
+from ..glossary import said_of
 
 _HERE = Path(__file__).parent
 
 
 def markup() -> str:
-    """The empty token view."""
-    return _read("token_strip.html")
+    """The empty token view. ``{{tip NAME}}`` becomes a bubble that says what the symbol means."""
+    return re.sub(r"\{\{tip (.+?)\}\}", lambda m: _tip(m[1]), _read("token_strip.html"))
+
+
+def _tip(name: str) -> str:
+    """A bubble that says what a symbol means, for the mouse and for the keyboard."""
+    said = html.escape(said_of(name))
+    return (
+        f'<button type="button" class="tip" aria-label="What is {name}? {said}">?'
+        f'<span class="bubble" aria-hidden="true">{said}</span></button>'
+    )
 
 
 def style() -> str:

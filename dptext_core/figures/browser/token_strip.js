@@ -10,6 +10,7 @@ const ROWS = 9; // words in the inspector
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
 const END = "∎"; // what stands for the token that ends a text
 const UNBROKEN = 24; // letters of pieces without a space between them that stay on one line
+const TRIED = 25; // points of ε at which the height of a text is tried out
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
@@ -97,7 +98,7 @@ class Strip {
       reset: q(".reset"), count: q(".count strong"), ofAll: q(".count span"), share: q(".share"), edge: q(".edge"),
       line: q(".line"), lineTag: q(".line-tag"), shareTag: q(".share-tag"), head: q(".playhead"),
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
-      spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
+      spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), tint: q(".tint"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
       before: q(".before"), beforeText: q(".before p"), text: q(".text"), legend: q(".legend"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
@@ -105,10 +106,42 @@ class Strip {
     };
     this.makeRows();
     this.listen();
+    this.makeSkip();
+    this.wide = 0;
+    this.sized = new ResizeObserver(() => {
+      const wide = this.ui.text.clientWidth;
+      if (wide === this.wide) return;
+      this.wide = wide;
+      this.reserveSoon();
+    });
+    this.sized.observe(this.ui.text);
+  }
+
+  // For the keyboard: from the top of the page to the slider, without the controls before it.
+  makeSkip() {
+    const link = make("a", "", "Skip to the slider");
+    link.href = "#slider";
+    const rest = "position:fixed;top:8px;left:8px;z-index:1000000;padding:8px 14px;border-radius:6px;" +
+      "background:#0b5cad;color:#fff;font:600 14px system-ui,sans-serif;outline:2px solid #fff;";
+    const away = `${rest}transform:translateY(-200%);`;
+    link.style.cssText = away;
+    const { signal } = this.off;
+    link.addEventListener("focus", () => (link.style.cssText = rest), { signal });
+    link.addEventListener("blur", () => (link.style.cssText = away), { signal });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const to = this.data?.spread ? this.ui.copy : this.ui.slider;
+      to.focus();
+      to.scrollIntoView({ block: "center" });
+    }, { signal });
+    document.body.prepend(link);
+    this.skip = link;
   }
 
   destroy() {
     this.off.abort();
+    this.sized.disconnect();
+    this.skip.remove();
     cancelAnimationFrame(this.frame);
     for (const id of Object.values(this.timers)) clearTimeout(id);
     this.setState = () => {};
@@ -160,7 +193,10 @@ class Strip {
     const first = this.memo === undefined;
     this.memo = memory.get(data.key) ?? { commandSeen: null, copies: [] };
     memory.set(data.key, this.memo);
-    if (first) this.ui.originals.checked = this.memo.originals ?? true;
+    if (first) {
+      this.ui.originals.checked = this.memo.originals ?? true;
+      this.ui.tint.value = this.memo.tint ?? "changed";
+    }
     this.eps = data.spread ? data.eps : this.round(clamp(this.memo.eps ?? data.eps, lo, hi));
     // What was said about copies of one draw does not hold for the next.
     const draw = data.draw ?? `run ${data.run}`;
@@ -170,7 +206,10 @@ class Strip {
     // A choice stays where the same text was rewritten again, and after a switch of pages.
     const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
     if (back) [this.active, this.told, this.pinned] = [this.memo.told, this.memo.told, this.memo.pinned];
-    else if (!sameText) [this.active, this.told, this.pinned] = [null, null, false];
+    else if (!sameText) {
+      const pin = data.pin ?? null;
+      [this.active, this.told, this.pinned] = [pin, pin, pin !== null];
+    }
     if (this.active !== null && !tokens[this.active]?.button) {
       [this.active, this.told, this.pinned] = [null, null, false];
     }
@@ -199,10 +238,11 @@ class Strip {
     this.syncSlider();
     this.remember();
     this.paint();
+    this.reserveSoon();
     if (answer) {
       this.lastSent = null;
       this.queue(0, true);
-    } else if ((newRun || first) && (this.eps !== data.eps || this.told !== null || this.memo.copies.length)) {
+    } else if ((newRun || first) && (this.eps !== data.eps || (first && this.news()))) {
       // Once per ε: an answer at another ε than the one asked for must not start a round without end.
       if (data.live || this.askedEps !== this.eps) this.queue();
     }
@@ -252,11 +292,18 @@ class Strip {
     ui.before.hidden = this.aligned;
     ui.beforeText.textContent = this.aligned ? "" : (data.original ?? "");
     ui.originals.parentElement.hidden = !this.aligned;
+    ui.tint.hidden = !this.tokens.some((t) => t.drawn && t.a === "replace");
+    this.tintBy(ui.tint.hidden ? "changed" : ui.tint.value);
     const marks = ticks(this.lo, this.hi);
     ui.ticks.replaceChildren(
       ...marks.map((x, i) => {
+        const at = this.where(x);
         const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
-        mark.style.left = `${100 * this.where(x)}%`;
+        // What the ends say takes the place of the numbers beside them.
+        mark.classList.toggle("near", i > 0 && i < marks.length - 1 && (at < 0.15 || at > 0.78));
+        mark.style.left = `${100 * at}%`;
+        if (i === 0) mark.append(make("small", "", " more private"));
+        if (i === marks.length - 1) mark.prepend(make("small", "", "closer to the original "));
         return mark;
       }),
     );
@@ -265,6 +312,7 @@ class Strip {
     if (this.tokens.some((t) => t.a === "replace" && t.why)) kinds.add("fixed");
     ui.legend.replaceChildren(
       ...[
+        ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
         ["replace", "lg-changed", "changed"],
         ["replace", "lg-same", "drawn, same word"],
         ["fixed", "lg-fixed", "replaced whatever ε is"],
@@ -291,36 +339,33 @@ class Strip {
     const chosen = this.active;
     this.words = [];
     let text = ""; // what stands between the word before and the next one
-    let group = null; // the last word with what clings to it
-    let held = 0; // letters in it
-    const hold = () => {
-      // Punctuation stays on the line of its word.
-      if (group && !group.classList.contains("group")) {
-        const box = make("span", "group");
-        group.replaceWith(box);
-        box.append(group);
-        group = box;
-      }
-      return group;
-    };
+    let before = null; // the last word
+    let held = 0; // letters of the words that stand together with it
     const lay = (node, letters = 0) => {
       let [, head, gap, tail] = /^(\S*)([\s\S]*?)(\S*)$/.exec(text);
-      if (!group && !gap) [head, tail] = ["", head];
-      const holdHead = group && head && head.length <= 12;
+      if (!before && !gap) [head, tail] = ["", head];
+      const holdHead = before && head && head.length <= 12;
       const holdTail = node && tail && tail.length <= 12;
-      if (holdHead) hold().append(head);
+      // Marks stand in the word that they cling to: beside it, and not beside a longer original below it.
+      if (holdHead) before.append(make("span", "mark", head));
       const between = (holdHead ? "" : head) + gap + (holdTail ? "" : tail);
       if (between) put(between);
       // Where nothing stands between two pieces they make up one word, or a word and its mark.
-      if (node && !text && group && held + letters <= UNBROKEN) {
-        hold().append(node);
+      if (node && !text && before && held + letters <= UNBROKEN) {
+        let box = before.parentElement;
+        if (!box.classList.contains("group")) {
+          box = make("span", "group");
+          before.replaceWith(box);
+          box.append(before);
+        }
+        box.append(node);
         held += letters;
       } else if (node) {
         line.append(node);
-        group = node;
         held = letters;
-        if (holdTail) hold().prepend(tail);
       }
+      if (holdTail) node.prepend(make("span", "mark lead", tail));
+      before = node ?? before;
       text = "";
     };
     this.tokens.forEach((t, i) => {
@@ -364,6 +409,39 @@ class Strip {
     this.setStop(chosen ?? this.words[0] ?? null);
   }
 
+  reserveSoon() {
+    clearTimeout(this.timers.reserve);
+    this.timers.reserve = setTimeout(() => this.reserve(), 60);
+  }
+
+  // Room for the text at every ε, so that nothing below it moves while ε does: its height is tried out on a copy.
+  reserve() {
+    const { text } = this.ui;
+    if (this.dragging) return this.reserveSoon();
+    text.style.minHeight = "";
+    if (!this.data?.live || !text.clientWidth || text.classList.contains("long")) return;
+    const copy = text.cloneNode(true);
+    copy.style.cssText = `position:absolute;visibility:hidden;top:0;left:0;width:${text.offsetWidth}px`;
+    copy.inert = true;
+    text.after(copy);
+    const drawn = [...copy.querySelectorAll(".word")]
+      .map((node, k) => ({ node, now: node.querySelector(".now"), t: this.tokens[this.words[k]] }))
+      .filter(({ t }) => t.drawn);
+    let most = 0;
+    const points = this.words.length > 100 ? 9 : TRIED;
+    for (let k = 0; k < points; k += 1) {
+      const eps = this.lo * Math.exp((this.span * k) / (points - 1));
+      for (const { node, now, t } of drawn) {
+        const at = winner(t, eps);
+        now.textContent = t.shown[at] || END;
+        node.classList.toggle("changed", t.a === "replace" && !t.kept[at]);
+      }
+      most = Math.max(most, copy.offsetHeight);
+    }
+    copy.remove();
+    text.style.minHeight = `${most}px`;
+  }
+
   makeRows() {
     this.rows = Array.from({ length: ROWS + 1 }, (_, i) => {
       const row = make("li", i === ROWS ? "row others" : "row");
@@ -400,6 +478,7 @@ class Strip {
     if (!this.tokens) return;
     const start = performance.now();
     this.moveWords();
+    this.paintTint();
     this.paintDial();
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
@@ -472,7 +551,9 @@ class Strip {
       const x = this.where(eps);
       ui.slider.style.setProperty("--at", x);
       ui.head.style.transform = `translateX(${100 * x}%)`;
-      ui.reset.hidden = eps === (data.default_eps ?? data.eps);
+      const there = eps === (data.default_eps ?? data.eps);
+      ui.reset.classList.toggle("off", there); // it keeps its place, so that nothing moves
+      ui.reset.disabled = there;
       this.shownLabel = null;
     }
     if (!this.typing && this.shownLabel !== label) {
@@ -499,6 +580,25 @@ class Strip {
     const asked = this.askedEps === eps && !this.dragging;
     const hint = !stale ? "" : asked ? "rewriting at this ε …" : "release to rewrite at this ε";
     if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
+  }
+
+  tintBy(what) {
+    this.byChance = what === "stays";
+    this.el.classList.toggle("by-chance", this.byChance);
+    this.tintedAt = null;
+  }
+
+  // How likely each word stays, as a bar under it.
+  paintTint() {
+    const eps = this.data.live ? this.eps : this.data.eps;
+    if (!this.byChance || this.tintedAt === eps || (this.dragging && this.words.length > LONG_TEXT)) return;
+    this.tintedAt = eps;
+    const x = this.where(eps);
+    for (const t of this.tokens) {
+      if (!t.drawn || t.a !== "replace") continue;
+      const p = t.src < 0 ? 0 : chance(t, t.src, eps, x);
+      t.node.style.setProperty("--p", Number.isNaN(p) ? 0 : p.toFixed(3));
+    }
   }
 
   drawShare() {
@@ -547,7 +647,7 @@ class Strip {
       path += `${i ? "L" : "M"}${((1000 * i) / this.steps).toFixed(1)},${(100 - 100 * p).toFixed(2)}`;
     }
     ui.line.setAttribute("d", path);
-    ui.lineTag.textContent = `chance of keeping “${t.o}”`;
+    ui.lineTag.textContent = `chance that “${t.o}” stays`;
     ui.lineTag.classList.toggle("low", left > 0.62);
   }
 
@@ -831,7 +931,13 @@ class Strip {
 
     on(ui.originals, "change", () => {
       this.el.classList.toggle("no-originals", !ui.originals.checked);
+      this.reserve();
       if (this.memo) this.memo.originals = ui.originals.checked;
+    });
+    on(ui.tint, "change", () => {
+      this.tintBy(ui.tint.value);
+      if (this.memo) this.memo.tint = ui.tint.value;
+      this.schedule();
     });
     on(ui.copy, "click", () => this.copy());
     on(document, "copy", (event) => this.copiedByHand(event));
@@ -946,14 +1052,17 @@ class Strip {
       // All copies each time: a message may overtake another, and the server counts each of them once.
       const view = { run: this.run, eps: this.eps, token: this.told, copies: [...this.memo.copies] };
       const text = JSON.stringify(view);
-      // Before the first message the server takes the view that its payload starts with.
-      const known = this.lastSent ?? JSON.stringify({ run: this.run, eps: this.data.eps, token: null, copies: [] });
-      if (text === known && !always) return;
+      if (!always && (this.lastSent === null ? !this.news() : text === this.lastSent)) return;
       this.lastSent = text;
       if (!this.data.live) this.askedEps = this.eps;
       this.setState("view", view);
       this.schedule();
     }, wait);
+  }
+
+  // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
+  news() {
+    return this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.memo.copies.length > 0;
   }
 
   remember() {
