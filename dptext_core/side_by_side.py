@@ -184,8 +184,8 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> On
         if distribution is None:
             each.append(Chances(released=released, reason=reason))
             continue
-        p = tuple(distribution.p(w) for w in words)
-        each.append(Chances(p, max(0.0, 1.0 - math.fsum(p)), released, distribution.p_keep()))
+        shared = tuple(distribution.p(w) for w in words)
+        each.append(Chances(shared, max(0.0, 1.0 - math.fsum(shared)), released, distribution.p_keep()))
     return OneWord(word, tuple(words), tuple(each))
 
 

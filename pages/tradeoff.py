@@ -182,7 +182,8 @@ def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, 
         return
     best = advice.best if advice else None
     figure = figures.trade_off(
-        points, hidden, kept, chosen=state.get("trade_point"), best=best and (best.setting, best.epsilon),
+        points, hidden, kept, chosen=state.get("trade_point"),
+        best=None if best is None else (best.setting, best.epsilon),
         limit=advice.limit if advice else None, dark=st.context.theme.type == "dark",
     )  # fmt: skip
     config = {

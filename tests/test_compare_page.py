@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import side_by_side
+from pages.ui import equal_privacy
 from pages.ui.rewrite_view import copies_of, word_of
 from pages.ui.session import Session
 
@@ -161,3 +162,25 @@ def test_a_third_is_added_and_taken_away(page):
     page.button(key=f"compare{third}_close").click()
     settle(page)
     assert len(views(page)) == 2
+
+
+def test_a_row_of_equal_privacy_opens_here_with_its_options_and_epsilon(monkeypatch):
+    here, went = Session(), []
+    monkeypatch.setattr(equal_privacy, "session", lambda: here)
+    monkeypatch.setattr(equal_privacy.st, "switch_page", went.append)
+    mechanisms = [dpt.get_mechanism("diffractor"), dpt.get_mechanism("diffractor", noise="tem")]
+    found = dpt.equal_privacy(mechanisms, {"n_w": 0.4}, text=[m.prepare(TEXT) for m in mechanisms], tolerance=0.01)
+    equal_privacy.compare(found * 3)
+    assert went == ["pages/compare.py"] and here.columns_new and len(here.columns) == 4
+    settings = [s for _, s in here.columns[:2]]
+    assert [s["options"] for s in settings] == [{}, {"noise": "tem"}]
+    assert [s["epsilon"] for s in settings] == [c.epsilon for c in found]
+    assert all(abs(c.reached - 0.4) <= 0.01 for c in found)
+
+
+def test_a_text_is_prepared_by_each_of_the_mechanisms_that_are_compared():
+    one, other = dpt.get_mechanism("diffractor"), dpt.get_mechanism("diffractor", noise="tem")
+    with pytest.raises(dpt.ConfigError, match="one text"):
+        dpt.equal_privacy([one, other], {"n_w": 0.4}, text=[one.prepare(TEXT)])
+    with pytest.raises(dpt.ConfigError, match="one text"):
+        dpt.equal_privacy([one, other], {"n_w": 0.4}, text=[one.prepare(TEXT), other.prepare("Another one.")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from foreign import Generator, Swap
+from marks import slow_but
 
 import dptext_core as dpt
 from dptext_core.figures import to_html, trade_off, word_bars
@@ -12,6 +13,8 @@ from dptext_core.side_by_side import differences, drawn_by_all, figures, first_d
 from dptext_core.trade_off import front, tradeoff
 
 TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"
+
+ALL = ["foreign-swap", "foreign-generator", "dp-mlm-plus"]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -33,7 +36,7 @@ def plus_minus(tiny_model: str):
     return dpt.get_mechanism("dp-mlm-plus", model=tiny_model, **options)
 
 
-@pytest.mark.parametrize("name", ["foreign-swap", "foreign-generator", "dp-mlm-plus"])
+@pytest.mark.parametrize("name", slow_but(["foreign-swap", "foreign-generator"], ALL))
 def test_the_pieces_are_the_text(name, request):
     m = plus_minus(request.getfixturevalue("tiny_model")) if name == "dp-mlm-plus" else dpt.get_mechanism(name)
     result = m.rewrite(TEXT, seed=3)

@@ -16,7 +16,8 @@ from pages.ui.runs import Run
 #: Settings, texts with scores, and ε of one setting that are kept; what was not looked at for longest goes first.
 SETTINGS, TEXTS, EPSILONS = 12, 12, 24
 
-K, V = TypeVar("K"), TypeVar("V")
+K = TypeVar("K")
+V = TypeVar("V")
 Options = tuple[tuple[str, Any], ...]
 
 

@@ -541,9 +541,7 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     box = page.get_by_role("textbox", name="Text", exact=True)
     box.fill("<img src=x onerror=alert(1)> **bold** My doctor $x$ paid.")
     box.press("Control+Enter")
-    page.locator(".rewrite .text", has_text="onerror").or_(
-        page.locator(".rewrite .text", has_text="**")
-    ).first.wait_for(timeout=LONG)
+    page.locator(".rewrite .text", has_text="**").first.wait_for(timeout=LONG)
     calm(page)
     assert page.locator(".rewrite .text img, .rewrite .text strong").count() == 0
     assert page.locator(".rewrite").count() == 2
@@ -563,11 +561,12 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     seen = open_app(APP, query="/tradeoff", viewport={"width": 390, "height": 844})
     page = seen.page
     page.locator(".js-plotly-plot").first.wait_for(timeout=LONG)
+    # What needs no model of sentences.
+    page.get_by_role("combobox", name="What is kept").click()
+    page.get_by_text("BLEU", exact=True).last.click()
     box = page.get_by_role("textbox", name="Text", exact=True)
     box.fill("My doctor paid.")
     box.press("Control+Enter")
-    page.get_by_role("combobox", name="What is kept").click()
-    page.get_by_text("BLEU", exact=True).last.click()
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
     calm(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
