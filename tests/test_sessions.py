@@ -25,13 +25,17 @@ class Server:
     def __init__(self) -> None:
         self.active: set[str] = set()
         self.closed: list[str] = []
-        self.stopped = self
+        self.stopped = self.media_file_mgr = self
+        self.freed: list[list[str]] = []
 
     def is_active_session(self, session: str) -> bool:
         return session in self.active
 
     def close_session(self, session: str) -> None:
         self.closed.append(session)
+
+    def remove_orphaned_files(self) -> None:
+        self.freed.append(list(self.closed))
 
     def get_loop(self) -> Server:
         return self
@@ -81,6 +85,7 @@ def test_a_session_is_closed_before_nobody_can_come_back_to_it(visit):
     look(0.0)
     assert not look(sessions.CLOSE - 0.1) and server.closed == []
     assert look(sessions.CLOSE) and server.closed == ["a"] and job.wait(5)
+    assert server.freed == [["a"]], "what was offered to download goes with it"
     assert job.result is None and sessions.CLOSE < 120
 
 

@@ -109,6 +109,8 @@ def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
     if server.is_active_session(name):  # back in the last moment
         return
     server.close_session(name)
+    # Files to download outlive their session once, for a click that is under way: nobody is there to click.
+    server.media_file_mgr.remove_orphaned_files()
     # The server's loop still holds the session that it served last, for as long as no other one comes: it is emptied.
     if (session := visit.session()) is not None:
         session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks

@@ -113,6 +113,10 @@ def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
         page.get_by_role("button", name=name, exact=True).or_(page.get_by_role("radio", name=name, exact=True)).click()
         page.wait_for_timeout(400)  # until the run that the click starts shows itself
         page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.get_by_role("button", name="Share", exact=True).click()
+    page.get_by_role("tab", name="With originals").click()
+    with page.expect_download():
+        page.get_by_role("button", name="Report with originals").click()
     held = asked(f"scan/{key}")
     assert set(held) == {"2", "3"}, "while the page is open, its session holds them"
     page.context.close()
