@@ -100,7 +100,7 @@ class Meter:
 def idle(page: Page) -> None:
     """The script has begun to run, and has ended; some answers need none."""
     with suppress(Exception):
-        page.locator(BUSY).wait_for(timeout=1500)
+        page.locator(BUSY).wait_for(timeout=300)
     page.locator(BUSY).wait_for(state="detached", timeout=120_000)
 
 
