@@ -35,6 +35,7 @@ shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidde
 st.html("""<style>
 [data-testid='stHeaderActionElements'] { display: none; }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
+[data-testid='stMainBlockContainer'] { padding-top: 4.4rem; padding-bottom: 3rem; }
 .stApp :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
 </style>""")
 page = st.navigation(shown, position="top")
