@@ -720,7 +720,8 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
     )  # fmt: skip
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
     figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark())
-    figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot"})
+    colours = figures.DARK if dark() else figures.LIGHT
+    figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
     chart(figure, key="play_curves")
     if mean is not None:
         st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")
