@@ -15,6 +15,7 @@ from dptext_core.attacks import bayes, mask_inference, nearest, query, which_tex
 from dptext_core.figures import query_figure
 from dptext_core.guarantee import percent
 from pages.ui import runs
+from pages.ui.charts import chart
 from pages.ui.session import session
 from pages.ui.text import literal
 
@@ -248,7 +249,7 @@ def _query(
     if lines:
         dark = st.context.theme.type == "dark"
         figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)
-        st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="attack_query")
+        chart(figure, key="attack_query")
         st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
     st.caption(
         "The most frequent of N fresh answers, in 2,000 simulated repeats. Every answer that you give spends its ε "
