@@ -90,6 +90,12 @@ def check(text: str, shared: bool = False) -> Read:
     return read
 
 
+def test_the_style_of_a_page_names_nothing_that_the_token_view_has():
+    selectors = re.sub(r"/\*.*?\*/|\{[^{}]*\}", "\n", html.style(live=False), flags=re.DOTALL)
+    own = re.findall(r"\.([a-z][\w-]*)", re.sub(r"(?m)^\s*\.strip\b.*", "", selectors))
+    assert len(own) > 20 and all(name.startswith(("p-", "v-")) for name in own), own
+
+
 @settings(max_examples=40)
 @given(st.text())
 @example("</script><!--\u2028\u2029&\ud800")

@@ -136,7 +136,7 @@ def _page(
     content = inspection(
         result, view, title=f"{example.title}, rewritten with {mechanism.title}",
         note=f"The text is made up, and seed {seed} fixed the noise: a demonstration, not private.",
-        above='<nav class="eyebrow"><a href="index.html">All examples and mechanisms</a></nav>', shared=True,
+        above='<nav class="p-eyebrow"><a href="index.html">All examples and mechanisms</a></nav>', shared=True,
     )  # fmt: skip
     return Page(key, mechanism.name, slug(example), made_of, view["live"], result.guarantee.sentence()), content
 
@@ -155,13 +155,13 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
     cards = "".join(
         _card(spec, of_it, titles) for spec in mechanisms() if (of_it := [p for p in pages if p.mechanism == spec.name])
     )
-    body = f"""<p class="eyebrow">DP-Text Studio</p>
+    body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten so that its author can hide</h1>
-<p class="lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
+<p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
 rewritten by different methods. Most of them draw another word in the place of a word, by chance. Open one and drag \
 the slider.</p>
-<p class="mark">The texts are made up, and seed {seed} fixed the noise: a demonstration, not private.</p>
-<div class="prose">
+<p class="p-mark">The texts are made up, and seed {seed} fixed the noise: a demonstration, not private.</p>
+<div class="p-prose">
 <h2>What ε is</h2>
 <p>ε, “epsilon”, is the privacy budget. When it is small, chance decides, and little of the author’s words comes \
 through. When it is large, the words come back, and so do the secrets. What a method promises, it promises for one ε. \
@@ -171,7 +171,7 @@ The promise stands below each text, and so does what everyone can see in spite o
 <ul>{told}</ul>
 <h2>The methods</h2>
 </div>
-<div class="cards">{cards}</div>
+<div class="p-cards">{cards}</div>
 <footer>Made by DP-Text Studio {html.escape(__version__)}. These pages tell nobody what is looked at.</footer>"""
     return html.page("DP-Text Studio: rewritten examples", body, shared=True, private=False)
 
@@ -186,8 +186,8 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
     )
     still = "" if any(p.draggable for p in pages) else " At one ε: another one takes a new pass of the model."
     return (
-        f'<section class="card-of" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'
-        f'<p>{html.escape(spec.summary)}</p><p class="small">{html.escape(NOTIONS[spec.notion].capitalize())}. '
+        f'<section class="p-card" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'
+        f'<p>{html.escape(spec.summary)}</p><p class="p-small">{html.escape(NOTIONS[spec.notion].capitalize())}. '
         f"{html.escape(PLAIN[spec.notion])}{still}</p><ul>{links}</ul>"
         f"<details><summary>Its promise for the first text</summary><p>{html.escape(pages[0].sentence)}</p></details>"
         "</section>"

@@ -34,7 +34,7 @@ def data(identity: str, value: Any) -> str:
     return f'<script type="application/json" id="{escape(identity)}">{text}</script>'
 
 
-def paragraphs(text: str, kind: str = "text-block") -> str:
+def paragraphs(text: str, kind: str = "p-block") -> str:
     """A text of a user with its own line ends, in the direction that it is read in."""
     return f'<div class="{kind}" dir="auto">{escape(text)}</div>'
 
@@ -86,7 +86,7 @@ form-action 'none'">
 {head}
 </head>
 <body>
-<main{"" if wide else ' class="narrow"'}>
+<main{"" if wide else ' class="p-narrow"'}>
 {body}
 </main>
 {end}

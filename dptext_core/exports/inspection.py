@@ -44,7 +44,7 @@ def inspection(
     movable = "spread" not in shown
     chances = any("c" in token for token in shown["tokens"])
     how = _DRAG if movable else _STAY if chances else _WHOLE
-    mark = f'<p class="mark">{html.escape(note)}</p>' if note else f'<p class="mark private">{PRIVATE}</p>'
+    mark = f'<p class="p-mark">{html.escape(note)}</p>' if note else f'<p class="p-mark p-private">{PRIVATE}</p>'
     at = f" at ε = {number(shown['eps'])}" if movable else ""
     other = ""
     if movable:
@@ -54,11 +54,11 @@ def inspection(
         )
     body = f"""{above}{mark}
 <h1>{html.escape(title)}</h1>
-<p class="lede">{how}</p>
-<noscript><p class="mark">Dragging needs JavaScript. Without it, this is the rewrite:</p>
+<p class="p-lede">{how}</p>
+<noscript><p class="p-mark">Dragging needs JavaScript. Without it, this is the rewrite:</p>
 {html.paragraphs(result.text)}</noscript>
 {browser.markup()}
-<div class="prose">
+<div class="p-prose">
 <h2>What is promised{at}</h2>
 {promise(result)}
 {other}

@@ -57,7 +57,7 @@ def setting(result: RewriteResult) -> str:
             pairs.append((fields[name].metadata["label"], codec.plain(_listed(value))))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
-    return rows(pairs) + '<p class="small">Every option that is not named has its default.</p>'
+    return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'
 
 
 def _listed(value: Any) -> Any:

@@ -51,19 +51,19 @@ def report(
     mechanism = mechanism_of(result)
     title = f"Rewritten with {mechanism.title}"
     if private:
-        mark = f'<p class="mark private">{PRIVATE}</p>'
+        mark = f'<p class="p-mark p-private">{PRIVATE}</p>'
     else:
         held = "the rewritten text, its setting and its promise" if text else "a setting and its promise, and no text"
         other = " No original word is in it but those that the rewritten text shows." if text else ""
-        mark = f'<p class="mark">This file holds {held}.{other}</p>'
-    parts = [f'<p class="eyebrow">Report, {day or datetime.datetime.now(datetime.UTC).date():%d %B %Y}</p>', mark]
+        mark = f'<p class="p-mark">This file holds {held}.{other}</p>'
+    parts = [f'<p class="p-eyebrow">Report, {day or datetime.datetime.now(datetime.UTC).date():%d %B %Y}</p>', mark]
     parts.append(f"<h1>{html.escape(title)}</h1>")
     if warning:
-        parts.append(f'<p class="mark private">{html.escape(warning)}</p>')
+        parts.append(f'<p class="p-mark p-private">{html.escape(warning)}</p>')
     if text or private:
         parts.append(f"<h2>Rewritten text</h2>{html.paragraphs(result.text)}")
     if private:
-        parts.append(f"<h2>Original text</h2>{html.paragraphs(result.original, 'text-block original')}")
+        parts.append(f"<h2>Original text</h2>{html.paragraphs(result.original, 'p-block p-original')}")
     parts.append(f"<h2>What is promised</h2>{promise(result)}")
     parts.append(f"<h2>Setting</h2>{setting(result)}")
     if findings:

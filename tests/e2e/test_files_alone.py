@@ -59,7 +59,7 @@ def test_epsilon_is_dragged_in_a_file_and_the_words_are_those_of_a_sweep(page: P
     file.write_text(exports.inspection(m.rewrite(prepared, stream=stream)), encoding="utf-8")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(file.as_uri())
-    assert page.locator(".mark").first.inner_text() == exports.PRIVATE
+    assert page.locator(".p-mark").first.inner_text() == exports.PRIVATE
 
     def expected(epsilon: float) -> list[str]:
         result = m.with_(epsilon=epsilon).rewrite(prepared, stream=stream)
