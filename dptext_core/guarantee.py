@@ -120,13 +120,17 @@ class Guarantee:
                 f"{odds_text(self.epsilon)} as likely under your word as under another one of {self.group} "
                 f"(ε = {each} a word{self._in_texts()}).{little} {words}, together at most ε = {bound(self.total)}."
             )
+        piece = self.unit.removeprefix("released ") if "released" in self.unit and self.draws > 1 else ""
         noun = "a released word" if word else f"the {self.unit}" if "released" in self.unit else "what is released"
+        noun = f"a {self.unit}" if piece else noun
         plus = f", plus a chance of δ = {scientific(self.delta)}" if self.notion == "approx" else ""
-        unit = " a word" if word else ""
+        unit = " a word" if word else f" a {piece}" if piece else ""
         total = f"together at most ε = {bound(self.total)}"
         if self.notion == "approx" and self.draws > 1:
             total += f" and δ = {scientific(self.total_delta)}"
         tail = f" {words}, {total}." if word else f" {total[0].upper()}{total[1:]}." if self.draws > 1 else ""
+        if piece:
+            tail = f" At most {self.draws:,} {piece}s are drawn, {total}."
         return (
             f"Whatever you wrote here, {noun} is at most e^ε = {odds_text(self.epsilon)} as likely under your text "
             f"as under any other{self._among()}{plus} (ε = {each}{unit}).{little}{tail}"

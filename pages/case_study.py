@@ -132,8 +132,8 @@ def measured() -> None:
 def main() -> None:
     st.markdown("## Case study")
     st.caption(
-        "What a model remembers of the texts that it was pre-trained on, live and measured: without noise or at a "
-        "large ε it repeats sentences of these, and answers others in their style and words. At a small ε the noise "
+        "What a model remembers of the texts that it was pre-trained on, live and measured: without noise it "
+        "repeats sentences of these, and answers others in their style and words; the smaller ε, the more the noise "
         "decides."
     )
     live()

@@ -324,12 +324,17 @@ def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
     return min(low, default), max(high, default), default
 
 
-def current_epsilon(axis: tuple[float, float, float]) -> float:
-    """Where the user left the slider, as long as it is the slider of this axis; else the axis' default."""
+def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None = None) -> float:
+    """Where the user left the slider, as long as it is the slider of this axis; else the axis' default.
+
+    inputs: what is asked for. Where that is what is shown, with or without a public prior, ε stays too.
+    """
     run, default = session().run, axis[2]
     if run is not None:
-        if axis_of(run.inputs) != axis:
-            return default
+        if (before := axis_of(run.inputs)) != axis:
+            if inputs is None or not runs.differ_by_the_prior(run, inputs):
+                return default
+            return min(max(current_epsilon(before), axis[0]), axis[1])
         default = run.payload["eps"]
     view = (state.get("play_strip") or {}).get("view") or {}
     epsilon = view.get("eps")
@@ -340,7 +345,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     """Begin a rewrite, from scores that are bundled where there are some."""
     mine = session()
     before, number_ = mine.run, mine.next_number()
-    epsilon = axis[2] if linked else current_epsilon(axis)
+    epsilon = axis[2] if linked else current_epsilon(axis, inputs)
     example = example_of(inputs.text)
     pin = example.sensitive if example else ""
 

@@ -337,6 +337,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_public_length(folder):
         ({"clip_min": 3.0, "clip_max": 1.0}, "clip_min must be below"),
         ({"shift_min": 3.0, "shift_max": 1.0}, "shift_min must be below"),
         ({"shift_min": 3.0}, "both shift_min and shift_max"),
+        ({"shift_min": 1.0, "shift_max": 3.0}, "need a public prior"),
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
         ({"epsilon": float("nan")}, "epsilon is a number"),
         ({"epsilon": [1.0, 2.0]}, "takes one"),
@@ -415,7 +416,7 @@ def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     kind = type(m)
     table = kind.table
     # With the private scores as proposal nothing is left to clip, and what is drawn is the model's own text.
-    monkeypatch.setattr(kind, "table", lambda self, a, b=None: table(self, a, None if b is None else a))
+    monkeypatch.setattr(kind, "table", lambda self, a, b=None, *more: table(self, a, None if b is None else a, *more))
     assert audited(m).verdict == "refuted"
 
 

@@ -174,7 +174,8 @@ def test_a_link_hides_controls_and_keeps_their_values():
     assert ".st-key-play_mechanism" in styles and "evil" not in styles and "-noise" in styles
     assert at.selectbox(key="play_mechanism").value == "diffractor"
     assert at.selectbox(key="play-diffractor-noise").value == "tem"
-    assert "hide" not in at.query_params and not any("not followed" in w.value for w in at.warning)
+    assert at.session_state["session"].hidden == ("mechanism", "noise")
+    assert not any("not followed" in w.value for w in at.warning)
 
 
 def test_forgetting_leaves_nothing():

@@ -268,6 +268,8 @@ def attack(
     texts gives.
     """
     check(mechanism)
+    if draws < 0:
+        raise InputError(f"The number of draws that measure success must be 0 or more, and is {draws}.")
     if not results:
         raise InputError("Give at least one rewrite.")
     prepared = [mechanism.prepare(t, cancel=cancel) for t in texts.texts]
@@ -387,9 +389,10 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
         whence = f"Between some of these texts nothing is promised{times}"
     else:
         noise = mechanism.latent_loss(prepared[0], prepared[1]) is not None
+        by = odds_text(largest) if largest >= 0.05 else f"{_up(math.expm1(largest))}"
         whence = (
             f"The {'noise that is added' if noise else 'promise'} lets the odds of two of these texts move by "
-            f"{odds_text(largest)}{times} at most{plus}"
+            f"{by}{times} at most{plus}"
         )
     if value > 0.9995:
         return Limit(value, f"{whence}: that rules no guess out.")

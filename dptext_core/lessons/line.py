@@ -103,8 +103,9 @@ class Line(Lesson):
                 f"{percent(own)}, and the word beside it comes with {percent(next_)}.",
             ),
             (
-                "A point has neighbours on all sides, a word on a line only two. So one line loses most of them: the "
-                "words it moves to are near, but not the nearest. That is why the mechanism may use five or ten lists.",
+                "A point has neighbours on all sides, a word on a line only two. So a line cannot keep them all beside "
+                f"it: {NEAREST - beside} of these {NEAREST} are farther away. That is why the mechanism may use five "
+                "or ten lists.",
                 "On a line noise is cheap, since places are whole numbers: no distance to 20,000 words is needed.",
             ),
             (

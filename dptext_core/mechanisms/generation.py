@@ -302,6 +302,8 @@ class Generation(Clipped):
             raise ConfigError(
                 f"shift_min must be below shift_max; they are {config.shift_min:g} and {config.shift_max:g}."
             )
+        if given[0] is not None and config.prior == "none":
+            raise ConfigError("shift_min and shift_max need a public prior. Choose one with prior, or leave them out.")
         return dataclasses.replace(config, **ends)
 
     @property

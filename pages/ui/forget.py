@@ -49,6 +49,6 @@ def panel(key: str) -> None:
     )  # fmt: skip
     st.markdown("\n".join(f"- **{what}**: {where}, until {until}." for what, where, until in KEPT))
     st.caption(
-        "No text is written to a disk, sent to another machine, or put into an address. The history of the browser has "
-        "addresses with settings, and no text."
+        "No text is sent to another machine or put into an address, and but for the files of Batch, of which that page "
+        "tells, none is written to a disk. The history of the browser has addresses with settings, and no text."
     )

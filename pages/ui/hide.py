@@ -36,7 +36,7 @@ KNOWN: dict[str, tuple[str, str]] = {
 @lru_cache(maxsize=1)
 def _options() -> frozenset[str]:
     """Names of options of mechanisms, which are plain words by the rules of the language."""
-    return frozenset(f.name for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls))
+    return frozenset(f.name for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls)) - {"epsilon"}
 
 
 def checked(text: str) -> tuple[str, ...]:

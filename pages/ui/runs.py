@@ -110,6 +110,16 @@ def make(
     return Run(number, inputs, mechanism, prepared, stream, result, shown, note, _plain(mechanism, prepared, cancel))
 
 
+def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
+    """Whether the run and what is asked for are one mechanism with and without its public prior, on the same text."""
+    if run.inputs.text != inputs.text or run.inputs.mechanism == inputs.mechanism:
+        return False
+    if run.plain is not None:
+        return run.plain[0].name == inputs.mechanism
+    plain = dpt.get_mechanism(inputs.mechanism, **dict(inputs.options)).from_nothing()
+    return plain is not None and plain.name == run.inputs.mechanism
+
+
 def _plain(
     mechanism: dpt.Mechanism, prepared: dpt.Prepared, cancel: threading.Event | None
 ) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
