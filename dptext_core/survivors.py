@@ -153,7 +153,7 @@ def _dates(language: Language) -> re.Pattern[str]:
     day = rf"\d{{1,2}}(?:{either(clues.ordinals)})?+"
     blank = "[ \u00a0]"
     month = (
-        rf"(?:{day}{blank}(?:{either(clues.joining)}{blank})?)?+(?:{either(clues.months)})(?!\w)\.?+"
+        rf"(?:{day}{blank}(?:{either(clues.joining)}{blank})?)?+(?:{either(clues.months)})(?!\w)(?:\.(?={blank}\d))?+"
         rf"(?:{blank}{day}(?!\w))?+(?:,?{blank}{_YEAR}(?!\w))?+"
     )
     year = rf"(?:{either(clues.before_year)}){blank}(?:the{blank})?(?P<year>{_YEAR})"

@@ -147,7 +147,12 @@ def test_the_first_minute(open_app: Callable) -> None:
         painted(page)
         places.add(below.bounding_box()["y"])
         apart = max(apart, page.locator(".strip .text").evaluate(APART))
+        # What still stands is counted as it is flagged, and it does not move what is below either.
+        alive = page.locator(".strip .chip:not(.gone)").count()
+        told = page.locator(".strip .stood strong").inner_text()
+        assert sum(int(n) for n in re.findall(r"\d+", told)) == alive <= page.locator(".strip .word.stands").count()
     page.mouse.up()
+    assert page.locator(".strip .chip").first.inner_text().startswith("Halvorsen")
     assert len(places) == 1, "what stands below moved while ε did"
     assert apart < 1.5, "marks stay with their words while originals are shown"
 
