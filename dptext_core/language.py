@@ -44,15 +44,15 @@ def _no_bases(word: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Clues:
-    """What names, places, dates and numbers are told by (:mod:`dptext_core.survivors`): short lists of what everyone knows.
+    """What names, places, dates and numbers are told by: short lists of what everyone knows (see ``survivors.py``).
 
     All words in lower case. None of the lists is complete, and what is on none of them is found by its capital at most.
 
     * ``capitals``: whether a capital inside a sentence marks a name (in German every noun has one). ``common``: words
       that have a capital for another reason, or begin sentences.
     * ``titles``: what stands before a name (``mrs``); ``first_names``; ``particles``: small words inside a name.
-    * ``places``: names of countries, cities and their people; of them ``places_or_words`` are words of the language too,
-      and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a place
+    * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
+      language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a place
       (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
     * ``months`` and ``weekdays``, with short forms; of them ``months_or_words`` as with places. ``ordinals``: what
       follows the number of a day; ``joining``: small words inside a date; ``before_year``: after which a number such

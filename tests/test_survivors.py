@@ -20,7 +20,7 @@ from dptext_core.survivors import Survivor, Telling, telling
 ROOT = Path(__file__).resolve().parent.parent
 GUARANTEES = " ".join((ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8").split())
 
-#: A text, and what is found in it: the kinds are name, place, date, number, phone number, e-mail address and web address.
+#: A text, and what is found in it, each with its kind.
 FOUND = [
     ("Mrs Halvorsen came.", ["name Halvorsen"]),
     ("I met Dr. J. Peter von Berg and Anna's son.", ["name J. Peter von Berg", "name Anna"]),
@@ -29,11 +29,11 @@ FOUND = [
     ("she is at St Olav's Hospital or 14 Mill Lane", ["place St Olav's Hospital", "place 14 Mill Lane"]),
     ("We flew to New York, then to Turkey for lunch.", ["place New York", "place Turkey"]),
     ("They live near Ashgrove. A nice reading, a cold turkey.", ["place Ashgrove"]),
-    ("on the 12th of March 2024, 2024-03-12 or 3/12/24", ["date 12th of March 2024", "date 2024-03-12", "date 3/12/24"]),
+    ("the 12th of March 2024, 2024-03-12 or 3/12/24", ["date 12th of March 2024", "date 2024-03-12", "date 3/12/24"]),
     ("In May 1987. May I? They march in 1990 on Mondays.", ["date May 1987", "date 1990", "date Mondays"]),
     ("She is forty-two, room B12, £3,500.", ["number forty-two", "number B12", "number 3,500"]),
     ("Call +47 555 12 345, in 2001-2004.", ["phone number +47 555 12 345", "number 2001-2004"]),
-    ("a.b@example.org, www.example.org/x?y=1.", ["e-mail address a.b@example.org", "web address www.example.org/x?y=1"]),
+    ("a.b@example.org, www.example.org/x.", ["e-mail address a.b@example.org", "web address www.example.org/x"]),
     ("mrs halvorsen told anna in lisbon on tuesday, my sister in law", [
         "name halvorsen", "name anna", "place lisbon", "date tuesday",
     ]),
@@ -73,10 +73,13 @@ def test_rules_miss_some_and_flag_harmless_ones():
     assert f"found {len(hit)} of {len(marked)}" in GUARANTEES and f"flagged {len(wrong)} more" in GUARANTEES
 
 
+ODD = st.text(st.sampled_from(list("aAIİß’'.,:-/+@ \n\t(\u00a0🙂é漢0129")) | st.characters(), max_size=60)
+CLUES = "Mrs Anna of March 12 's Lane in New York . von +47 555 twenty-one St May 1987 “".split()
+LIKELY = st.lists(st.sampled_from([*CLUES, "\n"]), max_size=14).map(" ".join)
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.text(st.sampled_from(list("aAIİß’'.,:-/+@ \n\t(\u00a0🙂é漢0129")) | st.characters(), max_size=60)
-       | st.lists(st.sampled_from(["Mrs", "Anna", "of", "March", "12", "'s", "Lane", "in", "New", "York", ".", "von",
-                                   "+47", "555", "twenty-one", "St", "\n", "May", "1987"]), max_size=14).map(" ".join))  # fmt: skip
+@given(ODD | LIKELY)
 def test_what_is_found_lies_in_the_text_and_in_order(text):
     end = 0
     for t in telling(text):
@@ -116,8 +119,10 @@ def test_where_nothing_answers_to_a_word_a_survivor_is_one_that_stands_anywhere(
     pieces = tuple(sorted(pieces, key=lambda p: p.span))
     result = dataclasses.replace(result, text=text, pieces=pieces)
     assert survivors.survivors(result) == (
-        Survivor(1, "name", "rain", (6, 10)), Survivor(3, "name", "blue", (17, 21)), Survivor(5, "number", "2", (25, 26)),
-    )  # fmt: skip
+        Survivor(1, "name", "rain", (6, 10)),
+        Survivor(3, "name", "blue", (17, 21)),
+        Survivor(5, "number", "2", (25, 26)),
+    )
     assert "Blue" not in repr(Telling("name", "Blue", (0, 4), ((0, 4),))) + repr(survivors.survivors(result))
 
 

@@ -132,9 +132,9 @@ class Payload(TypedDict):
     only. ``seeded``: whether the result is a demonstration that is not private.
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
-    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, where the browser can
-    say at every ε what of it still stands. ``tokens``: in order. ``tail``: the released text after the last. ``pin``: the
-    index of the token that is chosen until the user chooses, where there is one.
+    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, where the browser
+    can say at every ε what of it still stands. ``tokens``: in order. ``tail``: the released text after the last.
+    ``pin``: the index of the token that is chosen until the user chooses, where there is one.
     """
 
     run: int
