@@ -52,8 +52,8 @@ class Clues:
       that have a capital for another reason, or begin sentences.
     * ``titles``: what stands before a name (``mrs``); ``first_names``; ``particles``: small words inside a name.
     * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
-      language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a place
-      (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
+      language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
+      place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
     * ``months`` and ``weekdays``, with short forms; of them ``months_or_words`` as with places. ``ordinals``: what
       follows the number of a day; ``joining``: small words inside a date; ``before_year``: after which a number such
       as 1987 is a year.

@@ -74,8 +74,10 @@ def test_rules_miss_some_and_flag_harmless_ones():
 
 
 ODD = st.text(st.sampled_from(list("aAIİß’'.,:-/+@ \n\t(\u00a0🙂é漢0129")) | st.characters(), max_size=60)
-CLUES = "Mrs Anna of March 12 's Lane in New York . von +47 555 twenty-one St May 1987 “".split()
-LIKELY = st.lists(st.sampled_from([*CLUES, "\n"]), max_size=14).map(" ".join)
+LIKELY = st.lists(st.sampled_from([
+    "Mrs", "Anna", "of", "March", "12", "'s", "Lane", "in", "New", "York", ".", "von", "+47", "555", "twenty-one", "St",
+    "May", "1987", "“", "\n",
+]), max_size=14).map(" ".join)  # fmt: skip
 
 
 @settings(max_examples=150, deadline=None)

@@ -202,8 +202,8 @@ _PLACES = _set_of(
     "new hampshire", "new jersey", "new mexico", "north carolina", "north dakota", "rhode island", "south carolina",
     "south dakota", "west virginia", "british columbia", "addis ababa", "buenos aires", "cape town", "kuala lumpur",
     "las vegas", "los angeles", "mexico city", "new delhi", "new orleans", "new york", "new york city",
-    "rio de janeiro", "salt lake city", "san antonio", "san diego", "san francisco", "san jose", "sao paulo", "são paulo",
-    "st petersburg", "tel aviv", "the hague",
+    "rio de janeiro", "salt lake city", "san antonio", "san diego", "san francisco", "san jose", "sao paulo",
+    "são paulo", "st petersburg", "tel aviv", "the hague",
 }  # fmt: skip
 _FIRST_NAMES = _set_of(
     "aaron abdul adam ahmed alan albert alex alexander alexandra ali alice alicia amanda amir amy ana andrea andreas "
