@@ -150,7 +150,7 @@ def test_no_vector_loses_more_than_epsilon(tiny_autoencoder):
     assert 0 < max(losses) <= 7.0
     # The bound is reached: two vectors that share no place.
     a, b = np.eye(16)[0] * 9, np.eye(16)[1] * 9
-    far = m.latent_loss(*(type(texts[0])(texts[0].document, m.key, x.astype(np.float32)) for x in (a, b)))
+    far = m.latent_loss(*(type(texts[0])(texts[0].document, m.key, x.astype(np.float32), False) for x in (a, b)))
     assert far == pytest.approx(7.0, rel=1e-12) and far <= 7.0
 
 
@@ -510,7 +510,7 @@ def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_
         ("a.jsonl", '{"other": "secret"}\n', "nothing named 'text'"),
         ("a.jsonl", "secret\n", "line 1, is no JSON"),
         ("a.csv", b"text\n\xff\xfe\n", "UTF-8"),
-        ("a.parquet", "text\n", "none of .csv"),
+        ("a.odt", "text\n", "none of .csv"),
         ("a.csv", "", "no rows"),
         (None, "", "There is no file"),
     ],

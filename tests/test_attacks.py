@@ -591,7 +591,7 @@ def judge(tmp_path_factory):
 
 def test_attackers_are_registered_once_and_by_scope():
     assert [a.name for a in attacks.attackers("word")] == ["best-guess", "repeated-answers"]
-    assert [a.name for a in attacks.attackers("text")] == ["nearest-words", "language-model", "likely-text"]
+    assert [a.name for a in attacks.attackers("text")] == ["nearest-words", "language-model", "likely-text", "which-text"]
     assert [a.name for a in attacks.attackers("data set")] == ["static", "adaptive"]
     with pytest.raises(dpt.ConfigError, match="already"):
         attacks.register(bayes.BestGuess)

@@ -48,7 +48,7 @@ def _outputs(cell: dict[str, Any], count: int, names: dict[str, Any]) -> list[di
         out.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(keepends=True)})
     if value is not None:
         shown: dict[str, Any] = {"text/plain": [repr(value)]}
-        if hasattr(value, "to_plotly_json"):
+        if hasattr(value, "to_json"):
             shown = {FIGURE: json.loads(value.to_json()), "text/plain": ["A figure: JupyterLab draws it."]}
         out.append({"data": shown, "execution_count": count, "metadata": {}, "output_type": "execute_result"})
     return out

@@ -6,8 +6,8 @@ It makes a virtual environment in FOLDER/venv, installs requirements.txt and req
 package index, adds the model to FOLDER/models, and measures there: how long that took and how much memory, and how many
 pieces a second the judge of `bench prior` reads in float32 and in bfloat16, in the same run; what DP-Prompt writes with
 it, and how many tokens a second, beside plain `generate` in float32. What is there already is not made again. By
-running it you accept the Gemma Terms of Use (https://ai.google.dev/gemma/terms). On Linux without a GPU, add
---pip "--extra-index-url https://download.pytorch.org/whl/cpu" for the small build of PyTorch.
+running it you accept the Gemma Terms of Use (https://ai.google.dev/gemma/terms). On Linux without a GPU, give
+--pip what the README says of the small build of PyTorch.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Colours are set explicitly, since plotly's own templates know nothing of the pag
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -80,6 +81,15 @@ class Plot(dict):
 
     def __init__(self) -> None:
         super().__init__(data=[], layout={})
+
+    def to_json(self) -> str:
+        import plotly.io
+
+        return plotly.io.to_json(self, validate=False)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook draws."""
+        return {"application/vnd.plotly.v1+json": json.loads(self.to_json()), "text/plain": "A figure."}
 
     def _trace(self, kind: str, values: dict[str, Any]) -> Self:
         trace: dict[str, Any] = {"type": kind}

@@ -47,7 +47,7 @@ def popover(
             _file("Report", "release", "report", "html", short, release, result)
             _file("Data (JSON)", "release", "rewrite", "json", partial(exports.record, result), release, result)
         with originals:
-            st.warning("These files show the original words: do not publish them for a private text.")
+            st.markdown("**These files show the original words: do not publish them for a private text.**")
             moves = run.payload["live"] and not run.spread
             label = "A page in which ε can be dragged" if moves else "A page with the words to click"
             _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
