@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -84,10 +84,10 @@ def traced(result: RewriteResult) -> list[tuple[Telling, tuple[int, ...]]]:
     """
     found = telling(result.original, result.language)
     if "alignment" in result.can:
-        read = [(k, s) for k, s in enumerate(result.steps) if s.action != "insert"]
-        return [(t, _overlapping(t.words, read, lambda s: s.span)) for t in found]
-    pieces = list(enumerate(result.releases))
-    return [(t, _overlapping(spans, pieces, lambda p: p.span)) for t, spans in _standing(found, result)]
+        steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
+        return [(t, steps.overlapping(t.words)) for t in found]
+    pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
+    return [(t, pieces.overlapping(spans)) for t, spans in _standing(found, result)]
 
 
 def stands(result: RewriteResult, unit: int) -> bool:
@@ -109,10 +109,10 @@ def survivors(result: RewriteResult) -> tuple[Survivor, ...]:
                     step = result.steps[k]
                     out.add((step.out, t.kind, step.replacement, k))
     else:
-        pieces = list(enumerate(result.releases))
+        pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
         for t, spans in _standing(telling(result.original, result.language), result):
             for a, b in spans:
-                units = _overlapping([(a, b)], pieces, lambda p: p.span)
+                units = pieces.overlapping([(a, b)])
                 out.add(((a, b), t.kind, result.text[a:b], units[0] if len(units) == 1 else -1))
     return tuple(Survivor(None if k < 0 else k, kind, word, span) for span, kind, word, k in sorted(out))
 
@@ -128,18 +128,24 @@ def _standing(found: Sequence[Telling], result: RewriteResult) -> Iterator[tuple
         yield t, [m.span() for m in hits]
 
 
-def _overlapping(
-    spans: Iterable[tuple[int, int]], units: Sequence[tuple[int, object]], span_of: Callable
-) -> tuple[int, ...]:
-    starts = [span_of(unit)[0] for _, unit in units]
-    out = []
-    for a, b in spans:
-        k = max(0, bisect_right(starts, a) - 1)
-        while k < len(units) and starts[k] < b:
-            if span_of(units[k][1])[1] > a:
-                out.append(units[k][0])
-            k += 1
-    return tuple(dict.fromkeys(out))
+class _Spans:
+    """Numbered spans in order, none within another."""
+
+    def __init__(self, numbered: Iterable[tuple[int, tuple[int, int]]]) -> None:
+        self.numbered = list(numbered)
+        self.starts = [span[0] for _, span in self.numbered]
+
+    def overlapping(self, spans: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+        """The numbers of those that share a character with one of these."""
+        out = []
+        for a, b in spans:
+            k = max(0, bisect_right(self.starts, a) - 1)
+            while k < len(self.starts) and self.starts[k] < b:
+                number, (_, end) = self.numbered[k]
+                if end > a:
+                    out.append(number)
+                k += 1
+        return tuple(dict.fromkeys(out))
 
 
 @cache
