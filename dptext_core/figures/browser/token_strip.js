@@ -466,7 +466,7 @@ class Strip {
     const said = left.length
       ? this.standing(left)
       : this.telling.length
-        ? "Nothing that was found in your text stands here as it was"
+        ? "None of these words of your text still stands here"
         : "No names, numbers, dates or places were found in your text";
     if (ui.stood.textContent !== said) ui.stood.textContent = said;
     ui.standing.classList.toggle("none", !left.length);
