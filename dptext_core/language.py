@@ -43,6 +43,48 @@ def _no_bases(word: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class Clues:
+    """What names, places, dates and numbers are told by: short lists of what everyone knows (see ``survivors.py``).
+
+    All words in lower case. None of the lists is complete, and what is on none of them is found by its capital at most.
+
+    * ``capitals``: whether a capital inside a sentence marks a name (in German every noun has one). ``common``: words
+      that have a capital for another reason, or begin sentences.
+    * ``titles``: what stands before a name (``mrs``); ``first_names``; ``particles``: small words inside a name.
+    * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
+      language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
+      place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
+    * ``months`` and ``weekdays``, with short forms; of them ``months_or_words`` as with places. ``ordinals``: what
+      follows the number of a day; ``joining``: small words inside a date; ``before_year``: after which a number such
+      as 1987 is a year.
+    * ``numbers``: written numbers that count by themselves; ``small_numbers``: those that count beside one of them.
+    """
+
+    capitals: bool = False
+    common: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
+    first_names: frozenset[str] = frozenset()
+    particles: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
+    places_or_words: frozenset[str] = frozenset()
+    place_ends: frozenset[str] = frozenset()
+    before_place: frozenset[str] = frozenset()
+    months: frozenset[str] = frozenset()
+    months_or_words: frozenset[str] = frozenset()
+    weekdays: frozenset[str] = frozenset()
+    ordinals: frozenset[str] = frozenset()
+    joining: frozenset[str] = frozenset()
+    before_year: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    small_numbers: frozenset[str] = frozenset()
+
+    @cached_property
+    def longest_place(self) -> int:
+        """How many words the longest name of a place has."""
+        return max((p.count(" ") + 1 for p in self.places), default=0)
+
+
+@dataclass(frozen=True, eq=False)
 class Language:
     """A language as the core needs it: every field has a default that assumes none, save its name and its code.
 
@@ -66,6 +108,7 @@ class Language:
     * ``letters``: an expression of one letter of a whole word of a public vocabulary; ``one_letter_words``: the words
       that have one letter only.
     * ``bases(word)``: of a contraction (``won't``) the words of which one makes it a stop word (``will``), else ().
+    * ``clues``: what names, places, dates and numbers are told by.
     * ``load_stop_words`` and ``load_antonyms``: read the lists that this machine has; None where no such list is known.
     """
 
@@ -85,6 +128,7 @@ class Language:
     letters: str = r"[^\W\d_]"
     one_letter_words: frozenset[str] = frozenset()
     bases: Callable[[str], tuple[str, ...]] = _no_bases
+    clues: Clues = Clues()
     load_stop_words: Callable[[], Lexicon] | None = None
     load_antonyms: Callable[[], Antonyms] | None = None
 

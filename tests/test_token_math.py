@@ -33,6 +33,7 @@ from dptext_core.figures.token_view import (
     Payload,
     PlacedToken,
     ScoredToken,
+    Telling,
     payload,
 )
 from dptext_core.languages import ENGLISH
@@ -220,7 +221,7 @@ def test_interpolation_is_that_of_a_polynomial_through_six_points():
 
 #: Each definition and the one that it extends.
 TYPES = {
-    Payload: None, Command: None, PlacedToken: None, DrawnToken: PlacedToken, ScoredToken: DrawnToken,
+    Payload: None, Command: None, Telling: None, PlacedToken: None, DrawnToken: PlacedToken, ScoredToken: DrawnToken,
     GridToken: DrawnToken,
 }  # fmt: skip
 

@@ -31,6 +31,15 @@ function chances(data, epsilons) {
   );
 }
 
+function standing(data, epsilons) {
+  const tokens = ready(data);
+  return epsilons.map((eps) => {
+    for (const t of tokens) if (t.drawn) t.at = winner(t, eps);
+    const left = data.telling.filter((f) => f.at.some((i) => stands(tokens[i], data.aligned)));
+    return { texts: left.map((f) => f.text), said: tally(left) };
+  });
+}
+
 const capitals = (words) => words.map(capital);
 const changed = (data, epsilons) => {
   const tokens = ready(data);

@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..guarantee import bound
 from ..mechanisms.base import check_cancel
 from ..result import RewriteResult, Unit
+from ..survivors import KINDS, stands, traced
 
 N_GRID = 40
 #: Of a score table: as many as are shown at once, since their order is the same at every ε.
@@ -97,6 +98,20 @@ class GridToken(DrawnToken):
 PayloadToken: TypeAlias = PlacedToken | DrawnToken | ScoredToken | GridToken
 
 
+class Telling(TypedDict):
+    """A name, number, date or place that rules found in the original. Equal ones of one kind are one.
+
+    ``kind``: as :data:`dptext_core.survivors.KINDS` has it. ``kinds``: the word for several. ``text``: as it was read.
+    ``at``: the indices of tokens that hold its words: it stands at an ε where one of them is released as it was. Where
+    tokens answer to no words: the tokens in which it stands.
+    """
+
+    kind: str
+    kinds: str
+    text: str
+    at: list[int]
+
+
 class Command(TypedDict):
     """What the page asks the browser to do once. ``n``: the number of the command. ``eps``: the ε to move to."""
 
@@ -117,7 +132,8 @@ class Payload(TypedDict):
     only. ``seeded``: whether the result is a demonstration that is not private.
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
-    were read; where not, ``original`` holds the text. ``tokens``: in order. ``tail``: the released text after the last.
+    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, where the browser
+    can say at every ε what of it still stands. ``tokens``: in order. ``tail``: the released text after the last.
     ``pin``: the index of the token that is chosen until the user chooses, where there is one.
     """
 
@@ -138,6 +154,7 @@ class Payload(TypedDict):
     total_candidates: int
     aligned: bool
     original: NotRequired[str]
+    telling: NotRequired[list[Telling]]
     pin: NotRequired[int]
     tokens: list[PayloadToken]
     tail: str
@@ -230,9 +247,24 @@ def payload(
         made["original"] = result.original
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
+    if aligned or not live:
+        made["telling"] = _telling(result, aligned)
     if isinstance(epsilon, tuple):
         made["spread"] = _spread(result)
     return made
+
+
+def _telling(result: RewriteResult, aligned: bool) -> list[Telling]:
+    found: dict[tuple[str, str], Telling] = {}
+    drawn = "distribution" in result.can
+    for t, units in traced(result):
+        said = found.setdefault(
+            (t.kind, t.text.casefold()), {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": []}
+        )
+        # A token with chances knows itself at which ε it stands; the others are the same at every ε.
+        at = [k for k in units if not aligned or stands(result, k) or (drawn and result.units[k].action == "replace")]
+        said["at"] = sorted({*said["at"], *at})
+    return list(found.values())
 
 
 def _placed(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:

@@ -154,7 +154,15 @@ def test_the_first_minute(open_app: Callable) -> None:
         painted(page)
         places.add(below.bounding_box()["y"])
         apart = max(apart, page.locator(".strip .text").evaluate(APART))
+        # What still stands is counted as it is flagged, and it does not move what is below either.
+        alive = page.locator(".strip .chip:not(.gone)").count()
+        told = page.locator(".strip .stood strong").inner_text()
+        assert sum(int(n) for n in re.findall(r"\d+", told)) == alive <= page.locator(".strip .word.stands").count()
     page.mouse.up()
+    assert page.locator(".strip .chip").first.inner_text().startswith("Halvorsen")
+    page.locator(".strip .tint").select_option("stands")
+    assert not page.locator(".legend .lg-changed").is_visible() and page.locator(".legend .lg-stands").is_visible()
+    page.locator(".strip .tint").select_option("changed")
     assert len(places) == 1, "what stands below moved while ε did"
     assert apart < 1.5, "marks stay with their words while originals are shown"
 

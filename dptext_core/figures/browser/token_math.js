@@ -129,6 +129,20 @@ function winner(token, eps) {
   return token.to[Math.max(0, upTo(token.from, eps) - 1)];
 }
 
+// Whether the word of a token that was read stands there, case aside; of tokens that answer to no word only those are
+// asked in which one stands.
+function stands(token, aligned) {
+  return aligned && token.drawn ? token.kept[token.at] : token.a !== "delete";
+}
+
+// How many there are of each kind: "2 names, 1 date".
+function tally(found) {
+  const numbers = new Map();
+  for (const { kind } of found) numbers.set(kind, (numbers.get(kind) ?? 0) + 1);
+  const many = new Map(found.map((f) => [f.kind, f.kinds]));
+  return [...numbers].map(([kind, n]) => `${n} ${n === 1 ? kind : many.get(kind)}`).join(", ");
+}
+
 // The text that these tokens release, drawn ones with the candidate that they are at.
 function spliced(tokens) {
   const word = (t) => (t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o);

@@ -11,6 +11,7 @@ const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them wou
 const END = "∎"; // what stands for the token that ends a text
 const UNBROKEN = 24; // letters of pieces without a space between them that stay on one line
 const TRIED = 25; // points of ε at which the height of a text is tried out
+const CHIPS = 24; // names, dates and places that are listed; the others are counted
 const LONG_TEXT = 260; // words from which the text scrolls in a box of its own, so that the slider stays in sight
 
 // One module serves every strip of the page: what is kept here survives a switch of pages.
@@ -100,6 +101,7 @@ class Strip {
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
       spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), tint: q(".tint"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
       before: q(".before"), beforeText: q(".before p"), text: q(".text"), legend: q(".legend"),
+      standing: q(".standing"), stood: q(".stood strong"), chips: q(".chips"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       rows: q(".rows"), spoken: q(".spoken"),
@@ -231,6 +233,7 @@ class Strip {
     this.frameDial();
     if (!sameText || !old.length) this.makeText();
     else tokens.forEach((t, i) => Object.assign(t, { node: old[i].node, word: old[i].word }));
+    this.findTelling();
     this.repaintWords(sameText && !first);
     this.drawShare();
     this.shownActive = undefined;
@@ -292,7 +295,10 @@ class Strip {
     ui.before.hidden = this.aligned;
     ui.beforeText.textContent = this.aligned ? "" : (data.original ?? "");
     ui.originals.parentElement.hidden = !this.aligned;
-    ui.tint.hidden = !this.tokens.some((t) => t.drawn && t.a === "replace");
+    const replaced = this.tokens.some((t) => t.drawn && t.a === "replace");
+    ui.tint.hidden = !replaced;
+    for (const option of ui.tint.options) option.disabled = option.value === "stands" && !data.telling?.length;
+    if (ui.tint.selectedOptions[0]?.disabled) ui.tint.value = "changed";
     this.tintBy(ui.tint.hidden ? "changed" : ui.tint.value);
     const marks = ticks(this.lo, this.hi);
     ui.ticks.replaceChildren(
@@ -310,12 +316,14 @@ class Strip {
     this.el.classList.toggle("sequential", !data.live);
     const kinds = new Set(this.tokens.filter((t) => t.button).map((t) => t.a));
     if (this.tokens.some((t) => t.a === "replace" && t.why)) kinds.add("fixed");
+    if (data.telling?.some((f) => f.at.some((i) => this.tokens[i]?.button))) kinds.add("stands");
     ui.legend.replaceChildren(
       ...[
         ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
         ["replace", "lg-changed", "changed"],
         ["replace", "lg-same", "drawn, same word"],
         ["fixed", "lg-fixed", "replaced whatever ε is"],
+        ["stands", "lg-stands", "a name, number, date or place that still stands"],
         ["keep", "lg-keep", "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
         ["insert", "lg-ins", this.aligned ? "added" : "drawn, given the pieces before it"],
@@ -409,6 +417,61 @@ class Strip {
     this.setStop(chosen ?? this.words[0] ?? null);
   }
 
+  // What rules found in the original: its words know it, and each has a place of its own below the text.
+  findTelling() {
+    const { ui, data } = this;
+    this.telling = (data.telling ?? []).map((f) => ({ ...f, stands: null, at: f.at.filter((i) => this.tokens[i]) }));
+    for (const t of this.tokens) t.tells = null;
+    for (const f of this.telling) for (const i of f.at) this.tokens[i].tells = f;
+    ui.standing.hidden = !data.telling;
+    const shown = this.telling.slice(0, CHIPS);
+    for (const f of shown) {
+      f.chip = make("li", "chip");
+      const word = make("span", "", f.text);
+      word.dir = "auto";
+      f.state = make("small", "");
+      f.chip.append(word, f.state);
+    }
+    const more = this.telling.length - shown.length;
+    ui.chips.replaceChildren(...shown.map((f) => f.chip), ...(more ? [make("li", "", `and ${integer.format(more)} more`)] : []));
+    ui.chips.hidden = !shown.length;
+    ui.stood.parentElement.dataset.all = this.standing(this.telling);
+    this.toldStands = null;
+  }
+
+  standing(found) {
+    return `${tally(found)} of your text still ${found.length === 1 ? "stands" : "stand"} here`;
+  }
+
+  // Which of it stands at this ε. Each keeps its place and its width, so that nothing below moves.
+  paintStanding() {
+    const { ui, data, aligned } = this;
+    if (!data.telling || this.toldStands === this.atEvent) return;
+    this.toldStands = this.atEvent;
+    for (const t of this.tokens) {
+      if (!t.tells || !t.node) continue;
+      const is = stands(t, aligned);
+      t.node.classList.toggle("stands", is);
+      if (is) t.node.setAttribute("aria-description", `${t.tells.kind}, still stands`);
+      else t.node.removeAttribute("aria-description");
+    }
+    for (const f of this.telling) {
+      const is = f.at.some((i) => stands(this.tokens[i], aligned));
+      if (is === f.stands) continue;
+      f.stands = is;
+      f.chip?.classList.toggle("gone", !is);
+      if (f.chip) f.state.textContent = is ? `, ${f.kind}, still stands` : `, ${f.kind}, gone`;
+    }
+    const left = this.telling.filter((f) => f.stands);
+    const said = left.length
+      ? this.standing(left)
+      : this.telling.length
+        ? "None of these words of your text still stands here"
+        : "No names, numbers, dates or places were found in your text";
+    if (ui.stood.textContent !== said) ui.stood.textContent = said;
+    ui.standing.classList.toggle("none", !left.length);
+  }
+
   reserveSoon() {
     clearTimeout(this.timers.reserve);
     this.timers.reserve = setTimeout(() => this.reserve(), 60);
@@ -478,6 +541,7 @@ class Strip {
     if (!this.tokens) return;
     const start = performance.now();
     this.moveWords();
+    this.paintStanding();
     this.paintTint();
     this.paintDial();
     if (this.active !== this.shownActive) this.openInspector();
@@ -585,6 +649,7 @@ class Strip {
   tintBy(what) {
     this.byChance = what === "stays";
     this.el.classList.toggle("by-chance", this.byChance);
+    this.el.classList.toggle("by-standing", what === "stands");
     this.tintedAt = null;
   }
 
