@@ -53,7 +53,7 @@ def settled(page) -> None:
 def to_page(page, section: str, title: str) -> None:
     """Choose a page in the navigation."""
     page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
-    page.get_by_role("link", name=title, exact=True).click()
+    page.get_by_role("menuitem", name=title, exact=True).click()
 
 
 def epsilon_slider(page):
