@@ -63,15 +63,8 @@ def settled(page) -> None:
 
 def to_page(page, section: str, title: str) -> None:
     """Choose a page in the navigation."""
-    from playwright.sync_api import TimeoutError
-
-    link = page.get_by_role("link", name=title, exact=True)
-    for _ in range(10):  # what a running page sends may close the menu again
-        page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
-        with suppress(TimeoutError):
-            link.wait_for(timeout=2000)
-            break
-    link.click()
+    page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
+    page.get_by_role("menuitem", name=title, exact=True).click()
 
 
 def epsilon_slider(page):
