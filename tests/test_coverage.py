@@ -25,7 +25,8 @@ MECHANISMS = [spec.name for spec in dpt.mechanisms()]
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_text_of_another_script_is_said_and_english_is_not(name):
     m = dpt.get_mechanism(name)
-    assert coverage_note(m, ENGLISH) == ""
+    # This text is longer than what the bundled model of DP-BART reads by default, which is another note.
+    assert coverage_note(m, ENGLISH) == (m.reading_note(ENGLISH) if name == "dp-bart" else "")
     # An empty text spends nothing where words are replaced, and as any other where a text is written.
     assert coverage_note(m, "") == coverage_note(m, " \n") == (EMPTY if m.guarantee("").draws else "")
     assert bool(m.guarantee("").draws) == (
