@@ -23,14 +23,14 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
     plain = getattr(text, "text", text)
     if isinstance(plain, str) and not plain.strip() and mechanism.guarantee(text).draws:
         return EMPTY
-    if note := mechanism.reading_note(text):
-        return note
+    note = mechanism.reading_note(text)
     known, words = mechanism.coverage(text)
     unknown = words - known
     if unknown <= MOST_UNKNOWN * words:
-        return ""
+        return note
     counted = f"{unknown} of {words} words of this text are" if words > 1 else "The one word of this text is"
-    return (
+    covered = (
         f"{counted} not in the vocabulary: {mechanism.uncovered()} What is bundled knows English; for a text in "
         "another language, choose a vocabulary or a model of that language."
     )
+    return f"{note} {covered}".strip()
