@@ -11,7 +11,6 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, side_by_side
-from dptext_core._assets import examples
 from dptext_core.evaluation import curves
 from dptext_core.guarantee import bound, number, percent
 from dptext_core.metrics import score
@@ -21,6 +20,7 @@ from pages.ui.rewrite_view import payload, rewrite_view, word_of
 from pages.ui.session import COLUMNS, session
 from pages.ui.shell import within_app
 from pages.ui.text import MAX_WORDS, literal, number_of_words
+from pages.ui.text_box import text_box
 
 state = st.session_state
 
@@ -83,18 +83,6 @@ def remove(id_: int) -> None:
 
 
 # --- controls
-
-
-def text_box() -> str:
-    if "compare_text" not in state:
-        kept = session().text
-        state.compare_text = next((e.text for e in examples()), "") if kept is None else kept
-    st.text_area(
-        "Text", key="compare_text", height=110, placeholder="Type or paste a text.",
-        help="The same text as on the Playground. It stays in this session.",
-    )  # fmt: skip
-    session().text = state.compare_text
-    return state.compare_text
 
 
 def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> Column:
@@ -366,7 +354,7 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
 def main() -> None:
     st.markdown("## Compare")
     st.caption("The same text under two to four mechanisms or settings. Underlined words differ from your text.")
-    text = text_box()
+    text = text_box("compare_text", 110)
     if not text.strip():
         st.info("Type a text, and its rewrites appear here.")
         return

