@@ -29,12 +29,21 @@ LARGEST = 1_000_000
 _FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
 
 
+class Unread(dict[str, Any]):
+    """A row that a file holds and that could not be read: its columns with nothing in them, and why."""
+
+    def __init__(self, columns: Iterable[str], why: str):
+        super().__init__(dict.fromkeys(columns))
+        self.why = why
+
+
 @dataclass(frozen=True, eq=False)
 class Record(Private):
     """A row after its text was rewritten.
 
     index: its number in the input, from 0. text: the released text; guarantee: its promise. error: why there is neither
-    of them, else None. row: the other columns as they were; nothing protects those.
+    of them, else None. row: the other columns as they were; nothing protects those. untouched: whether nothing was drawn
+    for it and the text came out as it went in.
     """
 
     index: int
@@ -42,6 +51,7 @@ class Record(Private):
     guarantee: Guarantee | None
     error: str | None
     row: Mapping[str, Any] = field(default_factory=dict)
+    untouched: bool = False
 
     _shown: ClassVar[tuple[str, ...]] = ("index", "guarantee")
 
@@ -117,7 +127,9 @@ def _block(
         cells = _cells(row)
         text = row if isinstance(row, str) else cells.get(column)
         others.append({k: v for k, v in cells.items() if k != column})
-        if isinstance(text, str) and len(text) <= LARGEST:
+        if isinstance(row, Unread):
+            errors[i] = row.why
+        elif isinstance(text, str) and len(text) <= LARGEST:
             texts[i] = text
         elif isinstance(text, str):
             errors[i] = (
@@ -142,7 +154,8 @@ def _block(
             yield Record(at + i, None, None, errors[i], other)
         else:
             result = next(results)
-            yield Record(at + i, result.text, result.guarantee, None, other)
+            untouched = result.text == texts[i] and not any(piece.drawn for piece in result.releases)
+            yield Record(at + i, result.text, result.guarantee, None, other, untouched)
 
 
 def _cells(row: Any) -> Mapping[str, Any]:
@@ -182,13 +195,15 @@ def _fault(text: str, m: Mechanism, cancel: Any) -> str:
 class Overall:
     """What is promised of many rows: each by itself, and all of them together by sequential composition.
 
-    together: whether the mechanism draws for all rows at once, so that each row's total is that of all. exposed: of the
-    first row; what the others expose differs in numbers only, and stands with each of them.
+    together: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched: how
+    many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose differs
+    in numbers only, and stands with each of them.
     """
 
     together: bool = False
     rows: int = 0
     errors: int = 0
+    untouched: int = 0
     notions: dict[str, int] = field(default_factory=dict)
     one: float = 0.0
     one_delta: float = 0.0
@@ -198,9 +213,10 @@ class Overall:
     reason: str = ""
     exposed: tuple[str, ...] = ()
 
-    def add(self, g: Guarantee | None) -> None:
+    def add(self, g: Guarantee | None, untouched: bool = False) -> None:
         """Count a row with this guarantee; None: one with an error, of whose text nothing is released."""
         self.rows += 1
+        self.untouched += untouched
         if g is None:
             self.errors += 1
             return
@@ -214,11 +230,30 @@ class Overall:
         self.reason = self.reason or g.reason
         self.exposed = self.exposed or g.exposed
 
+    def counted(self) -> str:
+        """What became of the rows, in plain words."""
+        n = self.rows - self.errors - self.untouched
+        said = [f"{_rows(n)} {'is' if n == 1 else 'are'} rewritten"]
+        if self.untouched:
+            it = "it" if self.untouched == 1 else "they"
+            said.append(f"{self.untouched:,} had no word to draw and came out as {it} went in")
+        if self.errors:
+            said.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
+        return f"{', '.join(said)}."
+
     def sentence(self) -> str:
         """The promise of the whole in plain words."""
-        n = self.rows - self.errors
-        some, their = ("1 row", "its text") if self.errors == 1 else (f"{self.errors:,} rows", "their texts")
-        left = f" {some} had an error: nothing of {their} is released." if self.errors else ""
+        n = self.rows - self.errors - self.untouched
+        left = ""
+        if self.untouched:
+            it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
+            left = (
+                f" {_rows(self.untouched)} had no word to draw: {it} came out as {it} went in, and this promise protects "
+                f"nothing in {them}."
+            )
+        if self.errors:
+            their = "its text" if self.errors == 1 else "their texts"
+            left += f" {_rows(self.errors)} had an error: nothing of {their} is released."
         if not n:
             return f"No row was rewritten.{left}"
         if self.notions.get("none"):
@@ -246,7 +281,11 @@ class Overall:
                   "all_rows_delta": self.all_delta}  # fmt: skip
         promised = "none" not in self.notions
         return {
-            "rows": self.rows, "errors": self.errors, "notions": dict(self.notions),
+            "rows": self.rows, "errors": self.errors, "untouched": self.untouched, "notions": dict(self.notions),
             **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
-            "seeded": self.seeded, "exposed": list(self.exposed), "sentence": self.sentence(),
+            "seeded": self.seeded, "exposed": list(self.exposed), "counted": self.counted(), "sentence": self.sentence(),
         }  # fmt: skip
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"

@@ -133,7 +133,11 @@ def setup(upload: Upload) -> None:
         elif work.result is not None:
             upload.look, upload.count = work.result, work.result.count
         rows = f" · {upload.count:,} rows" if upload.look else ""
+        if upload.look and upload.look.unread:
+            rows += f", {upload.look.unread:,} broken"
         head.markdown(f"**{literal(upload.file)}**{rows}")
+        if upload.look and upload.look.unread:
+            head.caption("A broken row comes out as an error that says what is wrong with it. The others are rewritten.")
         head.button("Another file", key="batch_other", on_click=leave, icon=":material/close:")
         asked = choices(upload, upload.look, header) if upload.look else None
     with right:
@@ -340,11 +344,11 @@ def onward(upload: Upload, batch: core.Batch) -> None:
 
 
 def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) -> None:
-    n = f"{found.rows:,} rows" if done else f"{found.rows:,} of {upload.count:,} rows"
     wrong = found.promise["errors"]
     if done:
-        said = f"Done: {n} are rewritten" if not wrong else f"Done: {n}, {wrong:,} of them with an error"
-        st.success(f"{said}.")
+        st.success(f"Done: {found.promise['counted']}")
+    else:
+        st.caption(f"Of what is done: {found.promise['counted']}")
     left, right = st.columns([1.4, 1], gap="large")
     with left:
         st.subheader("What is promised")

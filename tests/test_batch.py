@@ -23,6 +23,10 @@ from dptext_core.experiments.batch import Asked, Batch
 TEXT = "My doctor sent a letter to my sister."
 
 
+#: A row that is refused, two without a word to draw, and one with a cell too many.
+TEXTS, CELLS = {3: "refused", 4: "42.", 5: ""}, {6: ",more"}
+
+
 class Picky(Swap):
     """Refuses a text, and can share draws."""
 
@@ -42,7 +46,7 @@ def registered():
 
 
 def made(folder, n: int = 40, **other) -> Batch:
-    rows = "".join(f'{i},"Row {i}: {"refused" if i == 3 else TEXT}",{i % 2}\n' for i in range(n))
+    rows = "".join(f'{i},"{TEXTS.get(i, f"Row {i}: {TEXT}")}",{i % 2}{CELLS.get(i, "")}\n' for i in range(n))
     (folder / "my notes.csv").write_text("id,the text,label\n" + rows, encoding="utf-8")
     given = dict(file="my notes.csv", column="the text", header=True, keep=("label",), mechanism=Picky.name)
     return Batch(folder, Asked(**(given | other), options=(("epsilon", 2.0),)))
@@ -51,7 +55,7 @@ def made(folder, n: int = 40, **other) -> Batch:
 def test_a_file_is_looked_at_and_its_text_is_guessed(tmp_path):
     made(tmp_path)
     found = core.look(tmp_path / "my notes.csv")
-    assert (found.columns, found.count, len(found.rows)) == (("id", "the text", "label"), 40, 10)
+    assert (found.columns, found.count, len(found.rows)) == (("id", "the text", "label"), 40, 10) and found.unread == 1
     assert found.longest() == "the text" and core.look(tmp_path / "my notes.csv", header=False).longest() == "2"
     (tmp_path / "e.csv").write_bytes(core.example())
     assert core.look(tmp_path / "e.csv").longest() == "text" and core.look(tmp_path / "e.csv").count > 10
@@ -80,7 +84,11 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert [p.row for p in first] == list(range(1, 11)) and first[3].error and first[0].original.startswith("Row 0")
     assert not batch.run.exists() and not batch.done and batch.written == 0
     found = batch.rewrite()
-    assert batch.done and (found.rows, found.promise["errors"]) == (40, 1) and found.errors[0][0] == 4
+    assert batch.done and (found.rows, found.promise["errors"], found.promise["untouched"]) == (40, 2, 2)
+    assert [row for row, _ in found.errors] == [4, 7]
+    assert "has 3 columns, and 4 in the row that ends in line 8" in found.errors[1][1]
+    assert "36 rows are rewritten, 2 had no word to draw and came out as they went in" in found.promise["counted"]
+    assert "Each of 36 rows" in found.promise["sentence"] and "2 rows had no word to draw" in found.promise["sentence"]
     assert 0 < found.measures["unchanged"]["mean"] < 1
     (last,) = batch.page(39, 20)
     assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")
@@ -91,7 +99,10 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     line = core.command(batch.asked)
     (tmp_path / "my notes-run").symlink_to(batch.run)
     before = (batch.run / "rows.jsonl").read_bytes()
+    capsys.readouterr()
     assert cli.main(shlex.split(line)[3:]) == 0
+    noted = capsys.readouterr().err
+    assert "36 rows are rewritten, 2 had no word to draw" in noted and "row 7: my notes.csv has 3 columns" in noted
     assert (batch.run / "rows.jsonl").read_bytes() == before
     assert batch.release(".csv").read_bytes() == (tmp_path / "my notes-release.csv").read_bytes()
     # So does the Python.
@@ -176,7 +187,8 @@ def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
     files = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert seen and not any(key in files or key.hex().encode() in files for key in seen)
     lines = (batch.run / "rows.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len({json.loads(line)["dp"]["total"] for line in lines}) == 1, "each row says what all of them spend"
+    totals = {own["total"] for line in lines if not (own := json.loads(line)["dp"])["error"]}
+    assert len(totals) == 1, "each row says what all of them spend"
 
 
 # --- pipes

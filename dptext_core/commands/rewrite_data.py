@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import itertools
 import json
 import sys
 from collections.abc import Generator
@@ -16,6 +17,9 @@ from ..coverage import coverage_note
 from ..errors import InputError
 from ..mechanisms import codec
 from ..records import BATCH, Overall, rewrite_records
+
+#: Rows with an error that are named.
+ERRORS = 20
 
 
 def add(commands: Any) -> Any:
@@ -95,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
     if args.out == "-":
         _stream(args, mechanism, keep)
         return
-    data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split)
+    data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
     try:
         result = rewriting.rewrite_data(
             data, mechanism, args.out, column=args.text_column, keep=keep, seed=args.seed, batch=args.batch,
@@ -112,6 +116,11 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.inspection is not None:
         cli._note(f"note: {args.inspection} holds the originals; it is for your eyes, not for release")
+    cli._note(result["counted"])
+    for row, why in itertools.islice(rewriting.errors_of(Path(args.out)), ERRORS):
+        cli._note(f"row {row:,}: {why}")
+    if result["errors"] > ERRORS:
+        cli._note(f"and {result['errors'] - ERRORS:,} rows more have an error: rows.jsonl in {args.out} says which")
     for name, value in result.get("measures", {}).items():
         cli._note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
     cli._note(result["sentence"])
@@ -149,13 +158,14 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     with contextlib.closing(_typed_lines()) as lines:
         rows = (
             tables.piped(lines, columns) if args.data == "-"
-            else tables.source(args.data, columns, args.header, args.data_split).rows()
+            else tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
         )  # fmt: skip
         whole = Overall(mechanism.together)
         for record in rewrite_records(rows, mechanism, args.text_column, seed=args.seed, batch=args.batch):
             print(json.dumps(rewriting.line_of(record, args.text_column, keep), ensure_ascii=False), flush=True)
-            whole.add(record.guarantee)
+            whole.add(record.guarantee, record.untouched)
     if not args.quiet:
+        cli._note(whole.counted())
         cli._note(whole.sentence())
         if whole.exposed:
             cli._note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")

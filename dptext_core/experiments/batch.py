@@ -29,8 +29,8 @@ from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..private import Private
 from ..records import rewrite_records
 from . import exports, tables
-from .folder import RESULT, read_lines, some_lines
-from .rewriting import OWN, measured, rewrite_data, so_far
+from .folder import RESULT, some_lines
+from .rewriting import OWN, errors_of, measured, rewrite_data, so_far
 from .tables import Source
 
 #: Rows of the first look; rows that measures look at; errors that are shown.
@@ -97,13 +97,14 @@ class Pair(Private):
 
 @dataclass(frozen=True)
 class Look(Private):
-    """What is in a file: its columns, how many rows, and the first ones."""
+    """What is in a file: its columns, how many rows, how many of them cannot be read, and the first ones."""
 
     columns: tuple[str, ...]
     count: int
     rows: list[dict[str, Any]] = field(default_factory=list)
+    unread: int = 0
 
-    _shown: ClassVar[tuple[str, ...]] = ("count",)
+    _shown: ClassVar[tuple[str, ...]] = ("count", "unread")
 
     def longest(self) -> str:
         """The column that is most likely the text: the one named so, else the one with the longest cells."""
@@ -117,8 +118,7 @@ class Look(Private):
 
 @dataclass(frozen=True)
 class Found:
-    """What the rows that are written come to. promise: as result.json has it, with its sentence; errors: (row, why),
-    the first of them; unchanged: mean share of unchanged words, None where no row could be measured."""
+    """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why), the first of them; measures: of the rewrites against their originals."""
 
     rows: int
     promise: dict[str, Any]
@@ -152,8 +152,8 @@ def look(path: Path, header: bool = True, rows: int = FIRST) -> Look:
     columns = tables.heading(path, header)
     if not columns:
         raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
-    data = tables.source(path, columns, header)
-    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)))
+    data = tables.source(path, columns, header, each=True)
+    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread)
 
 
 class Batch(Private):
@@ -180,7 +180,7 @@ class Batch(Private):
     @cached_property
     def _read(self) -> Source:
         asked = self.asked
-        return tables.source(self.folder / asked.file, (asked.column, *asked.keep), asked.header)
+        return tables.source(self.folder / asked.file, (asked.column, *asked.keep), asked.header, each=True)
 
     @property
     def data(self) -> Source:
@@ -209,9 +209,9 @@ class Batch(Private):
     def found(self, cancel: threading.Event | None = None) -> Found:
         """What is written by now comes to."""
         whole = so_far(self.run, self.mechanism.together)
-        errors = ((line[OWN]["row"] + 1, line[OWN]["error"]) for line in read_lines(self.run) if line[OWN]["error"])
+        errors = itertools.islice(errors_of(self.run), ERRORS)
         measures = self.measure(("unchanged",), cancel=cancel) if whole.rows else {}
-        return Found(whole.rows, whole.to_dict(), tuple(itertools.islice(errors, ERRORS)), measures)
+        return Found(whole.rows, whole.to_dict(), tuple(errors), measures)
 
     def measure(
         self, names: Sequence[str], progress: Progress | None = None, cancel: threading.Event | None = None
@@ -340,7 +340,7 @@ def snippet(asked: Asked) -> str:
         "import dptext_core as dpt\n"
         "from dptext_core.experiments import tables\n\n"
         f"mechanism = dpt.get_mechanism({asked.mechanism!r}{options})\n"
-        f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header})\n"
+        f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
         f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}):\n"
         "    print(record.error or record.text, dict(record.row))\n"
     )

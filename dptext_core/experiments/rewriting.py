@@ -75,7 +75,7 @@ def rewrite_data(
             for some in _several(records, batch):
                 folder.append(line_of(r, column, keep) for r in some)
                 for r in some:
-                    whole.add(r.guarantee)
+                    whole.add(r.guarantee, r.untouched)
                 if progress:
                     progress(whole.rows, data.count)
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
@@ -103,12 +103,19 @@ def so_far(folder: Path, together: bool) -> Overall:
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
             raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")
         try:
-            whole.add(_promise(line[OWN]))
+            whole.add(_promise(line[OWN]), line[OWN].get("untouched", False))
         except (KeyError, TypeError):
             raise InputError(
                 f"Row {whole.rows} in {folder.name} does not say what is promised of it. Name another folder."
             ) from None
     return whole
+
+
+def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
+    """The rows of a run that have no text, by their number from 1, and why."""
+    for line in read_lines(folder):
+        if line[OWN]["error"]:
+            yield line[OWN]["row"] + 1, line[OWN]["error"]
 
 
 def options_of(m: Mechanism) -> dict[str, str]:
@@ -150,6 +157,8 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
         if g.reason:
             own["reason"] = g.reason
         own["exposed"] = list(g.exposed)
+        if r.untouched:
+            own["untouched"] = True
         if g.seeded:
             own["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
     own["error"] = r.error
@@ -205,4 +214,4 @@ def rewrite_file(given: str | Path, m: Mechanism, out: str | Path, **options: An
     """:func:`rewrite_data` of a file or a named data set; ``header`` and ``split`` as in ``tables.source``."""
     header, split = options.pop("header", None), options.pop("split", "")
     columns = (options.get("column", "text"), *options.get("keep", ()))
-    return rewrite_data(source(given, columns, header, split), m, out, **options)
+    return rewrite_data(source(given, columns, header, split, each=True), m, out, **options)

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..checks import shown, usable_path
 from ..errors import DPTextError, InputError
+from ..records import Unread
 from . import components, office
 
 #: The rows of a rewritten data set, in the folder of its run.
@@ -39,23 +40,29 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """A data set. name: the file's, or the loader's and the split; sha256: of the file, or of the loaded rows."""
+    """A data set. name: the file's, or the loader's and the split; sha256: of the file, or of the loaded rows. unread:
+    how many of its rows could not be read."""
 
     name: str
     sha256: str
     count: int
     rows: Callable[[], Iterator[Row]] = field(repr=False, compare=False)
+    unread: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """What a run's folder says of it."""
         return {"name": self.name, "sha256": self.sha256, "rows": self.count}
 
 
-def source(given: str | Path, columns: Sequence[str], header: bool | None = None, split: str = "") -> Source:
+def source(
+    given: str | Path, columns: Sequence[str], header: bool | None = None, split: str = "", each: bool = False
+) -> Source:
     """The data set that ``given`` names: a file, the folder of a rewriting run, or a loader of somebody's own.
 
     Its rows have these ``columns``, named as they are asked for. header: whether the first row of a CSV or TSV file
-    names the columns (None: where a column is asked for by its name). Reads all of it once. Raises InputError.
+    names the columns (None: where a column is asked for by its name). each: a row of a table or of JSONL that is broken
+    comes out as an ``Unread`` one, as long as most rows are whole; else the file is refused. Reads all of it once.
+    Raises InputError.
     """
     path = usable_path(given)
     name = path.name
@@ -64,7 +71,7 @@ def source(given: str | Path, columns: Sequence[str], header: bool | None = None
     if path.is_file():
         if split:
             raise InputError(f"{path.name} is a file, and files have no splits. Name the file of that split instead.")
-        return _file(path, name, tuple(columns), header)
+        return _file(path, name, tuple(columns), header, each)
     loader = components.data_sets().get(str(given))
     if loader is not None:
         return _loaded(str(given), loader, tuple(columns), split)
@@ -93,7 +100,7 @@ def texts_of(data: Source, column: str) -> list[str]:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None) -> Source:
+def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, each: bool) -> Source:
     kind = _kind(path)
     if header is None:
         header = not all(c.isdecimal() for c in columns)
@@ -106,15 +113,27 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None) 
                 digest.update(part)
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
+    unread = 0
     if kind in (".docx", ".pdf"):
         held = list(_fixed(path, columns))  # bounded, and slow to read
         count, rows = len(held), lambda: iter(held)
     else:
-        rows = lambda: _read(path, columns, header)  # noqa: E731
-        count = sum(1 for _ in rows())
+        rows = lambda: _read(path, columns, header, each)  # noqa: E731
+        count = 0
+        for row in rows():
+            count += 1
+            unread += isinstance(row, Unread)
     if not count:
         raise InputError(f"{path.name} has no rows. Name a file with at least one.")
-    return Source(name, digest.hexdigest(), count, rows)
+    if 2 * unread >= count:
+        # Read as another file than it is: what is wrong with its first broken row is wrong with it.
+        more = f" Of its {count:,} rows, {unread:,} are broken." if count > 1 else ""
+        try:
+            for _ in _read(path, columns, header, each=False):
+                pass
+        except InputError as error:
+            raise InputError(f"{error}{more}") from None
+    return Source(name, digest.hexdigest(), count, rows, unread)
 
 
 def _kind(path: Path) -> str:
@@ -130,12 +149,12 @@ def _not_text(path: Path, start: bytes) -> str:
     return f"{path.name} looks like a binary file. Give a text file in UTF-8."
 
 
-def _read(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
+def _read(path: Path, columns: tuple[str, ...], header: bool, each: bool) -> Iterator[Row]:
     kind = _kind(path)
     if kind in TABLES:
-        return _table(path, columns, header)
+        return _table(path, columns, header, each)
     if kind == ".jsonl":
-        return _jsonl(path, columns)
+        return _jsonl(path, columns, each)
     return _parquet(path, columns) if kind == ".parquet" else _fixed(path, columns)
 
 
@@ -191,7 +210,7 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
     return f"{said} Correct the quotation marks there, or save the file again."
 
 
-def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
+def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool) -> Iterator[Row]:
     reader = _cells(path, header)
     at: tuple[int, ...] = ()
     width = 0
@@ -205,10 +224,14 @@ def _table(path: Path, columns: tuple[str, ...], header: bool) -> Iterator[Row]:
                 if header:
                     continue
             if len(cells) != width:
-                raise InputError(
+                why = (
                     f"{path.name} has {width} columns, and {len(cells)} in the row that ends in line "
                     f"{reader.line_num}. Correct that row; if it is the last one, the file may be cut off."
                 )
+                if not each:
+                    raise InputError(why)
+                yield Unread(columns, why)
+                continue
             yield {column: cells[i] for column, i in zip(columns, at, strict=True)}
     except csv.Error as error:
         raise InputError(_no_table(path, reader.line_num, error)) from None
@@ -231,9 +254,16 @@ def _place(path: Path, column: str, names: Sequence[str] | None, width: int) -> 
     )
 
 
-def _jsonl(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
-    for number, row in _objects(path):
-        yield _picked(path.name, number, row, columns)
+def _jsonl(path: Path, columns: tuple[str, ...], each: bool) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            yield _picked(path.name, number, _object(line, number, path.name), columns)
+        except InputError as error:
+            if not each:
+                raise
+            yield Unread(columns, str(error))
 
 
 def _picked(name: str, number: int, row: Row, columns: Sequence[str]) -> Row:
@@ -250,16 +280,19 @@ def _objects(path: Path) -> Iterator[tuple[int, Row]]:
 def parsed(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
     """The objects of JSONL with the numbers of their lines. Raises InputError."""
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):  # whose message quotes the line
-            cut = "" if line.endswith("\n") else " It is the last one: the file may be cut off."
-            raise InputError(f"{name}, line {number}, is no JSON. Correct that line.{cut}") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{name}, line {number}, is no JSON object. Write one for each row.")
-        yield number, row
+        if line.strip():
+            yield number, _object(line, number, name)
+
+
+def _object(line: str, number: int, name: str) -> Row:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):  # whose message quotes the line
+        cut = "" if line.endswith("\n") else " It is the last one: the file may be cut off."
+        raise InputError(f"{name}, line {number}, is no JSON. Correct that line.{cut}") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{name}, line {number}, is no JSON object. Write one for each row.")
+    return row
 
 
 def piped(lines: Iterator[str], columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:
