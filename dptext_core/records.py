@@ -42,8 +42,8 @@ class Record(Private):
     """A row after its text was rewritten.
 
     index: its number in the input, from 0. text: the released text; guarantee: its promise. error: why there is neither
-    of them, else None. row: the other columns as they were; nothing protects those. untouched: whether nothing was drawn
-    for it and the text came out as it went in.
+    of them, else None. row: the other columns as they were; nothing protects those. untouched: whether nothing was
+    drawn for it and the text came out as it went in.
     """
 
     index: int
@@ -196,8 +196,8 @@ class Overall:
     """What is promised of many rows: each by itself, and all of them together by sequential composition.
 
     together: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched: how
-    many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose differs
-    in numbers only, and stands with each of them.
+    many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose
+    differs in numbers only, and stands with each of them.
     """
 
     together: bool = False
@@ -248,8 +248,8 @@ class Overall:
         if self.untouched:
             it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
             left = (
-                f" {_rows(self.untouched)} had no word to draw: {it} came out as {it} went in, and this promise protects "
-                f"nothing in {them}."
+                f" {_rows(self.untouched)} had no word to draw: {it} came out as {it} went in, and this promise "
+                f"protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"
@@ -283,7 +283,8 @@ class Overall:
         return {
             "rows": self.rows, "errors": self.errors, "untouched": self.untouched, "notions": dict(self.notions),
             **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
-            "seeded": self.seeded, "exposed": list(self.exposed), "counted": self.counted(), "sentence": self.sentence(),
+            "seeded": self.seeded, "exposed": list(self.exposed), "counted": self.counted(),
+            "sentence": self.sentence(),
         }  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def setup(upload: Upload) -> None:
             rows += f", {upload.look.unread:,} broken"
         head.markdown(f"**{literal(upload.file)}**{rows}")
         if upload.look and upload.look.unread:
-            head.caption("A broken row comes out as an error that says what is wrong with it. The others are rewritten.")
+            head.caption("A broken row comes out as an error that says what is wrong. The others are rewritten.")
         head.button("Another file", key="batch_other", on_click=leave, icon=":material/close:")
         asked = choices(upload, upload.look, header) if upload.look else None
     with right:

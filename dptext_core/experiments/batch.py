@@ -118,7 +118,8 @@ class Look(Private):
 
 @dataclass(frozen=True)
 class Found:
-    """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why), the first of them; measures: of the rewrites against their originals."""
+    """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
+    the first of them; measures: of the rewrites against their originals."""
 
     rows: int
     promise: dict[str, Any]
