@@ -17,6 +17,7 @@ from pages.ui import controls
 from pages.ui.jobs import Job
 from pages.ui.session import session
 from pages.ui.shell import within_app
+from pages.ui.stay import stay, stay_all
 from pages.ui.text import literal
 from pages.ui.uploads import MAX_MB, Upload, finder, opened, taken
 
@@ -121,7 +122,7 @@ def setup(upload: Upload) -> None:
         header = True
         if upload.path.suffix.lower() in tables.TABLES:
             header = st.toggle(
-                "The first row names the columns", value=True, key=f"batch_header_{upload.folder.name}",
+                "The first row names the columns", key=stay(f"batch_header_{upload.folder.name}", True),
                 help="Turn this off where the first row is data already.",
             )  # fmt: skip
         work = session().at("batch_read")
@@ -153,28 +154,29 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     """Column, mechanism and settings; None where they do not fit together."""
     key = f"{upload.folder.name}_{header}"
     column = st.selectbox(
-        "Column to rewrite", look.columns, index=look.columns.index(look.longest()), key=f"batch_column_{key}",
-        format_func=named(header),
+        "Column to rewrite", look.columns, key=stay(f"batch_column_{key}", look.longest()), format_func=named(header),
     )  # fmt: skip
     keep = st.multiselect(
-        "Columns to keep as they are", [c for c in look.columns if c != column], key=f"batch_keep_{key}_{column}",
-        format_func=named(header), placeholder="None: only the rewrites leave",
+        "Columns to keep as they are", [c for c in look.columns if c != column],
+        key=stay(f"batch_keep_{key}_{column}"), format_func=named(header), placeholder="None: only the rewrites leave",
     )  # fmt: skip
     if keep:
         st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")
     specs = {s.name: s for s in dpt.mechanisms()}
     # A table is long: begin with a mechanism that is quick.
-    first = next((i for i, n in enumerate(specs) if not dpt.mechanism_class(n).slow_to_prepare), 0)
+    first = next((n for n in specs if not dpt.mechanism_class(n).slow_to_prepare), next(iter(specs)))
     spec = specs[
-        st.selectbox("Mechanism", list(specs), index=first, format_func=lambda n: specs[n].title, key="batch_mechanism")
+        st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key=stay("batch_mechanism", first))
     ]
     st.caption(spec.summary)
     budget = st.container()
+    stay_all("batch-")
     chosen = controls.options(spec, "batch", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
     chosen["epsilon"] = budget.number_input(
-        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
-        key=f"batch-epsilon-{spec.name}-{default:g}", help="Smaller hides more; larger keeps more of the text.",
+        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, format="%g",
+        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)),
+        help="Smaller hides more; larger keeps more of the text.",
     )  # fmt: skip
     asked = core.Asked(upload.file, column, header, tuple(keep), spec.name, tuple(sorted(chosen.items())))
     try:
@@ -220,8 +222,8 @@ def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
 def every(upload: Upload, look: core.Look, asked: core.Asked) -> None:
     """The button that rewrites all rows, and whether the job may outlive the session."""
     with st.container(border=True):
-        stay = st.toggle(f"Keep this job for {kept.HOURS} hours", key="batch_stay")
-        if stay:
+        keep = st.toggle(f"Keep this job for {kept.HOURS} hours", key=stay("batch_stay"))
+        if keep:
             st.caption(
                 "The job then goes on when you close this page or lose the connection. You get a code that brings it "
                 "back. Whoever has the code sees the results, so keep it to yourself. Your file, with its original "
@@ -232,13 +234,13 @@ def every(upload: Upload, look: core.Look, asked: core.Asked) -> None:
         else:
             st.caption("The job stops when you close or reload this page. Your file and its results are then deleted.")
         if st.button(f"Rewrite all {look.count:,} rows", type="primary", key="batch_start", width="stretch"):
-            start(upload, asked, stay)
+            start(upload, asked, keep)
 
 
-def start(upload: Upload, asked: core.Asked, stay: bool) -> None:
+def start(upload: Upload, asked: core.Asked, keep: bool) -> None:
     mine = session()
     try:
-        if stay:
+        if keep:
             upload.keep(asked)
     except (dpt.DPTextError, OSError) as error:
         st.error(literal(said_of(error)))
@@ -418,7 +420,8 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
     with middle, st.container(border=True):
         st.markdown("**The inspection file**")
         st.caption("Originals beside rewrites, for your eyes only. Its name and each row say so.")
-        suffix = st.selectbox("Format", exports.INSPECTION, format_func=FORMATS.__getitem__, key="batch_inspection")
+        key = stay("batch_inspection")
+        suffix = st.selectbox("Format", exports.INSPECTION, format_func=FORMATS.__getitem__, key=key)
         st.download_button(
             "Download, private", lambda: batch.inspection(suffix).read_bytes(),
             f"{batch.stem}-PRIVATE-with-originals{suffix}", icon=":material/lock:", key="batch_private",
@@ -435,11 +438,11 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
 
 
 def release(batch: core.Batch, how_far: str) -> None:
-    suffix = st.selectbox("Format", exports.RELEASE, format_func=FORMATS.__getitem__, key="batch_release")
+    suffix = st.selectbox("Format", exports.RELEASE, format_func=FORMATS.__getitem__, key=stay("batch_release"))
     exact = False
     if suffix in tables.TABLES:
         exact = st.toggle(
-            "Leave formulas in cells", key="batch_exact",
+            "Leave formulas in cells", key=stay("batch_exact"),
             help="A spreadsheet would run a cell that begins with =, +, - or @. So such a cell begins with an "
             "apostrophe here, whoever wrote it. For programs, turn this on: then each cell is exactly as it is.",
         )  # fmt: skip

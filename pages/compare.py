@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,17 +12,21 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, side_by_side
+from dptext_core.checks import shown
 from dptext_core.evaluation import curves
 from dptext_core.guarantee import bound, number, percent
+from dptext_core.mechanisms import codec
 from dptext_core.metrics import score
-from pages.ui import controls, ledger, links
+from pages.ui import address, controls, hide, ledger, links, share
 from pages.ui.compared import Asked, Column, Outcome, rewrites
 from pages.ui.rewrite_view import payload, rewrite_view, word_of
 from pages.ui.session import COLUMNS, session
 from pages.ui.shell import within_app
+from pages.ui.stay import stay
 from pages.ui.text import MAX_WORDS, literal, number_of_words
 from pages.ui.text_box import text_box
 
+PAGE = "compare"
 state = st.session_state
 
 #: What the first visit compares: what answers at once.
@@ -36,6 +41,56 @@ MODES_HELP = (
 
 
 # --- the settings
+
+
+def follow_link() -> None:
+    """Set the controls to what a link asks for, before they are made. The text stays."""
+    mine = session()
+    query, mine.query = mine.query, None
+    if query is not None:
+        settings, mine.link_problem = links.several_from_query(query)
+        if not mine.link_problem and settings:
+            mine.link_problem = follow(settings, query)
+    if mine.link_problem:
+        st.warning(literal(mine.link_problem))
+
+
+def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
+    """Show these; what is wrong with the link, where something is."""
+    mode, text = query.get("equal", "own"), query.get("at", "")
+    refused = "This link was not followed:"
+    if not 2 <= len(settings) <= COLUMNS:
+        return f"{refused} it has {len(settings):,} settings, and this page shows 2 to {COLUMNS}."
+    if mode not in MODES:
+        return f"{refused} equal is one of {', '.join(MODES)}, not {shown(mode)}."
+    if mode != "own" and "at" in query:
+        try:
+            at = number_in(text)
+        except dpt.ConfigError as error:
+            return f"{refused} {error}"
+        if mode == "n_w":
+            at = min(max(5, 5 * round(20 * at)), 95)
+        state[f"compare_{mode}"] = at
+    state.compare_mode = mode
+    session().compare(settings)
+    return ""
+
+
+def number_in(text: str) -> float:
+    """How much is equal, as a link has it. Raises ConfigError."""
+    value = codec.real("at", text)
+    if not 0 < value < math.inf:
+        raise dpt.ConfigError(f"at is a number above 0, not {shown(text)}.")
+    return value
+
+
+def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
+    """What the controls are at, as parameters of the address."""
+    settings = [setting for _, setting in session().columns]
+    if mode == "own":
+        return links.several_to_query(settings)
+    query = links.several_to_query([{k: v for k, v in s.items() if k != "epsilon"} for s in settings])
+    return query | {"equal": mode} | ({} if target is None else {"at": f"{target[1]:.6g}"})
 
 
 def settle() -> None:
@@ -125,14 +180,14 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
         return None
     if mode == "n_w":
         share = st.slider(
-            "Chance that a drawn word stays (N_w)", 5, 95, 40, step=5, format="%d%%", key="compare_n_w",
+            "Chance that a drawn word stays (N_w)", 5, 95, step=5, format="%d%%", key=stay("compare_n_w", 40),
             help="Each mechanism gets the ε at which it keeps so many of the words that all of them draw.",
         )  # fmt: skip
         return mode, share / 100
     ranges = [dpt.mechanism_class(name).epsilon_range(options) for name, options in drafts]
     if mode == "epsilon":
         ends = min(r[0] for r in ranges), max(r[1] for r in ranges)
-        return mode, epsilon_slider("ε of each draw, the same for all", *ends, ranges[0][2], "compare_epsilon")
+        return mode, epsilon_slider("ε of each draw, the same for all", *ends, ranges[0][2], stay("compare_epsilon"))
     totals = []
     for (name, options), (low, high, default) in zip(drafts, ranges, strict=True):
         try:
@@ -145,7 +200,7 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
         st.caption("None of these has a total on this text.")
         return None
     ends = min(t[0] for t in totals), max(t[1] for t in totals)
-    return mode, epsilon_slider("Total ε of the text, the same for all", *ends, totals[0][2], "compare_total")
+    return mode, epsilon_slider("Total ε of the text, the same for all", *ends, totals[0][2], stay("compare_total"))
 
 
 # --- the work
@@ -272,7 +327,7 @@ def compared(text: str) -> None:
     mine = session()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
     mode = top.segmented_control(
-        "What is equal", list(MODES), default="own", format_func=MODES.__getitem__, key="compare_mode",
+        "What is equal", list(MODES), format_func=MODES.__getitem__, key=stay("compare_mode", "own"),
         help=MODES_HELP,
     )  # fmt: skip
     mode = mode or "own"
@@ -288,9 +343,14 @@ def compared(text: str) -> None:
             columns.append(column_controls(id_, setting, mode, len(mine.columns) > 2))
     with one_slider:
         target = target_controls(mode, [(c.mechanism, dict(c.options)) for c in columns], text)
-    if len(columns) < COLUMNS:
-        st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add)
-    likeness = bool(state.get("compare_likeness"))
+    query = query_of(mode, target)
+    address.show(query | hide.query())
+    with st.container(horizontal=True):
+        if len(columns) < COLUMNS:
+            st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add)
+        with st.popover("Link", icon=":material/link:", key="compare_link"):
+            share.link(query, links.left_out([s for _, s in mine.columns]), "this comparison")
+    likeness = bool(state.get(stay("compare_likeness")))
     work = mine.at("compare")
     before = work.asked.draw if work.asked is not None else 0
     asked = Asked(text, tuple(columns), target, likeness, before + redraw)
@@ -352,6 +412,7 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
 
 
 def main() -> None:
+    follow_link()
     st.markdown("## Compare")
     st.caption("The same text under two to four mechanisms or settings. Underlined words differ from your text.")
     text = text_box("compare_text", 110)
@@ -364,5 +425,6 @@ def main() -> None:
     compared(text)
 
 
-within_app("compare")
+address.keep(PAGE)
+within_app(PAGE)
 main()

@@ -112,12 +112,9 @@ def forget_link_problem() -> None:
 
 
 def keep_link() -> None:
-    """Take what a link asks for out of the address, before the way through the app loses it."""
-    hide.take()
+    """What a link asks for; else the controls as they were."""
     before = last_page()
-    if (params := address.asked(PAGE, before)) is not None:
-        session().query = params
-    elif before not in (None, PAGE):
+    if not address.keep(PAGE) and before not in (None, PAGE):
         set_controls()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,16 +17,18 @@ from dptext_core.figures import to_html
 from dptext_core.guarantee import bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.trade_off import Advice, Point
-from pages.ui import links
+from pages.ui import address, hide, links, share
 from pages.ui.jobs import Work
 from pages.ui.kept import Options
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
 from pages.ui.shell import within_app
+from pages.ui.stay import stay
 from pages.ui.text import MAX_WORDS, literal, number_of_words
 from pages.ui.text_box import text_box
 from pages.ui.tried import Tried
 
+PAGE = "tradeoff"
 state = st.session_state
 # plotly looks into what is loaded of it, and would find half of it while a model loads beside the page.
 importlib.import_module("pandas")
@@ -43,6 +45,10 @@ HIDDEN_HELP = (
     "from its replacement. Words unchanged: counted in the rewrites, kept words included. ε alone is what is promised: "
     "it counts something else for each mechanism, so that one ε is not one privacy."
 )
+#: Where the limit begins, in percent.
+LIMITS = {"n_w": 30, "bayes": 30, "unchanged": 60}
+#: How many ε of each mechanism, and how many draws at each point.
+POINTS, DRAWS = (3, 5, 7, 9, 13, 17), (1, 3, 5, 10, 20, 50)
 #: Rewrites of a chosen point that are shown beside each other.
 SHOWN = 3
 #: Seconds between two pictures while points come in (each takes time from the work), and until the first one.
@@ -52,31 +58,65 @@ EVERY, FIRST_AFTER = 2.0, 1.2
 # --- controls
 
 
-def restore() -> None:
-    """Set the controls to what the points are of: Streamlit forgets their values when another page is shown."""
-    tried = session().tried
-    if tried is None or "trade_points" in state:
-        return
-    state.trade_points, state.trade_draws = tried.points, tried.draws
-    state.trade_mechanisms = list(dict.fromkeys(name for name, _ in tried.settings))
-    for name in state.trade_mechanisms:
-        if (second := trade_off.second_option(name)) is not None:
-            option, default = second[0], curves.options_of(name)[second[0]]
-            state[f"trade_{name}_{option}"] = [dict(o).get(option, default) for n, o in tried.settings if n == name]
+def follow_link() -> None:
+    """Set the controls to what a link asks for, before they are made. The text stays."""
+    mine = session()
+    query, mine.query = mine.query, None
+    if query is not None:
+        settings, mine.link_problem = links.several_from_query(query)
+        if not mine.link_problem:
+            mine.link_problem = follow(settings, query)
+    if mine.link_problem:
+        st.warning(literal(mine.link_problem))
+
+
+def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
+    """Set the controls; what is wrong with the link, where something is."""
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name = setting["mechanism"]
+        option, tries = trade_off.second_option(name) or ("", ())
+        value = setting["options"].get(option, curves.options_of(name).get(option))
+        if setting["options"].keys() - {option} or (option and value not in tries):
+            return f"This link was not followed: this page does not try these options of {curves.title(name)}."
+        if option:
+            found.setdefault(f"trade_{name}_{option}", []).append(value)
+    if settings:
+        found["trade_mechanisms"] = list(dict.fromkeys(s["mechanism"] for s in settings))
+    known: dict[str, Sequence[Any]] = {"points": POINTS, "draws": DRAWS, "kept": KEPT, "hidden": list(HIDDEN)}
+    known["limit"] = range(1, 100)
+    for name, values in known.items():
+        if name in query:
+            value = next((v for v in values if str(v) == query[name]), None)
+            if value is None:
+                return f"This link was not followed: {name} is none of what this page offers."
+            found[f"trade_{name}"] = value
+    if (limit := found.pop("trade_limit", None)) is not None:
+        found[f"trade_limit_{found.get('trade_hidden', 'n_w')}"] = limit
+    state.update(found)
+    return ""
+
+
+def query_of(tried: Tried, hidden: str, kept: str) -> dict[str, str]:
+    """What the controls are at, as parameters of the address."""
+    query = links.several_to_query([{"mechanism": n, "options": dict(o)} for n, o in tried.settings])
+    query |= {"points": str(tried.points), "draws": str(tried.draws), "kept": kept, "hidden": hidden}
+    limit = state.get(f"trade_limit_{hidden}")
+    return query | ({} if limit is None else {"limit": str(limit)})
 
 
 def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
     """The settings, how many ε of each, and how many draws at each."""
     specs = {s.name: s for s in dpt.mechanisms()}
     names = st.multiselect(
-        "Mechanisms", list(specs), default=[n for n in FIRST if n in specs], format_func=lambda n: specs[n].title,
-        key="trade_mechanisms",
+        "Mechanisms", list(specs), format_func=lambda n: specs[n].title,
+        key=stay("trade_mechanisms", [n for n in FIRST if n in specs]),
     )  # fmt: skip
     found: list[tuple[str, Options]] = []
     with st.expander("More points"):
-        points = st.select_slider("ε of each mechanism", [3, 5, 7, 9, 13, 17], value=7, key="trade_points")
+        points = st.select_slider("ε of each mechanism", POINTS, key=stay("trade_points", 7))
         draws = st.select_slider(
-            "Draws at each point", [1, 3, 5, 10, 20, 50], value=5, key="trade_draws",
+            "Draws at each point", DRAWS, key=stay("trade_draws", 5),
             help="Each is a rewrite with fresh noise. More draws tell more surely which point is better.",
         )  # fmt: skip
         for name in names:
@@ -91,7 +131,7 @@ def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:
     """The values of a second option that are looked at; None for its default."""
     default = curves.options_of(name)[option]
     label = f"{curves.title(name)}: {codec.describe({option: ''}, name).strip(' =:')}"
-    chosen = st.multiselect(label, tries, default=[default], key=f"trade_{name}_{option}")
+    chosen = st.multiselect(label, tries, key=stay(f"trade_{name}_{option}", [default]))
     return [None if v == default else v for v in chosen]
 
 
@@ -199,8 +239,7 @@ def advice_panel(points: list[Point], hidden: str, kept: str) -> Advice | None:
     ask = {"n_w": "Of the drawn words, at most this many may stay",
            "bayes": "An attacker may guess at most this many of the drawn words",
            "unchanged": "At most this many of all words may stand unchanged"}[hidden]  # fmt: skip
-    limit = st.slider(ask, 1, 99, {"n_w": 30, "bayes": 30, "unchanged": 60}[hidden], format="%d%%",
-                      key=f"trade_limit_{hidden}")  # fmt: skip
+    limit = st.slider(ask, 1, 99, format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
     return trade_off.advise(points, hidden, limit / 100, kept)
 
 
@@ -282,6 +321,8 @@ def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None
             "Data (CSV)", trade_off.to_csv(points), "trade-off.csv", "text/csv", icon=":material/download:",
             on_click="ignore", key="trade_csv", help="It holds figures, and no text.",
         )  # fmt: skip
+        with st.popover("Link", icon=":material/link:"):
+            share.link(query_of(tried, hidden, kept), (), "these settings")
         with st.popover("Code (Python)", icon=":material/code:"):
             st.caption("The same points, with noise of their own.")
             st.code(as_python(tried, hidden, kept), language="python")
@@ -344,6 +385,7 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
         answer(advice, live)
     else:
         st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
+    address.show(query_of(tried, hidden, kept) | hide.query())
     reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
     for reason in dict.fromkeys(r for r in reasons.values() if r):
         st.caption(literal(reason))
@@ -363,18 +405,18 @@ def progress(work: Work) -> None:
 def main() -> None:
     st.markdown("## Trade-off")
     st.caption("What each mechanism keeps of your text and what it hides, at many ε, measured as you watch.")
-    restore()
+    follow_link()
     left, right = st.columns([1, 2.7], gap="large")
     with left:
         text = text_box("trade_text", 130)
         settings, points, draws = settings_controls()
         kept = st.selectbox(
-            "What is kept", KEPT, format_func=lambda n: trade_off.about(n).title, key="trade_kept",
+            "What is kept", KEPT, format_func=lambda n: trade_off.about(n).title, key=stay("trade_kept"),
             help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
         )  # fmt: skip
         hidden = st.selectbox(
-            "What is hidden", list(HIDDEN), format_func=HIDDEN.__getitem__, key="trade_hidden", help=HIDDEN_HELP
-        )
+            "What is hidden", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
+        )  # fmt: skip
         again = st.button(
             "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Every point anew."
         )
@@ -405,5 +447,6 @@ def main() -> None:
         st.fragment(body, run_every=EVERY if live else None)(tried, hidden, kept)
 
 
-within_app("tradeoff")
+address.keep(PAGE)
+within_app(PAGE)
 main()

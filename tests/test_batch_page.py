@@ -55,8 +55,8 @@ def page(name: str = "notes.csv", data: str | bytes | None = CSV, **state) -> Ap
     """The page, with this file taken."""
     at = AppTest.from_file(TOP / "pages" / "batch.py", default_timeout=60)
     at.session_state["app"] = True
-    at.session_state["session"] = mine = Session()
-    at.session_state["batch_mechanism"] = Gated.name
+    at.session_state["session"] = mine = state.pop("session", None) or Session()
+    mine.controls.setdefault("batch_mechanism", Gated.name)
     for key, value in state.items():
         at.session_state[key] = value
     if data is not None:
@@ -96,6 +96,8 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     press(at, "batch_ten")
     assert f"Row 0: {TEXT}." in said(at) and "This text is refused" in said(at) and "drawn afresh" in said(at)
     at.number_input[0].set_value(3.0).run()
+    # Another page was shown, where Streamlit forgets the controls.
+    assert page(data=None, session=at.session_state["session"]).number_input[0].value == 3.0
     assert "settings have changed" in said(at) and not any(b.key == "batch_start" for b in at.button)
     press(at, "batch_ten")
     keep = at.multiselect[0]
@@ -111,6 +113,8 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert "Row 19:" in said(at) and "Row 20:" not in said(at), "a page of rows, and no more"
     at.number_input(key="batch_page").set_value(3).run()
     assert "Row 44:" in said(at) and "Row 0:" not in said(at)
+    at.selectbox(key="batch_release").set_value(".txt").run()
+    assert settle(page(data=None, session=at.session_state["session"])).selectbox(key="batch_release").value == ".txt"
     command, python = (c.value for c in at.code)
     assert "--keep label" in command and "--mechanism gated --epsilon 3" in command and "dpt.rewrite_records" in python
     monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.eye(2)[[len(t) % 2 for t in texts]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -23,11 +24,11 @@ TWO = [
 ]
 
 
-def opened(settings=TWO, text=TEXT) -> AppTest:
+def opened(settings=TWO, text=TEXT, mine=None) -> AppTest:
     at = AppTest.from_file(PAGE, default_timeout=120)
     at.session_state["app"] = True
     at.session_state["compare_text"] = text
-    mine = at.session_state["session"] = Session()
+    mine = at.session_state["session"] = mine or Session()
     if settings:
         mine.compare(settings)
     return settle(at)
@@ -47,8 +48,8 @@ def mine(at: AppTest):
     return at.session_state["session"]
 
 
-def views(at: AppTest) -> list[dict]:
-    return [json.loads(e.proto.json) for e in at.get("bidi_component")]
+def views(at: AppTest, what: str = "pieces") -> list[dict]:
+    return [data for e in at.get("bidi_component") if what in (data := json.loads(e.proto.json))]
 
 
 def texts(at: AppTest) -> list[str]:
@@ -124,6 +125,34 @@ def test_equal_n_w_is_equal_and_equal_epsilon_is_warned_of(page):
     first, second = mine(page).at("compare").result
     assert first.epsilon == second.epsilon == page.select_slider(key="compare_epsilon").value
     assert not page.warning, "these two count alike"
+    page.segmented_control(key="compare_mode").set_value("own")
+    settle(page)
+
+
+def test_the_address_carries_what_is_compared_and_brings_it_back(page):
+    page.segmented_control(key="compare_mode").set_value("n_w")
+    settle(page)
+    page.slider(key="compare_n_w").set_value(30)
+    settle(page)
+    query = next(q for v in views(page, "query") if (q := dict(parse_qsl(v["query"]))))
+    assert query == {
+        "1.mechanism": "diffractor", "2.mechanism": "diffractor", "2.noise": "tem", "equal": "n_w", "at": "0.3"
+    }  # fmt: skip
+    # Another page was shown: Streamlit has forgotten the controls, and the session has not.
+    again = opened((), mine=mine(page))
+    assert again.segmented_control(key="compare_mode").value == "n_w" and again.slider(key="compare_n_w").value == 30
+    assert [s["options"] for _, s in mine(again).columns] == [{}, {"noise": "tem"}]
+    # A link, in a session of its own.
+    other = opened((), mine=Session(query=query | {"at": "0.7"}))
+    assert other.slider(key="compare_n_w").value == 70 and not other.warning
+    assert [s["options"] for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
+    for wrong, said in (
+        ({"at": "much"}, "at "), ({"equal": "x"}, "equal is one of"), ({"2.mechanism": "x"}, "Unknown mechanism"),
+        ({"3.mechanism": "tem", "4.mechanism": "tem", "5.mechanism": "tem"}, "2 to 4"),
+    ):  # fmt: skip
+        mine(other).query = query | wrong
+        settle(other)
+        assert "not followed" in other.warning[0].value and said in other.warning[0].value.replace("\\", "")
     page.segmented_control(key="compare_mode").set_value("own")
     settle(page)
 

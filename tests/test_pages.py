@@ -602,7 +602,8 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
     mine, query = Session(), {}
     monkeypatch.setattr(address, "session", lambda: mine)
     monkeypatch.setattr(address.st, "query_params", SimpleNamespace(to_dict=lambda: dict(query)))
-    monkeypatch.setattr(address, "_mount", lambda **_: None)
+    sent: list[dict] = []
+    monkeypatch.setattr(address, "_mount", lambda *, data, key: sent.append(data))
     ask = functools.partial(address.asked, "playground")
     first, second = {"mechanism": "custext", "epsilon": "3"}, {"mechanism": "tem", "epsilon": "9"}
     assert ask(None) is None
@@ -616,6 +617,8 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
     assert ask("audit") is None, "what the page was left with"
     query["epsilon"] = "8"
     assert ask("playground") == second | {"epsilon": "8"}
+    address.show(second)
+    assert sent[-1]["query"] == sent[-2]["query"] and sent[-1] != sent[-2], "what was refused is written over"
 
 
 def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back():

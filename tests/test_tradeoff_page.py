@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core import trade_off
 from dptext_core.metrics import cosine
+from pages.ui.session import Session
 
 PAGE = Path(__file__).resolve().parents[1] / "pages" / "tradeoff.py"
 TEXT = "My doctor sent a letter to my sister."
@@ -93,14 +96,14 @@ def test_a_chosen_point_shows_its_rewrites(page):
     point = mine(page).points[0]
     page.session_state["trade_point"] = (point.setting, point.epsilon)
     settle(page)
-    shown = [e.proto.json for e in page.get("bidi_component")]
+    shown = [j for e in page.get("bidi_component") if "copies" in (j := e.proto.json)]
     assert len(shown) == 3 and all('"copies": null' in s or '"copies":null' in s for s in shown)
     assert any("to read, not to release" in c.value for c in page.caption)
     assert not mine(page).ledger.entries
 
 
 def test_what_is_taken_away_is_the_points_and_the_code_that_makes_them(page):
-    (code,) = [c.value for c in page.code]
+    (code,) = [c.value for c in page.code if c.language == "python"]
     scope: dict = {}
     exec(code.replace("draws=3", "draws=1").replace("print(", "str("), scope)
     assert [(p.setting, p.epsilon) for p in scope["points"]] == [(p.setting, p.epsilon) for p in mine(page).points]
@@ -111,12 +114,32 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     page.slider(key="trade_limit_n_w").set_value(30)
     page.select_slider(key="trade_points").set_value(5)
     settle(page)
+    page.selectbox(key="trade_kept").set_value("bleu")
+    page.slider(key="trade_limit_n_w").set_value(40)
+    settle(page)
     again = AppTest.from_file(PAGE, default_timeout=120)
     again.session_state["app"], again.session_state["session"] = True, mine(page)
     settle(again)
     assert mine(again).tried.points == 5 and mine(again).points is mine(page).points
-    assert again.select_slider(key="trade_points").value == 5
+    assert again.select_slider(key="trade_points").value == 5 and again.selectbox(key="trade_kept").value == "bleu"
     assert again.multiselect(key="trade_mechanisms").value == ["diffractor", "santext"]
+    assert again.slider(key="trade_limit_n_w").value == 40
+    # The address carries it all, and brings it to a session that knows nothing.
+    (query,) = [dict(parse_qsl(q)) for e in again.get("bidi_component") if (q := json.loads(e.proto.json).get("query"))]
+    assert query == {
+        "1.mechanism": "diffractor", "2.mechanism": "santext", "points": "5", "draws": "3", "kept": "bleu",
+        "hidden": "n_w", "limit": "40",
+    }  # fmt: skip
+    other = AppTest.from_file(PAGE, default_timeout=120)
+    link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
+    other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
+    settle(other)
+    assert mine(other).tried.settings == (("diffractor", ()), ("custext", (("k", 5),))) and not other.warning
+    assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).tried.points == 3
+    for wrong in ({"2.k": "6"}, {"points": "4"}, {"limit": "0"}, {"1.noise": "tem"}):
+        mine(other).query = link | wrong
+        other.run()
+        assert "not followed" in other.warning[0].value
 
 
 def test_draw_again_is_fresh_noise_and_another_text_starts_anew(page):

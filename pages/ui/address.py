@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.ui import hide
 from pages.ui.session import session
+from pages.ui.shell import last_page
 
 _JS = """
 const paths = new WeakMap();
@@ -35,7 +36,21 @@ RECENT = 500
 def show(query: Mapping[str, str]) -> None:
     """Make this the address. It is a setting, never a text."""
     _remember(query)
-    _mount(key="address", data={"query": urlencode(query)})
+    # The browser looks at it again only where it is not what was sent last: an address that was asked for since then
+    # and refused would stay.
+    _mount(key="address", data={"query": urlencode(query), "asked": session().asked})
+
+
+def keep(page: str) -> bool:
+    """Take what a link asks of this page out of the address, before the way through the app loses it; whether there is
+    something. To be called before the page is within the app."""
+    hide.take()
+    mine, before = session(), last_page()
+    if before not in (None, page):
+        mine.link_problem = ""
+    params = asked(page, before)
+    mine.query = mine.query if params is None else params
+    return params is not None
 
 
 def asked(page: str, before: str | None) -> dict[str, str] | None:
@@ -49,6 +64,7 @@ def asked(page: str, before: str | None) -> dict[str, str] | None:
     if not params or _key(params) == last or (before == page and _key(params) in known):
         return None
     _remember(params)
+    session().asked += 1
     return params
 
 

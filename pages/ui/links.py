@@ -7,7 +7,7 @@ must not name a file of the server.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dptext_core as dpt
@@ -31,7 +31,9 @@ def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
     Raises ConfigError for a value that its option does not take.
     """
     name, fields = setting["mechanism"], _fields(setting["mechanism"])
-    query = {"mechanism": name, "epsilon": codec.write(_epsilon_field(name), setting["epsilon"])}
+    query = {"mechanism": name}
+    if "epsilon" in setting:
+        query["epsilon"] = codec.write(_epsilon_field(name), setting["epsilon"])
     for option, value in setting["options"].items():
         if option in fields and not _same(fields[option], value):
             query[option] = codec.write(fields[option], value)
@@ -40,16 +42,15 @@ def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
 
 def of(inputs: Inputs, epsilon: float) -> tuple[dict[str, str], list[str]]:
     """The parameters for what a page shows at this ε, and what of it no link can carry."""
-    given, fields = dict(inputs.options), _fields(inputs.mechanism)
-    left_out = [] if inputs.seed is None else ["the seed"]
-    if spread := given.pop("epsilon", None):
-        left_out.append("the ε of each word")
-    config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(inputs.mechanism).config_cls)}
-    left_out += [config[name].metadata["label"] for name in given if name not in fields]
-    query = to_query({"mechanism": inputs.mechanism, "options": given, "epsilon": float(f"{epsilon:.6g}")})
+    given = dict(inputs.options)
+    missing = [] if inputs.seed is None else ["the seed"]
+    spread = given.pop("epsilon", None)
+    setting = {"mechanism": inputs.mechanism, "options": given}
     if spread:
-        del query["epsilon"]
-    return query, left_out
+        missing.append("the ε of each word")
+    else:
+        setting["epsilon"] = float(f"{epsilon:.6g}")
+    return to_query(setting), missing + left_out([setting])
 
 
 def from_query(
@@ -83,6 +84,38 @@ def from_query(
             f"{refused}: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
         )
     return {"mechanism": name, "options": options, "epsilon": float(epsilon)}, None
+
+
+def several_to_query(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The parameters for settings beside each other: those of each begin with its number."""
+    return {f"{n}.{k}": v for n, setting in enumerate(settings, 1) for k, v in to_query(setting).items()}
+
+
+def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
+    """The settings of such an address, and what is wrong with it; no setting where it carries none, or wrong ones."""
+    each: dict[int, dict[str, str]] = {}
+    for key, text in params.items():
+        number, _, name = key.partition(".")
+        if name and number.isascii() and number.isdigit():
+            each.setdefault(int(number), {})[name] = text
+    found = []
+    for number in sorted(each):
+        setting, problem = from_query(each[number])
+        if problem:
+            return [], problem
+        if setting is not None:
+            found.append(setting)
+    return found, ""
+
+
+def left_out(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which options of these no link can carry, as people read them."""
+    said = {}
+    for setting in settings:
+        known = _fields(setting["mechanism"])
+        config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(setting["mechanism"]).config_cls)}
+        said |= dict.fromkeys(config[name].metadata["label"] for name in setting["options"] if name not in known)
+    return list(said)
 
 
 def widget_state(setting: Setting, key: str) -> dict[str, Any]:

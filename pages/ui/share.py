@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -20,6 +20,14 @@ WIDTH = 560
 VOID = "No promise holds any more for this draw: two versions of it were released."
 
 
+def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
+    """The address of a page with what its controls are at, to copy. left_out: what it does not carry."""
+    st.markdown(f"**Link** to {to}. It holds no text.")
+    st.code(address.link(query), language=None, wrap_lines=True)
+    if left_out:
+        st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
+
+
 def popover(
     run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool, release: Callable[[dpt.RewriteResult], None]
 ) -> None:
@@ -29,10 +37,7 @@ def popover(
     with st.popover("Share", icon=":material/share:", width="stretch"), st.container(width=WIDTH):
         setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
         with setting:
-            st.markdown("**Link** to this setting. It holds no text.")
-            st.code(address.link(query), language=None, wrap_lines=True)
-            if left_out:
-                st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
+            link(query, left_out, "this setting")
             st.markdown("**As a command**, with your text in a file")
             st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
             st.markdown("**As Python**, with your text. Without a seed each run draws anew.")
