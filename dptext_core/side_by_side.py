@@ -133,13 +133,16 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
 
 @dataclass(frozen=True)
 class Chances(Private):
-    """One word under one rewrite. probabilities: of each of the shared words. rest: of all others. released: what
-    stands there. keep: the chance that it stays. reason: why there are none."""
+    """One word under one rewrite. probabilities: of each of the shared words. possible: which of these are among what
+    the word can become at all. rest: of all others. released: what stands there. keep: the chance that it stays; known:
+    whether it can, which a word that the mechanism does not know cannot. reason: why there are no chances."""
 
     probabilities: tuple[float, ...] = ()
+    possible: tuple[bool, ...] = ()
     rest: float = 0.0
     released: str = ""
     keep: float = 0.0
+    known: bool = True
     reason: str = ""
 
     _shown: ClassVar[tuple[str, ...]] = ("rest", "reason")
@@ -185,7 +188,10 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> On
             each.append(Chances(released=released, reason=reason))
             continue
         shared = tuple(distribution.p(w) for w in words)
-        each.append(Chances(shared, max(0.0, 1.0 - math.fsum(shared)), released, distribution.p_keep()))
+        possible = tuple(len(distribution.index(w)) > 0 for w in words)
+        keep = distribution.p_keep()
+        known = keep > 0 or not word or possible[0]
+        each.append(Chances(shared, possible, max(0.0, 1.0 - math.fsum(shared)), released, keep, known))
     return OneWord(word, tuple(words), tuple(each))
 
 
@@ -202,7 +208,7 @@ def _drawn_at(result: RewriteResult | None, at: int) -> tuple[TokenDistribution 
     if step.action == "keep":
         return None, step.text, f"It stays as it is ({step.reason or 'by rule'}).", step.original
     if step.action == "delete":
-        return None, "", "It was left out.", step.original
+        return None, "", f"It was left out{f' ({step.reason})' if step.reason else ''}.", step.original
     try:
         return result.distribution(i), step.text, "", step.original
     except NoDistribution as error:

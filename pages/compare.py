@@ -255,17 +255,21 @@ def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) 
             st.switch_page("pages/playground.py", query_params=links.to_query(setting))
 
 
-def show_word(column: Column, which: int, word: side_by_side.OneWord) -> None:
+def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:
     """What the chosen word was drawn from in one column."""
     found = word.each[which]
     st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
     if found.reason:
         st.caption(literal(found.reason))
         return
+    if result is not None and not found.known:
+        uncovered = dpt.mechanism_class(column.mechanism)(result.config).uncovered()
+        st.caption(literal(f"“{word.word}” is not in its vocabulary. What happens to such words: {uncovered}"))
+    stays = f"the original stays with {percent(found.keep)}" if found.known else "the original is not among them"
     figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")
     st.plotly_chart(
         figure, theme=None, config={"displayModeBar": False}, key=f"compare{column.id}_bars",
-        alt=f"Chances of the words under {column.title}; the original stays with {percent(found.keep)}",
+        alt=f"Chances of the words under {column.title}; {stays}",
     )  # fmt: skip
 
 
@@ -389,7 +393,7 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
         ):
             with place:
                 st.markdown(f"**{literal(column.title)}**")
-                show_word(column, k, word)
+                show_word(column, k, word, results[k])
     st.subheader("Measured")
     config = {k: st.column_config.Column(help=v) for k, v in MEASURES_HELP.items()}
     st.dataframe(measures(asked, outcomes), hide_index=True, column_config=config, key="compare_table")

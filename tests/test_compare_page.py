@@ -17,7 +17,7 @@ from pages.ui.rewrite_view import copies_of, word_of
 from pages.ui.session import Session
 
 PAGE = Path(__file__).resolve().parents[1] / "pages" / "compare.py"
-TEXT = "My doctor sent a letter to my sister."
+TEXT = "My doctor sent a letter to my sister Halvorsen."
 TWO = [
     {"mechanism": "diffractor", "options": {}, "epsilon": 1.1},
     {"mechanism": "diffractor", "options": {"noise": "tem"}, "epsilon": 0.7},
@@ -106,6 +106,10 @@ def test_a_chosen_word_is_chosen_everywhere(page):
     settle(page)
     assert [v["chosen"] for v in views(page)] == [at, at]
     assert sum("“letter” →" in m.value.replace("\\", "") for m in page.markdown) == 2
+    mine(page).word = TEXT.index("Halvorsen")
+    settle(page)
+    said = [c.value.replace("\\", "") for c in page.caption]
+    assert sum("“Halvorsen” is not in its vocabulary" in c and "becomes any word" in c for c in said) == 2
     assert word_of({"word": 4.0}) == 4 and word_of(None) is None and word_of({"word": True}) is None
 
 

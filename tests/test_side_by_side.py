@@ -89,6 +89,9 @@ def test_one_word_has_the_same_words_everywhere():
         assert sum(chances.probabilities) + chances.rest == pytest.approx(1) and chances.keep == d.p_keep()
         assert chances.released == result.steps[1].replacement and chances.released.lower() in found.words
     assert "no rewrite" in found.each[2].reason and "new text" in found.each[3].reason
+    assert found.each[0].known and all(found.each[0].possible)
+    (stranger,) = one_word([dpt.get_mechanism("diffractor").rewrite("Halvorsen called.")], 0).each
+    assert not stranger.known and stranger.possible[0] is False and stranger.keep == 0
     kept = one_word([near], TEXT.index("sent"))
     assert "stays as it is" in kept.each[0].reason and not kept.each[0].probabilities
     assert first_drawn([near, None]) == at and first_drawn([None]) is None
@@ -103,6 +106,10 @@ def test_the_bars_share_words_order_and_axis_and_read_no_markup():
         (bars,) = figure["data"]
         assert bars["x"] == [*found.each[k].probabilities, found.each[k].rest]
         assert sum("drawn" in t for t in bars["text"]) == 1 and bars["marker"]["pattern"]["shape"][0] == "/"
+    few = [dpt.get_mechanism(name).rewrite("Halvorsen called.", seed=1) for name in ("diffractor", "custext")]
+    bars = [word_bars(one_word(few, "Halvorsen called.".index(w)), 1)["data"][0]["text"] for w in ("Halv", "called")]
+    assert bars[0][0] == "not in the vocabulary" and "0%" not in bars[0]
+    assert "%" in bars[1][0] and "cannot come out" in bars[1] and "not in the vocabulary" not in bars[1]
     assert "<b>" not in str(word_bars(one_word([swapped()], TEXT.index("doctor")), 0, dark=True))
 
 

@@ -21,9 +21,12 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
     names = [*word.words, OTHERS]
     values = [*mine.probabilities, mine.rest]
     released = mine.released.casefold()
-    said = [percent(p) + (" ← drawn" if n.casefold() == released else "") for n, p in zip(names, values, strict=True)]
-    most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     yours = word.word.casefold()
+    said = []
+    for n, p, possible in zip(names, values, (*mine.possible, True), strict=True):
+        never = "not in the vocabulary" if n.casefold() == yours and not mine.known else "cannot come out"
+        said.append((percent(p) if possible else never) + (" ← drawn" if n.casefold() == released else ""))
+    most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     fill = [colours["keep"] if n.casefold() == yours else colours["new"] for n in names[:-1]] + [colours["bar"]]
     labels = [f"{short(n, 16)} (yours)" if n.casefold() == yours else short(n, 18) for n in names]
     # Two long words may begin alike: places keep them apart, and their names stand beside these.
