@@ -44,6 +44,8 @@ from .sampling import NoiseStream
 MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"))
 #: Points on each mechanism's own ε axis, and rewrites at each point, where none are asked for.
 POINTS, DRAWS = 7, 5
+#: Points of each setting before there is a first answer: the middle, both ends, and one between them.
+FEWEST = 4
 #: Steps of progress that a point has.
 _STEPS = 100
 
@@ -351,22 +353,22 @@ class Advice:
     points: int
     draws: int
 
-    def sentence(self) -> str:
-        """The answer in plain words, with what it stands on."""
+    def sentence(self, so_far: bool = False) -> str:
+        """The answer in plain words, with what it stands on. so_far: whether more points are being measured."""
         if not self.points:
             return f"Nothing was measured yet that says how often {hides(self.hidden)}."
         if self.best is None:
             assert self.nearest is not None
             found = self.nearest.value(self.hidden).mean
             return (
-                f"No point is sure to stay at {self.limit:.0%} or below. The one that hides most is "
-                f"{_named(self.nearest)}: there {hides(self.hidden)} with a chance of {_percent(found)}. Allow more, "
-                "or look at a smaller ε."
+                f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
+                f"hides most is {_named(self.nearest)}: there {hides(self.hidden)} with a chance of {_percent(found)}. "
+                "Allow more, or look at a smaller ε."
             )
         hidden = self.best.value(self.hidden).mean
         return (
-            f"Start with {_named(self.best)}. There {hides(self.hidden)} with a chance of {_percent(hidden)}, and "
-            f"{_figure(self.best, self.kept)}."
+            f"{'So far: start' if so_far else 'Start'} with {_named(self.best)}. There {hides(self.hidden)} with a "
+            f"chance of {_percent(hidden)}, and {_figure(self.best, self.kept)}."
         )
 
     def doubt(self) -> str:
@@ -387,6 +389,14 @@ class Advice:
                 f"{'it hides' if one else 'they hide'} enough."
             )
         return " ".join(out)
+
+
+def enough(points: Sequence[Point], settings: int, wanted: int, hidden: str, kept: str) -> bool:
+    """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
+    measured, or all of them, or what it was refused for."""
+    stands = [sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
+              for j in range(settings)]  # fmt: skip
+    return all(n >= min(FEWEST, wanted) for n in stands)
 
 
 def advise(points: Sequence[Point], hidden: str, limit: float, kept: str) -> Advice:

@@ -203,12 +203,12 @@ def take_point(key: str) -> None:
             state.trade_point = (int(named[0]), float(named[1]))
 
 
-def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, live: bool) -> None:
+def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool) -> None:
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown:
         st.info("The first points appear here in a moment." if live else "Nothing was measured for this choice.")
         return
-    best = advice.best if advice else None
+    best = advice.best if advice and not early else None
     figure = figures.trade_off(
         points, hidden, kept, chosen=state.get("trade_point"),
         best=None if best is None else (best.setting, best.epsilon),
@@ -243,8 +243,11 @@ def advice_panel(points: list[Point], hidden: str, kept: str) -> Advice | None:
     return trade_off.advise(points, hidden, limit / 100, kept)
 
 
-def answer(advice: Advice, live: bool) -> None:
-    (st.success if advice.best else st.warning)(literal(advice.sentence()))
+def answer(advice: Advice, live: bool, early: bool) -> None:
+    if early:
+        st.info("The answer comes when each mechanism has some points.")
+        return
+    (st.success if advice.best else st.warning)(literal(advice.sentence(so_far=live)))
     if doubt := advice.doubt():
         st.markdown(literal(doubt))
     if not advice.points:
@@ -376,13 +379,14 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
         title = trade_off.about(kept).title
         said = f"{title}: its model is loading. Until it is there," if live else f"{title} was not measured:"
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
+    early = live and not trade_off.enough(points, len(tried.settings), tried.points, hidden, shown)
     place = st.container()
     st.markdown("##### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, shown)
     with place:
-        picture(points, hidden, shown, advice, live)
+        picture(points, hidden, shown, advice, live, early)
     if advice is not None:
-        answer(advice, live)
+        answer(advice, live, early)
     else:
         st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
     address.show(query_of(tried, hidden, kept) | hide.query())

@@ -135,6 +135,11 @@ def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
     texts = [a["text"] for a in found["layout"]["annotations"]]
     assert "<b>Foreign swap</b>" in texts and "<b>start here</b>" in texts
     assert any("hides enough" in t for t in texts) == (hidden != "epsilon")
+    for p in points:
+        drawn = trade_off(points, hidden, "unchanged", best=(p.setting, p.epsilon))["layout"]
+        (here,) = (a for a in drawn["annotations"] if "start here" in a["text"])
+        across, up = ((here[k] - a) / (b - a) for k in "xy" for a, b in [drawn[f"{k}axis"]["range"]])
+        assert (across < 0.8) == (here["ax"] > 0) and (up < 0.8) == (here["ay"] < 0), "away from the edge"
     assert "doctor" not in str(found)
 
 

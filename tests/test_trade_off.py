@@ -16,7 +16,7 @@ import dptext_core as dpt
 from dptext_core import calibration, cli, metrics, trade_off
 from dptext_core.calibration import Measured
 from dptext_core.sampling import NoiseStream
-from dptext_core.trade_off import Point, Value, advise, front, grid, more, options_of, second_option, tradeoff
+from dptext_core.trade_off import Point, Value, advise, enough, front, grid, more, options_of, second_option, tradeoff
 
 TEXT = "My doctor sent a letter to my sister."
 EPSILONS = (0.5, 2.0, 8.0)
@@ -207,6 +207,15 @@ def test_the_advice_is_the_best_that_surely_hides_enough():
     assert found.best is best and found.unsure == (unsure,) and found.points == 4 and found.draws == 2
     assert found.rivals == (), "its interval lies below that of the best"
     assert f"Start with {Swap.title} at ε = 3" in found.sentence() and "cannot be told" in found.doubt()
+    assert found.sentence(so_far=True) == f"So far: start{found.sentence().removeprefix('Start')}"
+
+
+def test_there_is_no_answer_before_each_setting_has_some_points():
+    some = [point(0.1 * i, (0.4,)) for i in range(4)]
+    assert enough(some, 1, 9, "n_w", "cosine") and not enough(some[:3], 1, 9, "n_w", "cosine")
+    assert enough(some[:3], 1, 3, "n_w", "cosine") and not enough(some, 2, 9, "n_w", "cosine")
+    refused = [Point(1, some[0].mechanism, error="no")] * 4
+    assert enough(some + refused, 2, 9, "n_w", "cosine") and not enough(some, 1, 9, "n_w", "bleu")
 
 
 def test_where_intervals_overlap_it_is_said_that_it_cannot_be_told():

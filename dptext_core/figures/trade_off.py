@@ -73,8 +73,12 @@ def trade_off(
             traces.append(_ring(at[id(p)], ring, colours))
         if p is not None and label:
             x, y = at[id(p)]
-            arrow = {"showarrow": True, "arrowcolor": colours["soft"], "ax": 34, "ay": -34}
             where = {"x": math.log10(x) if log else x, "y": y}
+            # To the side where there is room for it.
+            right = (where["x"] - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
+            up = (y - low) / (high - low) < 0.8
+            arrow = {"showarrow": True, "arrowcolor": colours["soft"], "ax": 40 if right else -40,
+                     "ay": -34 if up else 34}  # fmt: skip
             notes.append(where | arrow | {"text": f"<b>{label}</b>", "font": {"color": colours["ink"]}})
     axis = {"linecolor": colours["line"], "gridcolor": colours["line"], "zeroline": False, "automargin": True}
     titled = {"font": {"color": colours["soft"], "size": 13}}

@@ -1,8 +1,8 @@
 // One rewrite under a slider. The words come from a text that everybody may read, and reach the page as text content.
 
-const TOUR = [1, 0.05, 0.55]; // where the slider goes by itself, as shares of the axis
-const READ_MS = 2500; // the original stands there as long, before the slider moves
-const TOUR_MS = 6000;
+const TOUR = [0.55, 0.05, 1, 0.55]; // where the slider goes by itself, as shares of the axis
+const READ_MS = 2500; // what stands there first is read as long, before the slider moves
+const TOUR_MS = 9000;
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".glimpse");
@@ -69,14 +69,12 @@ export default function ({ data, parentElement }) {
     paint();
   };
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  to(TOUR[still ? TOUR.length - 1 : 0]);
+  to(TOUR[0]);
   if (!still) {
-    show(true);
     const began = performance.now() + READ_MS;
     const step = (now) => {
       frame = requestAnimationFrame(step);
       if (now < began) return;
-      if (original.getAttribute("aria-pressed") === "true") show(false);
       const way = Math.min(1, (now - began) / TOUR_MS) * (TOUR.length - 1);
       const leg = Math.min(TOUR.length - 2, Math.floor(way));
       const part = way - leg;
