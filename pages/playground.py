@@ -45,6 +45,8 @@ PAGE = "playground"
 PATIENCE_BUNDLED = 10.0
 OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
 PANELS = ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks")
+#: What to try with an example, one after the other.
+PROMPTS = ("drag", "word", "attack")
 #: Views of a word that every mechanism may have, beside its own.
 CANDIDATES, OVER_ALL, SCORES = "Candidates", "Over all ε", "Model scores and clipping"
 _STATISTICS = {"N_w": "Chance of staying (N_w)", "S_w": "Different words (S_w)"}
@@ -451,20 +453,20 @@ def prompts(run: runs.Run, epsilon: float) -> None:
     if epsilon < 0.7 * run.payload["default_eps"]:
         done.add("drag")
     view = (state.get("play_strip") or {}).get("view") or {}
-    if view.get("token") not in (None, run.payload.get("pin")):
+    if view.get("run") == run.number and view.get("token") != run.payload.get("pin"):
         done.add("word")
     if state.get("play_further") == PANELS[0]:
         done.add("attack")
     if example_of(run.inputs.text) is None or not run.payload["live"]:
         return
-    left = [p for p in ("drag", "word", "attack") if p not in done]
-    if not left:
+    now = next((p for p in PROMPTS if p not in done), None)
+    if now is None:
         return
     with st.container(key="play_prompt", horizontal=True, vertical_alignment="center"):
-        step = f"**Try it, {4 - len(left)} of 3:** "
-        if left[0] == "drag":
+        step = f"**Try it, {PROMPTS.index(now) + 1} of {len(PROMPTS)}:** "
+        if now == "drag":
             st.markdown(step + "drag the slider to the left, and watch the words go.", width="content")
-        elif left[0] == "word":
+        elif now == "word":
             st.markdown(step + "click a word to see what else it could have become.", width="content")
         else:
             st.markdown(step + "what could somebody guess who sees only the rewrite?", width="content")
