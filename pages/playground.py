@@ -36,7 +36,7 @@ from pages.ui import (
 )
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
-from pages.ui.shell import last_page, within_app
+from pages.ui.shell import beside, last_page, within_app
 from pages.ui.text import MAX_MB, MAX_WORDS, decode, literal, number_of_words
 from pages.ui.token_strip import token_strip
 
@@ -51,21 +51,11 @@ PROMPTS = ("drag", "word", "attack")
 CANDIDATES, OVER_ALL, SCORES = "Candidates", "Over all ε", "Model scores and clipping"
 _STATISTICS = {"N_w": "Chance of staying (N_w)", "S_w": "Different words (S_w)"}
 
-#: Text on the left with the options below it, the result on the right; one below the other where it is narrow, the
-#: result before the options.
 LOOK = """<style>
 [data-testid=stMainBlockContainer] { padding: 4.4rem 2rem 3rem; }
-.st-key-play_page { display: grid; grid-template: "text result" auto "options result" 1fr / 272px minmax(0, 1fr);
-  gap: 0.6rem 2rem; align-items: start; }
-.st-key-play_page > :has(> .st-key-play_top) { grid-area: text; }
-.st-key-play_page > :has(> .st-key-play_result) { grid-area: result; }
-.st-key-play_page > :has(> .st-key-play_options) { grid-area: options; }
+@media (max-width: 860px) { [data-testid=stMainBlockContainer] { padding: 4rem 1rem 2rem; } }
 .st-key-play_top { gap: 0.6rem; }
 .st-key-play_result { gap: 0.8rem; }
-@media (max-width: 860px) {
-  [data-testid=stMainBlockContainer] { padding: 4rem 1rem 2rem; }
-  .st-key-play_page { grid-template: "text" "result" "options" / minmax(0, 1fr); }
-}
 </style>"""
 BRING = """<script>
 document.querySelector(".st-key-play_further")?.scrollIntoView({ behavior: "smooth", block: "start" });
@@ -776,8 +766,7 @@ def main() -> None:
         kept = session().text
         state.play_text = next((e.text for e in examples()), "") if kept is None else kept
     follow_link()
-    with st.container(key="play_page"):
-        top, right, left = (st.container(key=f"play_{name}") for name in ("top", "result", "options"))
+    top, right, left = beside("play")
     with top:
         text_box()
         session().text = state.play_text

@@ -22,7 +22,7 @@ from pages.ui.jobs import Work
 from pages.ui.kept import Options
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
-from pages.ui.shell import within_app
+from pages.ui.shell import beside, within_app
 from pages.ui.stay import stay
 from pages.ui.text import MAX_WORDS, literal, number_of_words
 from pages.ui.text_box import text_box
@@ -410,9 +410,10 @@ def main() -> None:
     st.markdown("## Trade-off")
     st.caption("What each mechanism keeps of your text and what it hides, at many ε, measured as you watch.")
     follow_link()
-    left, right = st.columns([1, 2.7], gap="large")
-    with left:
+    top, right, left = beside("trade")
+    with top:
         text = text_box("trade_text", 130)
+    with left:
         settings, points, draws = settings_controls()
         kept = st.selectbox(
             "What is kept", KEPT, format_func=lambda n: trade_off.about(n).title, key=stay("trade_kept"),
@@ -427,13 +428,13 @@ def main() -> None:
         is_it_free()
     with right:
         if not text.strip():
-            st.info("Type a text on the left. What can be kept and hidden of it appears here.")
+            st.info("Type a text. What can be kept and hidden of it appears here.")
             return
         if (words := number_of_words(text)) > MAX_WORDS:
             st.error(f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it.")
             return
         if not settings:
-            st.info("Choose a mechanism on the left.")
+            st.info("Choose a mechanism.")
             return
         mine = session()
         before = mine.tried

@@ -60,26 +60,20 @@ def trade_off(
     low, high = lowest - pad, highest + pad
     log = hidden == "epsilon"
     ends = _ends(xs, log)
-    shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours)
+    first = next((p for p in shown if (p.setting, p.epsilon) == best), None)
+    here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
+    shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
     if limit is not None and not log:
         shapes.append({"type": "line", "x0": 1 - limit, "x1": 1 - limit, "yref": "paper", "y0": 0, "y1": 1,
                        "layer": "below", "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"}})  # fmt: skip
         notes.append({"x": 1 - limit, "y": 0, "yref": "paper", "text": "hides enough →", "showarrow": False,
                       "xanchor": "left", "yanchor": "bottom", "xshift": 4,
                       "font": {"color": colours["soft"], "size": 12}})  # fmt: skip
-    for key, label, ring in ((chosen, "", "circle-open"), (best, "start here", "star-open")):
+    for key, ring in ((chosen, "circle-open"), (best, "star-open")):
         p = next((p for p in shown if (p.setting, p.epsilon) == key), None)
         if p is not None:
             traces.append(_ring(at[id(p)], ring, colours))
-        if p is not None and label:
-            x, y = at[id(p)]
-            where = {"x": math.log10(x) if log else x, "y": y}
-            # To the side where there is room for it.
-            right = (where["x"] - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
-            up = (y - low) / (high - low) < 0.8
-            arrow = {"showarrow": True, "arrowcolor": colours["soft"], "ax": 40 if right else -40,
-                     "ay": -34 if up else 34}  # fmt: skip
-            notes.append(where | arrow | {"text": f"<b>{label}</b>", "font": {"color": colours["ink"]}})
+    notes += [here] if here else []
     axis = {"linecolor": colours["line"], "gridcolor": colours["line"], "zeroline": False, "automargin": True}
     titled = {"font": {"color": colours["soft"], "size": 13}}
     x_axis: dict[str, Any] = axis | {"range": ends, "title": titled | {"text": AXES[hidden]}}
@@ -170,9 +164,12 @@ def _value(v: Value, digits: str) -> str:
 
 def _labels(
     lines: Sequence[tuple[str, str, list[tuple[float, float]]]], ends: Sequence[float], y_ends: tuple[float, float],
-    log: bool, height: int, colours: dict[str, str],
+    log: bool, height: int, colours: dict[str, str], here: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Each line's name beside one of its marks, where it covers least of the lines and no other name."""
+    """Each line's name beside one of its marks, where it covers least of the lines and no other name.
+
+    here: a note that is there already.
+    """
 
     def pixels(x: float, y: float) -> tuple[float, float]:
         x = math.log10(x) if log else x
@@ -187,6 +184,9 @@ def _labels(
             n = max(2, int(math.hypot(c - a, d - b) / 8))
             drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
     placed: list[tuple[float, float, float, float]] = []
+    if here is not None:
+        x, y = pixels(10 ** here["x"] if log else here["x"], here["y"])
+        placed.append((x + here["ax"] - 40, y + here["ay"] - 12, x + here["ax"] + 40, y + here["ay"] + 12))
     out = []
     for label, colour, spots in lines:
         name = short(label, 34)
@@ -213,6 +213,19 @@ def _labels(
             }
         )  # fmt: skip
     return out
+
+
+def _start(
+    at: tuple[float, float], ends: Sequence[float], y_ends: tuple[float, float], log: bool, colours: dict[str, str]
+) -> dict[str, Any]:
+    """“start here” with an arrow to a mark, on the side where there is room for it."""
+    x, y = math.log10(at[0]) if log else at[0], at[1]
+    right = (x - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
+    up = (y - y_ends[0]) / ((y_ends[1] - y_ends[0]) or 1) < 0.8
+    return {
+        "x": x, "y": y, "ax": 40 if right else -40, "ay": -34 if up else 34, "showarrow": True,
+        "arrowcolor": colours["soft"], "text": "<b>start here</b>", "font": {"color": colours["ink"]},
+    }  # fmt: skip
 
 
 def _ring(at: tuple[float, float], symbol: str, colours: dict[str, str]) -> dict[str, Any]:

@@ -361,6 +361,10 @@ def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(op
     calm(page)
     run.click()
     page.get_by_text("refuted", exact=False).first.wait_for(timeout=LONG)
+    page.get_by_role("link", name="Home").click()
+    page.locator(".glimpse .text span").first.wait_for(timeout=LONG)
+    assert page.locator(".glimpse .changed").count() > 5, "Home begins where something has happened"
+    assert page.locator(".glimpse .same").count() > 1
     clean(seen)
 
 
@@ -578,6 +582,8 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
     calm(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    plot, option = page.locator(".js-plotly-plot").first, page.get_by_role("combobox", name="What is kept")
+    assert box.bounding_box()["y"] < plot.bounding_box()["y"] < option.bounding_box()["y"], "before the options"
     x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
     page.mouse.click(x, y)
     page.locator(".rewrite .text").first.wait_for(timeout=LONG)
