@@ -282,7 +282,10 @@ def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
     assert {t.line.color for t in filled} <= set(figures.LINES_DARK if dark else figures.LINES_LIGHT)
     assert [t.name for t in figure.data if t.showlegend is None][-1] == benchmark_figures.PAPERS
     assert figure.layout.paper_bgcolor == (figures.DARK if dark else figures.LIGHT)["page"]
-    assert {a.text for a in figure.layout.annotations} == {"unprotected: 0.9", "always guessing: 0.5"}
+    levels = {a.text.removeprefix("╌╌ "): a for a in figure.layout.annotations}
+    assert set(levels) == {"unprotected: 0.9", "always guessing: 0.5"}
+    above = levels["unprotected: 0.9"]
+    assert (above.yref, above.y, above.yanchor) == ("paper", 1, "bottom"), "no bar is above the axes"
     assert figure.layout.xaxis.type == "log" and "differs" in figure.layout.xaxis.title.text
 
 

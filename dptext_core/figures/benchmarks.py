@@ -167,7 +167,7 @@ def plane(
         _ring(figure, [(s.x, s.y) for s in group if chosen and s.y_point.row.point == chosen], colours)
     if papers:
         names.append(_paper_entry(figure, colours))
-    _level(figure, baseline, UNPROTECTED, colours)
+    _level(figure, baseline, UNPROTECTED, colours, "right" if better[0] < 0 else "left")
     _frame(figure, colours, height, width, names)
     figure.update_xaxes(title_text=measure(privacy).title)
     figure.update_yaxes(title_text=measure(utility).title)
@@ -297,15 +297,19 @@ def _paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
     return PAPERS
 
 
-def _level(figure: go.Figure, value: float | None, name: str, colours: dict[str, str]) -> None:
-    """A line across with its name at the right end, on the side where there are fewer marks."""
+def _level(
+    figure: go.Figure, value: float | None, name: str, colours: dict[str, str], side: str = "right"
+) -> None:
+    """A line across with its name: that of unprotected text above the axes, as marks and their bars come near its line
+    at every end; that of guessing below its line, where hardly any are."""
     if value is None:
         return
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
+    above = name == UNPROTECTED
     figure.add_annotation(
-        text=f"{name}: {c.said(value)}", x=1, xref="paper", xanchor="right", y=value, showarrow=False,
-        yanchor="bottom" if name == UNPROTECTED else "top",
-        font={"color": colours["soft"], "size": 11},
+        text=f"{'╌╌ ' if above else ''}{name}: {c.said(value)}", x=side == "right", xref="paper", xanchor=side,
+        showarrow=False, font={"color": colours["soft"], "size": 11},
+        **({"y": 1, "yref": "paper", "yanchor": "bottom"} if above else {"y": value, "yanchor": "top"}),
     )  # fmt: skip
 
 

@@ -570,22 +570,19 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
 
 
 def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
-    seen = open_app(APP, query="/tradeoff", viewport={"width": 390, "height": 844})
+    # What needs no model.
+    link = "/tradeoff?1.mechanism=diffractor&2.mechanism=santext&points=3&draws=1&kept=bleu"
+    seen = open_app(APP, query=link, viewport={"width": 390, "height": 844})
     page = seen.page
-    page.locator(".js-plotly-plot").first.wait_for(timeout=LONG)
-    # What needs no model of sentences.
-    page.get_by_role("combobox", name="What is kept").click()
-    page.get_by_text("BLEU", exact=True).last.click()
-    box = page.get_by_role("textbox", name="Text", exact=True)
-    box.fill("My doctor paid.")
-    box.press("Control+Enter")
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
     calm(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    plot, option = page.locator(".js-plotly-plot").first, page.get_by_role("combobox", name="What is kept")
+    box, plot = page.get_by_role("textbox", name="Text", exact=True), page.locator(".js-plotly-plot").first
+    option = page.get_by_role("combobox", name="What is kept")
     assert box.bounding_box()["y"] < plot.bounding_box()["y"] < option.bounding_box()["y"], "before the options"
     x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
     page.mouse.click(x, y)
     page.locator(".rewrite .text").first.wait_for(timeout=LONG)
     page.get_by_text("to read, not to release").wait_for(timeout=LONG)
+    assert "hidden=n_w" in page.url and "kept=bleu" in page.url, "the address carries the rest too"
     clean(seen)
