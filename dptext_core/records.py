@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from .checks import whole
 from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
-from .guarantee import NOTIONS, Guarantee, bound, scientific
+from .guarantee import NOTIONS, Guarantee, bound, many, scientific
 from .mechanisms.base import Mechanism, check_cancel
 from .private import Private
 from .result import RewriteResult
@@ -233,7 +233,7 @@ class Overall:
     def counted(self) -> str:
         """What became of the rows, in plain words."""
         n = self.rows - self.errors - self.untouched
-        said = [f"{_rows(n)} {'is' if n == 1 else 'are'} rewritten"]
+        said = [f"{many(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:
             it = "it" if self.untouched == 1 else "they"
             said.append(f"{self.untouched:,} had no word to draw and came out as {it} went in")
@@ -248,12 +248,12 @@ class Overall:
         if self.untouched:
             it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
             left = (
-                f" {_rows(self.untouched)} had no word to draw: {it} came out as {it} went in, and this promise "
+                f" {many(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this promise "
                 f"protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"
-            left += f" {_rows(self.errors)} had an error: nothing of {their} is released."
+            left += f" {many(self.errors, 'row')} had an error: nothing of {their} is released."
         if not n:
             return f"No row was rewritten.{left}"
         if self.notions.get("none"):
@@ -286,7 +286,3 @@ class Overall:
             "seeded": self.seeded, "exposed": list(self.exposed), "counted": self.counted(),
             "sentence": self.sentence(),
         }  # fmt: skip
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"

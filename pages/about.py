@@ -45,7 +45,8 @@ def papers() -> None:
         first = references.reference(keys[0])
         own = keys[0] == references.OWN
         said = "is our own, first described with this program." if own else literal(first.line())
-        more = f" Also: {literal(', '.join(keys[1:]))}." if keys[1:] else ""
+        others = [references.reference(k).line() for k in keys[1:]]
+        more = f" It also stands on: {literal(' '.join(others))}" if others else ""
         st.markdown(f"**{literal(spec.title)}** {said}{more}")
     with st.expander("All of them as BibTeX"):
         st.code(references.bibtex(tuple(used)), language="bibtex")

@@ -14,7 +14,7 @@ import dptext_core as dpt
 from dptext_core import figures, side_by_side
 from dptext_core.checks import shown
 from dptext_core.evaluation import curves
-from dptext_core.guarantee import bound, number, percent
+from dptext_core.guarantee import bound, many, number, percent
 from dptext_core.mechanisms import codec
 from dptext_core.metrics import score
 from pages.ui import address, controls, hide, ledger, links, share
@@ -399,7 +399,8 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
     st.dataframe(measures(asked, outcomes), hide_index=True, column_config=config, key="compare_table")
     counted = [(c, o.figures) for c, o in zip(asked.columns, outcomes, strict=True) if o.figures is not None]
     if words := max((f.words for _, f in counted), default=0):
-        st.caption(f"N_w and S_w: means over the {words:,} words that all of them draw. ≈: estimated from draws.")
+        over = "of the one word" if words == 1 else f"means over the {many(words, 'word')}"
+        st.caption(f"N_w and S_w: {over} that all of them draw. ≈: estimated from draws.")
     reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
     for reason in reasons:
         st.caption(literal(reason))

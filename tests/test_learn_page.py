@@ -207,6 +207,9 @@ def test_home_is_alive_and_has_its_doors(monkeypatch):
 def test_about_names_papers_licences_and_limits():
     at = page("about")
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert "Mechanism Design via Differential Privacy" in text
+    keys = [k for k in references.references() if k != references.OWN]
+    assert not [k for k in keys if k in text], "papers have names"
     assert "English" in text and "Forget" in at.button(key="about_forget").label
     for key in ("meisenbacher2024dpmlm", "chen2023custext", "yue2021santext"):
         assert references.reference(key).field("title") in text

@@ -151,7 +151,8 @@ def test_no_answer_is_written_down(monkeypatch):
 @pytest.mark.slow
 def test_no_answer_is_written_down_where_groups_are_made(monkeypatch):
     monkeypatch.setattr(group, "own_sets", lambda space, word, k: ("x",) * k)
-    assert told("group")[2].right == 2
+    reveal = told("group")[2]
+    assert reveal.right == 2 and "with none" in " ".join(reveal.found)
     monkeypatch.setattr(equal, "stays", lambda epsilon: {"A": 0.5, "B": 0.4})
     assert told("equal")[2].right == 0
 

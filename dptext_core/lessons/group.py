@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..explain import GroupView
-from ..guarantee import percent
+from ..guarantee import many, percent
 from ..mechanisms.registry import get_mechanism
 from ..words import WordSpace, word_space
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely
@@ -78,9 +78,10 @@ class Group(Lesson):
         return Reveal(
             bin_of(alone[WORD], (1, value / 2 + 0.5)),
             (
-                f"With its own {value} nearest words, “{WORD}” has the set of {alone[WORD] or 'no'} other "
-                f"{'word' if alone[WORD] == 1 else 'words'}. So it is with {lonely} of these {len(alone)} words.",
-                f"In the shared mapping “{WORD}” has the set of {len(view.crowd) - 1} others, and "
+                f"If each word has its own {value} nearest words, “{WORD}” shares its set with "
+                f"{many(alone[WORD], 'other word') if alone[WORD] else 'no other word'}. Of the "
+                f"{many(len(alone), 'word')} in the table, {lonely} share theirs with none.",
+                f"If sets are shared, “{WORD}” shares its set with {many(len(view.crowd) - 1, 'other word')}, and "
                 f"{percent(view.alone_share)} of the whole vocabulary stand alone.",
             ),
             (

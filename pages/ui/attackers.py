@@ -13,7 +13,7 @@ import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import bayes, mask_inference, nearest, query, which_text
 from dptext_core.figures import query_figure
-from dptext_core.guarantee import percent
+from dptext_core.guarantee import many, percent
 from pages.ui import runs
 from pages.ui.charts import chart
 from pages.ui.session import session
@@ -245,7 +245,7 @@ def _query(
         )  # fmt: skip
     lines = {f"“{step.original}”": curve} if curve is not None else {}
     if text is not None:
-        lines[f"half of the {text.words} words"] = text
+        lines[f"half of the {many(text.words, 'word')}"] = text
     if lines:
         dark = st.context.theme.type == "dark"
         figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)
