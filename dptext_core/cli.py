@@ -90,13 +90,16 @@ def _short(text: str) -> str:
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def _describe(field: dataclasses.Field[Any], mechanism: str) -> str:
-    """One line of help: label, explanation, range, unit, default."""
+def _describe(field: dataclasses.Field[Any], mechanism: str, most: float | None = None) -> str:
+    """One line of help: label, explanation, range, unit, default. most: what the range really ends at, where the other
+    options are at their defaults and that is known."""
     meta = field.metadata
     low, high, unit = meta["min"], meta["max"], meta["unit"]
     facts = [unit] if unit else []
+    less = most is not None and high is not None and most < high
+    high, where = (most, " with the other options at theirs") if less else (high, "")
     if low is not None and high is not None:
-        facts.append(f"{codec.plain(low)} to {codec.plain(high)}")
+        facts.append(f"{codec.plain(low)} to {codec.plain(high)}{where}")
     elif low is not None:
         facts.append(f"{codec.plain(low)} or more")
     elif high is not None:
@@ -313,7 +316,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     attack.add_argument(
         "--draws", type=_typed_in(functools.partial(codec.whole, "the number of draws")), metavar="N",
-        help="which-text: fresh rewrites that measure how often a guess is right; 0 for none",
+        help="which-text: fresh rewrites that measure how often a guess is right, at least: each of the texts gets as "
+        "many; 0 for none",
     )  # fmt: skip
     _add_text_options(attack)
     attack.set_defaults(run=_attack)
@@ -638,6 +642,9 @@ def _attack(args: argparse.Namespace) -> None:
     rows: list[tuple[str, str]] = getattr(found, "rows", list)()
     _emit("\n".join([result.text, *([_table(rows)] if rows else []), found.sentence()]))
     if not args.quiet:
+        made = max((m.rewrites for m in getattr(found, "measured", ())), default=0)
+        if args.draws and made > args.draws:
+            _note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets as many.")
         _note(OWNER_ONLY)
 
 
@@ -648,13 +655,17 @@ def _mechanisms(args: argparse.Namespace) -> None:
         if spec.summary:
             lines.append(f"  {spec.summary}")
         lines.append(f"  guarantee: {NOTIONS[spec.notion]}; needs: {', '.join(spec.needs) or 'nothing'}")
+        try:
+            most: float | None = dpt.get_mechanism(spec.name).max_epsilon
+        except DPTextError:  # of one that waits for vectors or a model of the user's own
+            most = None
         for field in dataclasses.fields(spec.config_cls):
             allowed = field.metadata["choices"]
             flag = codec.flag(field)
             if field.metadata["kind"] == "flag":
                 flag += " | --no-" + flag.removeprefix("--")
             lines.append(f"  {flag}{' ' + '|'.join(allowed) if allowed else ''}")
-            lines.append(f"      {_describe(field, spec.name)}")
+            lines.append(f"      {_describe(field, spec.name, most if field.name == 'epsilon' else None)}")
         blocks.append("\n".join(lines))
     _emit("\n\n".join(blocks))
 

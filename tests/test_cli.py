@@ -173,6 +173,8 @@ def test_the_default_epsilon_is_one_number(run):
         (found,) = re.findall(r"Privacy budget ε\. [^()]*\([^()]*default ([\d.]+)", shown)
         block = listed.partition(f"{spec.name}: {spec.title}")[2].partition("\n\n")[0]
         assert re.findall(r"Privacy budget ε\. [^()]*\([^()]*default ([\d.]+)", block) == [found]
+        (most,) = re.findall(r"Privacy budget ε\. [^()]*\([^()]*?(?:to|at most) ([\d.]+)", block)
+        assert float(most) == dpt.get_mechanism(spec.name).max_epsilon, "what is named is taken"
         assert float(found) == default == dpt.get_mechanism(spec.name).config.epsilon and low < default < high
 
 
@@ -562,6 +564,7 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
     given = ("attack", *writer, "--attacker", "which-text", "--candidates", str(others), "--answers", "2")
     status, out, err = run(*given, "--draws", "6", text)
     assert status == 0 and "95% interval" in out and "2 rewrites" in out and "author's eyes" in err
+    assert "rewrites were made" not in err and "9 rewrites were made, not 7" in run(*given, "--draws", "7", text)[2]
     assert {line.rpartition("  ")[0].strip() for line in out.splitlines()[1:4]} == {
         text, "A lawyer went home.", "My friend.",
     }  # fmt: skip

@@ -84,7 +84,8 @@ class Limit:
 class Measured:
     """How often the best guess was right, each text being the original equally often.
 
-    answers: rewrites that each guess was made from. trials: guesses. value: the share that was right, a tie of m
+    answers: rewrites that each guess was made from. trials: guesses. rewrites: how many were made for them, as many of
+    each text. value: the share that was right, a tie of m
     counted 1/m; interval: where it lies (95%, Clopper and Pearson). stated: what the posteriors themselves said of it,
     on average. own, own_trials: the same share where the user's own text was the original.
     """
@@ -97,6 +98,7 @@ class Measured:
     own: float
     own_trials: int
     chance: float
+    rewrites: int
 
     def sentence(self) -> str:
         """The figure in plain words."""
@@ -349,7 +351,7 @@ def _measured(table: np.ndarray, k: int, own: int) -> Measured:
     value, total = float(right.mean()), n * trials
     return Measured(
         k, total, value, clopper_pearson(value * total, total), float(p.max(axis=1).mean()), float(right[own].mean()),
-        trials, 1 / n,
+        trials, 1 / n, n * per,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..guarantee import at_least, bound, odds_text, scientific
+from ..guarantee import at_least, bound, number, odds_text, scientific
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,10 @@ class AuditReport:
         pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         scope = f"over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'} ({pairs})"
         if self.verdict == "inconclusive":
-            return f"Inconclusive: {self.reason}" + (f" Measured {scope}: {found}." if self.pairs else "")
+            more = ""
+            if self.claimed == math.inf and self.of != "the whole output" and self.measured > self.epsilon:
+                more = f". That exceeds the nominal ε = {number(self.epsilon)} of one draw, which promises nothing"
+            return f"Inconclusive: {self.reason}" + (f" Measured {scope}: {found}{more}." if self.pairs else "")
         claim = f"the promise allows {limit}"
         if self.delta:
             claim += f" with δ = {scientific(self.delta)}"
