@@ -171,8 +171,8 @@ def test_a_language_model_reads_each_text(tiny_model, order):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("adept", "bounds any guess there is how far the vectors"), ("dp-bart", "which_text.limit"), ("mvc", "no formula for the chances"),
-     ("dp-mlm-plus", "adds and deletes words by chance")],
+    [("adept", "bounds any guess there is how far the vectors"), ("dp-bart", "which_text.limit"),
+     ("mvc", "no formula for the chances"), ("dp-mlm-plus", "adds and deletes words by chance")],
 )  # fmt: skip
 def test_where_there_is_no_formula_it_says_why(name, says):
     with pytest.raises(dpt.NoDistribution, match=says):

@@ -33,9 +33,9 @@ def why_none(m: Mechanism) -> str:
     if cls.latent_loss is not Mechanism.latent_loss:
         return (
             f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
-            "likely a text is under another original is the sum over all of them, which has no formula. What bounds any "
-            "guess there is how far the vectors of the texts are apart, against the noise: the Playground says it under "
-            "“What an attacker gets”, and in Python dptext_core.attacks.which_text.limit."
+            "likely a text is under another original is the sum over all of them, which has no formula. What bounds "
+            "any guess there is how far the vectors of the texts are apart, against the noise: the Playground says it "
+            "under “What an attacker gets”, and in Python dptext_core.attacks.which_text.limit."
         )
     if "alignment" not in m.can:
         return (
