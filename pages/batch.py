@@ -11,7 +11,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.experiments import batch as core
-from dptext_core.experiments import exports, kept, office, tables
+from dptext_core.experiments import job_folders, office, release_files, tables
 from dptext_core.metrics.registry import measure
 from pages.ui import controls
 from pages.ui.jobs import Job
@@ -222,14 +222,14 @@ def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
 def every(upload: Upload, look: core.Look, asked: core.Asked) -> None:
     """The button that rewrites all rows, and whether the job may outlive the session."""
     with st.container(border=True):
-        keep = st.toggle(f"Keep this job for {kept.HOURS} hours", key=stay("batch_stay"))
+        keep = st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
         if keep:
             st.caption(
                 "The job then goes on when you close this page or lose the connection. You get a code that brings it "
                 "back. Whoever has the code sees the results, so keep it to yourself. Your file, with its original "
                 "texts, and the rewrites lie on this server, where its owner can read them. All of it is deleted "
-                f"{kept.HOURS} hours from now (if the server is off then, at the first visit after its start), or at "
-                "once when you press “Delete now”."
+                f"{job_folders.HOURS} hours from now (if the server is off then, at the first visit after its start), "
+                "or at once when you press “Delete now”."
             )
         else:
             st.caption("The job stops when you close or reload this page. Your file and its results are then deleted.")
@@ -421,7 +421,7 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
         st.markdown("**The inspection file**")
         st.caption("Originals beside rewrites, for your eyes only. Its name and each row say so.")
         key = stay("batch_inspection")
-        suffix = st.selectbox("Format", exports.INSPECTION, format_func=FORMATS.__getitem__, key=key)
+        suffix = st.selectbox("Format", release_files.INSPECTION, format_func=FORMATS.__getitem__, key=key)
         st.download_button(
             "Download, private", lambda: batch.inspection(suffix).read_bytes(),
             f"{batch.stem}-PRIVATE-with-originals{suffix}", icon=":material/lock:", key="batch_private",
@@ -438,7 +438,7 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
 
 
 def release(batch: core.Batch, how_far: str) -> None:
-    suffix = st.selectbox("Format", exports.RELEASE, format_func=FORMATS.__getitem__, key=stay("batch_release"))
+    suffix = st.selectbox("Format", release_files.RELEASE, format_func=FORMATS.__getitem__, key=stay("batch_release"))
     exact = False
     if suffix in tables.TABLES:
         exact = st.toggle(

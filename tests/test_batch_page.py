@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.experiments import batch as core
-from dptext_core.experiments import kept
+from dptext_core.experiments import job_folders
 from dptext_core.metrics import cosine
 from pages.ui import uploads
 from pages.ui.jobs import Work
@@ -43,7 +43,7 @@ class Gated(Swap):
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(kept.VARIABLE, str(tmp_path / "jobs"))
+    monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
     dpt.register(Gated)
     Gated.gate.set()
     yield tmp_path / "jobs"

@@ -81,7 +81,7 @@ def data_options(
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..experiments import exports, rewriting, tables
+    from ..experiments import release_files, rewriting, tables
     from ..metrics import METRICS
 
     mechanism = cli._mechanism(args)
@@ -109,9 +109,9 @@ def run(args: argparse.Namespace) -> None:
         cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise
     if args.release is not None:
-        exports.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
+        release_files.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
     if args.inspection is not None:
-        exports.inspection(data, Path(args.out), args.text_column, keep, args.inspection, exact=args.exact_cells)
+        release_files.inspection(data, Path(args.out), args.text_column, keep, args.inspection, exact=args.exact_cells)
     if args.quiet:
         return
     if args.inspection is not None:
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
     """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
-    from ..experiments import exports
+    from ..experiments import release_files
 
     if args.out == "-":
         for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
@@ -144,9 +144,9 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
             "What comes through a pipe cannot be read again, so a run over it cannot go on. Use --out -, or save the "
             "data to a file."
         )
-    for given, endings in ((args.release, exports.RELEASE), (args.inspection, exports.INSPECTION)):
+    for given, endings in ((args.release, release_files.RELEASE), (args.inspection, release_files.INSPECTION)):
         if given is not None:
-            exports.check_suffix(given, endings)
+            release_files.check_suffix(given, endings)
 
 
 def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:

@@ -28,7 +28,7 @@ from ..mechanisms.base import Mechanism, Progress
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..private import Private
 from ..records import rewrite_records
-from . import exports, tables
+from . import release_files, tables
 from .folder import RESULT, some_lines
 from .rewriting import OWN, errors_of, measured, rewrite_data, so_far
 from .tables import Source
@@ -292,13 +292,13 @@ class Batch(Private):
     def release(self, suffix: str, exact: bool = False) -> Path:
         """The release as a file in the folder."""
         out = self.folder / f"{self.stem}-release{suffix}"
-        exports.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        release_files.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
 
     def inspection(self, suffix: str, exact: bool = False) -> Path:
         """The inspection as a file in the folder: private, in name and content."""
         out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
-        exports.inspection(self.data, self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        release_files.inspection(self.data, self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
 
     def promise(self) -> dict[str, Any]:

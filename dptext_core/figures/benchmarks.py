@@ -297,9 +297,7 @@ def _paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
     return PAPERS
 
 
-def _level(
-    figure: go.Figure, value: float | None, name: str, colours: dict[str, str], side: str = "right"
-) -> None:
+def _level(figure: go.Figure, value: float | None, name: str, colours: dict[str, str], side: str = "right") -> None:
     """A line across with its name: that of unprotected text above the axes, as marks and their bars come near its line
     at every end; that of guessing below its line, where hardly any are."""
     if value is None:

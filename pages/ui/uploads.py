@@ -13,7 +13,7 @@ from typing import Any
 from streamlit import runtime
 
 from dptext_core import DPTextError, InputError
-from dptext_core.experiments import kept
+from dptext_core.experiments import job_folders
 from dptext_core.experiments.batch import Asked, Batch, Look, file_name
 from pages.ui import sessions
 from pages.ui.jobs import Job, Work
@@ -38,7 +38,7 @@ class Upload:
         self.batch: Batch | None = None
         self.count = 0
         # At the latest when the server ends.
-        self._end = weakref.finalize(self, kept.delete, folder)
+        self._end = weakref.finalize(self, job_folders.delete, folder)
         if code:
             self._end.detach()
         sessions.watch(self)
@@ -58,8 +58,8 @@ class Upload:
     def keep(self, asked: Asked) -> None:
         """Let it outlive the session. Raises InputError."""
         about = {"asked": asked.to_dict(), "count": self.count}
-        self.code, self.folder = kept.keep(self.folder, about)
-        self.expires = kept.find(self.code)[1]["expires"]
+        self.code, self.folder = job_folders.keep(self.folder, about)
+        self.expires = job_folders.find(self.code)[1]["expires"]
         self._end.detach()
 
     def delete(self) -> None:
@@ -68,7 +68,7 @@ class Upload:
             job = _running.get(self.folder)
         if job is not None:
             job.cancel.set()
-        kept.delete(self.folder)
+        job_folders.delete(self.folder)
         self._end()
 
     def rewrite(self, work: Work, label: str) -> None:
@@ -99,14 +99,14 @@ def taken(name: str, data: bytes) -> Upload:
     file = file_name(name)
     if len(data) > MAX_MB << 20:
         raise InputError(f"{file} is larger than {MAX_MB} MB. Divide it, or rewrite it from the command line.")
-    upload = Upload(kept.session_folder(), file)
+    upload = Upload(job_folders.session_folder(), file)
     upload.path.write_bytes(data)
     return upload
 
 
 def opened(code: str, work: Work, label: str) -> Upload:
     """A kept job, with its progress or its results in ``work``. Raises InputError."""
-    folder, about = kept.find(code)
+    folder, about = job_folders.find(code)
     asked = Asked.from_dict(about.get("asked", {}))
     upload = Upload(folder, asked.file, code.strip(), about["expires"])
     upload.count, upload.batch = int(about.get("count", 0)), Batch(folder, asked)
@@ -143,7 +143,7 @@ def _watch() -> None:
 
 def sweep(now: float | None = None) -> None:
     """Delete what is over, and stop what works on it."""
-    for path in kept.sweep(now):
+    for path in job_folders.sweep(now):
         with _guard:
             job = _running.get(path)
         if job is not None:

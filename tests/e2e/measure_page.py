@@ -26,14 +26,10 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 TOP = Path(__file__).resolve().parents[2]
-TEXTS = (
-    "My old doctor in Lisbon told my sister last winter that she should move to another city next year.",
-    "The young lawyer from Oslo wrote a long letter about money to the judge before the trial had ended.",
-    "Our new neighbour lost her job at the bank in spring and she now wants to sell the small house.",
-    "That young nurse from Leeds wrote to my brother that the new tablets made most of her patients tired.",
-    "The tall waiter forgot the nut allergy of my friend and we had to take her to a hospital that night.",
-    "His late uncle left the farm to a cousin from Spain who had not been at home for thirty years.",
-)
+sys.path.insert(0, str(TOP / "tools"))
+
+from measure_reruns import TEXTS  # noqa: E402  the same texts with and without a browser
+
 #: Once the server has spent less than this in the last second, it has answered.
 QUIET = 0.012
 #: Streamlit says so while a script runs.

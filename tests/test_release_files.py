@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core.experiments import exports, tables
+from dptext_core.experiments import release_files, tables
 from dptext_core.experiments.rewriting import rewrite_data
 
 ROWS = [
@@ -40,9 +40,9 @@ def table(path) -> list[list[str]]:
 
 def test_the_release_has_rewrites_and_kept_columns_and_no_original(run, tmp_path):
     _, folder = run
-    for suffix in exports.RELEASE:
+    for suffix in release_files.RELEASE:
         out = tmp_path / f"r{suffix}"
-        assert exports.release(folder, "text", KEEP, out) == 3
+        assert release_files.release(folder, "text", KEEP, out) == 3
         assert b"PRIVATE" not in out.read_bytes() and b"original" not in out.read_bytes()
     heading, one, two, three = table(tmp_path / "r.csv")
     assert heading == ["text", *KEEP] and one[1:] == ["'@x", "5", '{"a": [1]}'] and one[0].startswith("'=1+1 my ")
@@ -60,8 +60,8 @@ def test_the_release_has_rewrites_and_kept_columns_and_no_original(run, tmp_path
 
 def test_the_inspection_has_the_originals_and_says_in_each_row_that_it_is_private(run, tmp_path):
     data, folder = run
-    for suffix in exports.INSPECTION:
-        assert exports.inspection(data, folder, "text", KEEP, tmp_path / f"i{suffix}") == 3
+    for suffix in release_files.INSPECTION:
+        assert release_files.inspection(data, folder, "text", KEEP, tmp_path / f"i{suffix}") == 3
     rows = [json.loads(line) for line in (tmp_path / "i.jsonl").open(encoding="utf-8")]
     assert [r["original"] for r in rows] == [r["text"] for r in ROWS] and [r["row"] for r in rows] == [1, 2, 3]
     assert all(r["private"].startswith("PRIVATE") for r in rows) and "no text" in rows[2]["error"]
@@ -71,18 +71,18 @@ def test_the_inspection_has_the_originals_and_says_in_each_row_that_it_is_privat
 
 def test_exact_cells_are_exact_and_other_endings_are_refused(run, tmp_path):
     data, folder = run
-    exports.release(folder, "text", KEEP, tmp_path / "r.csv", exact=True)
+    release_files.release(folder, "text", KEEP, tmp_path / "r.csv", exact=True)
     assert [row[1] for row in table(tmp_path / "r.csv")[1:]] == [row["label"] for row in ROWS]
     with pytest.raises(dpt.ConfigError, match=r"end it with one of \.csv"):
-        exports.release(folder, "text", (), tmp_path / "r.xlsx")
+        release_files.release(folder, "text", (), tmp_path / "r.xlsx")
     with pytest.raises(dpt.ConfigError, match=r"\.parquet\.$"):
-        exports.inspection(data, folder, "text", (), tmp_path / "i.txt")
+        release_files.inspection(data, folder, "text", (), tmp_path / "i.txt")
     with pytest.raises(dpt.InputError, match="cannot be written"):
-        exports.release(folder, "text", (), tmp_path / "no" / "r.csv")
+        release_files.release(folder, "text", (), tmp_path / "no" / "r.csv")
 
 
 @given(st.text("=+-@＝－ \t\r\n'\"1.,a", max_size=5))
 def test_no_cell_begins_as_a_formula_does_unless_it_is_a_number(text):
-    shown = exports.guarded(text)
+    shown = release_files.guarded(text)
     assert shown in (text, f"'{text}") and not shown.startswith(("\t", "\r"))
-    assert not shown.lstrip().startswith(tuple("=+-@＝＋－＠")) or exports._NUMBER.fullmatch(shown)
+    assert not shown.lstrip().startswith(tuple("=+-@＝＋－＠")) or release_files._NUMBER.fullmatch(shown)
