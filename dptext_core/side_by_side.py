@@ -190,8 +190,8 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> On
         shared = tuple(distribution.p(w) for w in words)
         possible = tuple(len(distribution.index(w)) > 0 for w in words)
         keep = distribution.p_keep()
-        known = keep > 0 or not word or possible[0]
-        each.append(Chances(shared, possible, max(0.0, 1.0 - math.fsum(shared)), released, keep, known))
+        stays = keep > 0 or not word or possible[0]
+        each.append(Chances(shared, possible, max(0.0, 1.0 - math.fsum(shared)), released, keep, stays))
     return OneWord(word, tuple(words), tuple(each))
 
 

@@ -79,8 +79,8 @@ def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
         value = setting["options"].get(option, curves.options_of(name).get(option))
         if setting["options"].keys() - {option} or (option and value not in tries):
             return f"This link was not followed: this page does not try these options of {curves.title(name)}."
-        if option:
-            found.setdefault(f"trade_{name}_{option}", []).append(value)
+        if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):
+            values.append(value)
     if settings:
         found["trade_mechanisms"] = list(dict.fromkeys(s["mechanism"] for s in settings))
     known: dict[str, Sequence[Any]] = {"points": POINTS, "draws": DRAWS, "kept": KEPT, "hidden": list(HIDDEN)}

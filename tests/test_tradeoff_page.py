@@ -132,6 +132,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     }  # fmt: skip
     other = AppTest.from_file(PAGE, default_timeout=120)
     link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
+    link |= {"3.mechanism": "custext", "3.k": "5", f"{'9' * 5000}.mechanism": "tem"}
     other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
     assert mine(other).tried.settings == (("diffractor", ()), ("custext", (("k", 5),))) and not other.warning

@@ -45,7 +45,7 @@ def of(inputs: Inputs, epsilon: float) -> tuple[dict[str, str], list[str]]:
     given = dict(inputs.options)
     missing = [] if inputs.seed is None else ["the seed"]
     spread = given.pop("epsilon", None)
-    setting = {"mechanism": inputs.mechanism, "options": given}
+    setting: Setting = {"mechanism": inputs.mechanism, "options": given}
     if spread:
         missing.append("the ε of each word")
     else:
@@ -95,9 +95,9 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
     """The settings of such an address, and what is wrong with it; no setting where it carries none, or wrong ones."""
     each: dict[int, dict[str, str]] = {}
     for key, text in params.items():
-        number, _, name = key.partition(".")
-        if name and number.isascii() and number.isdigit():
-            each.setdefault(int(number), {})[name] = text
+        place, _, name = key.partition(".")
+        if name and place.isascii() and place.isdigit() and len(place) < 3:
+            each.setdefault(int(place), {})[name] = text
     found = []
     for number in sorted(each):
         setting, problem = from_query(each[number])
@@ -110,7 +110,7 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
 
 def left_out(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which options of these no link can carry, as people read them."""
-    said = {}
+    said: dict[str, None] = {}
     for setting in settings:
         known = _fields(setting["mechanism"])
         config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(setting["mechanism"]).config_cls)}
