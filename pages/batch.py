@@ -466,11 +466,10 @@ def browse(batch: core.Batch, rows: int) -> None:
 
 def pairs(found: list[core.Pair], key: str) -> None:
     """Originals and rewrites side by side, as a table that wraps."""
-    wrong = any(p.error for p in found)
-    lines = ["| row | original | rewrite |" + " why there is none |" * wrong, "|---:|---|---|" + "---|" * wrong]
+    lines = ["| row | original | rewrite |", "|---:|---|---|"]
     for p in found:
-        cells = [str(p.row), cell(p.original), cell(p.text), *([cell(p.error)] if wrong else [])]
-        lines.append(f"| {' | '.join(cells)} |")
+        rewrite = f"*There is none: {cell(p.error)}*" if p.error else cell(p.text)
+        lines.append(f"| {p.row} | {cell(p.original)} | {rewrite} |")
     with st.container(key=key):
         st.markdown("\n".join(lines))
 

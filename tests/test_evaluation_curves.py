@@ -286,6 +286,7 @@ def test_ours_and_the_papers_marks_are_told_apart_without_colour(found, dark):
     assert set(levels) == {"unprotected: 0.9", "always guessing: 0.5"}
     above = levels["unprotected: 0.9"]
     assert (above.yref, above.y, above.yanchor) == ("paper", 1, "bottom"), "no bar is above the axes"
+    assert {type(a.x) for a in levels.values()} == {float} and {a.x for a in levels.values()} == {1.0}
     assert figure.layout.xaxis.type == "log" and "differs" in figure.layout.xaxis.title.text
 
 

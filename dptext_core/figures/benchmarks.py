@@ -305,8 +305,8 @@ def _level(figure: go.Figure, value: float | None, name: str, colours: dict[str,
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
     above = name == UNPROTECTED
     figure.add_annotation(
-        text=f"{'╌╌ ' if above else ''}{name}: {c.said(value)}", x=side == "right", xref="paper", xanchor=side,
-        showarrow=False, font={"color": colours["soft"], "size": 11},
+        text=f"{'╌╌ ' if above else ''}{name}: {c.said(value)}", x=1.0 if side == "right" else 0.0, xref="paper",
+        xanchor=side, showarrow=False, font={"color": colours["soft"], "size": 11},
         **({"y": 1, "yref": "paper", "yanchor": "bottom"} if above else {"y": value, "yanchor": "top"}),
     )  # fmt: skip
 
