@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -30,6 +32,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--fail-on-skip"):
         config.pluginmanager.register(FailOnSkip(), "fail-on-skip")
+
+
+def pytest_collection_finish() -> None:
+    """Streamlit's AppTest looks through all installed packages for components each time one is made: once is enough."""
+    if "streamlit.testing.v1" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+
+        manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 class FailOnSkip:
