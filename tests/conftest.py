@@ -35,11 +35,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Streamlit's AppTest looks through all installed packages for components each time one is made: once is enough."""
+    """Once a process what Streamlit's AppTest does anew each time: it looks through all installed packages for
+    components where a page is made, and compiles the page where it runs."""
     if "streamlit.testing.v1" in sys.modules:
         from streamlit.components.v2 import manifest_scanner
+        from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+        from streamlit.testing.v1 import app_test, local_script_runner
 
         manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+        app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)
 
 
 class FailOnSkip:
