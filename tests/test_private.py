@@ -71,7 +71,8 @@ def test_no_repr_of_a_rewrite_shows_a_word(name, small):
         assert [quoted(t) for t in things] == [[]] * len(things)
         return
     i = next(i for i, s in enumerate(result.steps) if s.original == "Giraffe" and s.action in ("replace", "delete"))
-    things += [m.sweep(prepared, [low, high]), m.distribution(prepared, i), budget.distribute(m, TEXT, 9.0, "frequency")]
+    things += [m.sweep(prepared, [low, high]), m.distribution(prepared, i)]
+    things.append(budget.distribute(m, TEXT, 9.0, "frequency"))
     if result.steps[i].action == "replace":
         things += [result.distribution(i), result.views(i), result.locked(i) if result.live else None]
     inputs = runs.Inputs(TEXT, name, tuple(small[name].items()), None)

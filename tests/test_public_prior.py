@@ -419,8 +419,9 @@ def test_a_proposal_multiplies_what_a_word_mechanism_draws_from(case, kind):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c["name"])
-@pytest.mark.parametrize("kind", ["frequency", "skeleton"])
-@pytest.mark.parametrize("epsilon", slow_but([6.0], [0.5, 6.0]))
+@pytest.mark.parametrize(
+    ("kind", "epsilon"), [("frequency", 6.0), ("skeleton", 6.0), pytest.param("frequency", 0.5, marks=pytest.mark.slow)]
+)
 def test_the_promise_of_a_word_mechanism_holds_with_a_proposal(case, kind, epsilon):
     m = words_on(case, epsilon=epsilon, prior=kind)
     first = 40 - round(40 * 0.6) if case["name"] == "santext-plus" else 0
