@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from marks import slow_but
 from small_spaces import on, random_space
 from test_dp_mlm import plain_logits
 from tiny import vocabulary
@@ -281,7 +280,8 @@ class LeaksLater(DPMLMPrior):
         return out
 
 
-@pytest.mark.parametrize("order", slow_but(["certain"], ["sequential", "certain"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["sequential", "certain"])
 def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model, order):
     texts = ["the red car was sold in paris", "the sad dog was left in london"]
     options = {"model": tiny_model, "order": order, "epsilon": 1.0}

@@ -136,6 +136,7 @@ def test_repeated_words_drawn_apart_where_they_count_once_are_found():
     assert report.verdict == "refuted" and "drawn apart" in report.reason
 
 
+@pytest.mark.slow
 def test_repeated_words_drawn_together_where_each_counts_are_found():
     class Together(CusText):
         def _draw(self, draws, cancel=None, progress=None):

@@ -452,6 +452,7 @@ def test_words_outside_the_vocabulary_say_why(open_once: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_dragging_over_channels_sends_nothing_and_keeps_up(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
