@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -30,6 +32,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--fail-on-skip"):
         config.pluginmanager.register(FailOnSkip(), "fail-on-skip")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A worker takes file after file: the large ones first, so that all workers end together."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        size = functools.cache(lambda path: path.stat().st_size)
+        items.sort(key=lambda item: ("e2e" not in item.path.parts, -size(item.path), item.path.name))
+
+
+def pytest_collection_finish() -> None:
+    """Once a process what Streamlit's AppTest does anew each time: it looks through all installed packages for
+    components where a page is made, and compiles the page where it runs."""
+    if "streamlit.testing.v1" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+        from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+        from streamlit.testing.v1 import app_test, local_script_runner
+
+        manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+        app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)
 
 
 class FailOnSkip:

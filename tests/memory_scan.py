@@ -141,8 +141,7 @@ def table(names: list[str], found: dict[int, Counter[str]]) -> str:
     return "\n".join(lines)
 
 
-def left_by(operations: dict[str, Callable[[str], object]], marker: Marker) -> dict[int, Counter[str]]:
-    """Run each operation with a word of its own, then look for all of them at once."""
-    for n, run in enumerate(operations.values()):
+def run_each(operations: dict[str, Callable[[str], object]], marker: Marker, first: int = 0) -> None:
+    """Run each operation with a word of its own, numbered from ``first``."""
+    for n, run in enumerate(operations.values(), first):
         run(marker.word(n))
-    return marker.find()

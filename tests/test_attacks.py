@@ -245,7 +245,7 @@ def test_predicted_success_is_simulated_success(name, options):
     some = ["doctor", "nurse", "physician", "medicine", "hospital", "movie", "film", "weather", "holiday", "actor"]
     prior = attacks.public_prior(m).only(some)
     predicted = attacks.expected_success(m, some)
-    n = 500 if name == "santext" else 1500  # each other output takes a twentieth of a second
+    n = 250 if name == "santext" else 800  # each other output takes a twentieth of a second
     at = np.random.default_rng(2).choice(len(prior.words), n, p=prior.p)
     steps = m.rewrite(" ".join(prior.words[i] for i in at), seed=7).steps
     assert len(steps) == n
@@ -360,7 +360,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", slow_but([1, 5, 100], [1, 2, 5, 20, 100, 1000, 6000]))
+@pytest.mark.parametrize("n", slow_but([1, 5, 100], [1, 5, 100, 1000, 6000]))
 def test_repeats_agree_with_drawing_everything(shape, n):
     p = SHAPES[shape]
     repeats = 4000

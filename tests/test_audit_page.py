@@ -73,7 +73,6 @@ def test_typed_words_are_audited():
     [
         ("l2-clipping", ""),
         pytest.param("unchanged-text", "The car was sold.\nThe house was bought.", marks=pytest.mark.slow),
-        pytest.param("telling-spaces", "mom\nmother\ndoctor\nnurse\nsister\nletter", marks=pytest.mark.slow),
     ],
 )
 def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines):

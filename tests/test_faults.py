@@ -72,27 +72,27 @@ def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_mode
     inputs = inputs[: 8 if name == "unchanged-noise" else 40]
     report = audit(small(broken, name, tiny_model), inputs, **options)
     assert report.verdict == "refuted" and report.witness is not None and report.witness.sentence()
+    if name == "telling-capitals":
+        assert report.witness.kind == "release" and report.measured < report.claimed
     twin = audit(small(sound, name, tiny_model), inputs, **options)
     assert twin.verdict == ("inconclusive" if name == "unchanged-noise" else "holds"), twin.sentence()
     assert twin.claimed == report.claimed and math.isfinite(twin.detectable)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["float32-softmax", "private-support", "seldom-leak", "telling-capitals"])
+@pytest.mark.parametrize("name", ["float32-softmax", "private-support", "seldom-leak"])
 def test_the_audit_finds_the_fault_and_clears_its_twin(name):
     """With what is bundled, as the page has them: those whose fault needs a large vocabulary or a real model."""
     options: dict = {"seed": 1, "draws": 250 if name == "seldom-leak" else 200}
-    if name in ("float32-softmax", "telling-capitals"):
+    if name == "float32-softmax":
         options["inputs"] = TEXTS[:2]
     report = audit(broken(name), **options)
     assert report.verdict == "refuted" and report.witness is not None
     w = report.witness
-    if name in ("float32-softmax", "private-support"):
-        assert report.measured == math.inf and w.p_second == 0 < w.p_first
-    elif name == "seldom-leak":
+    if name == "seldom-leak":
         assert w.kind == "sampler" and report.sampler_p < 1e-6 and report.measured < report.claimed
     else:
-        assert w.kind == "release" and report.measured < report.claimed
+        assert report.measured == math.inf and w.p_second == 0 < w.p_first
     if name != "seldom-leak":  # whose twin is that of private-support
         twin = audit(sound(name), **options)
         assert twin.verdict == "holds" and twin.claimed == report.claimed

@@ -394,11 +394,11 @@ def audited(m, **options):
 @pytest.mark.parametrize("options", [{}, pytest.param({"prior": "released"}, marks=pytest.mark.slow)])
 def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders, options):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=4, **options)
-    report = audited(m)
+    report = audited(m, draws=100)
     assert report.verdict == "holds" and report.exact and report.claimed == 20.0
     assert report.of == "each piece, given those before it" and 0.5 < report.measured <= 20.0
     assert "every piece" in report.proven and "follow what is stated" in report.tested
-    assert audited(m, claim=report.measured / 2).verdict == "refuted"
+    assert audited(m, claim=report.measured / 2, draws=100).verdict == "refuted"
 
 
 def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folders, monkeypatch):
@@ -412,12 +412,12 @@ def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folde
 def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     """The proposal of the text itself is no proposal that two texts share."""
     m = make(folders["gpt2"], epsilon=0.5, max_tokens=3, prior="released")
-    assert audited(m).verdict == "holds"
+    assert audited(m, draws=100).verdict == "holds"
     kind = type(m)
     table = kind.table
     # With the private scores as proposal nothing is left to clip, and what is drawn is the model's own text.
     monkeypatch.setattr(kind, "table", lambda self, a, b=None, *more: table(self, a, None if b is None else a, *more))
-    assert audited(m).verdict == "refuted"
+    assert audited(m, draws=100).verdict == "refuted"
 
 
 @pytest.mark.parametrize("name", ["dp-prompt", "dp-paraphrase"])

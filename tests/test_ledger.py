@@ -60,7 +60,7 @@ def test_different_notions_stand_side_by_side():
     ledger = Ledger()
     ledger.record(diffractor().rewrite(TEXT), released=True)
     ledger.record(custext().rewrite(TEXT), released=True)
-    ledger.record(custext(k=10).rewrite(TEXT), released=True)
+    ledger.record(custext(mapping="conservative").rewrite(TEXT), released=True)
     account = ledger.account(1)
     assert sorted(t.epsilon for t in account.totals) == [8.0, 12.0, 12.0], "other groups are another promise"
     assert "which do not add" in account.sentence()

@@ -141,7 +141,7 @@ import sys
 from pathlib import Path
 import dptext_core as dpt
 print(dpt.__file__)
-words = dpt.get_mechanism("custext", epsilon=8.0).rewrite("My doctor treated my sister.", seed=1)
+words = dpt.get_mechanism("santext", epsilon=8.0).rewrite("My doctor treated my sister.", seed=1)
 model = dpt.get_mechanism("dp-mlm", epsilon=50.0).rewrite("My doctor treated my sister.", seed=1)
 print([s.action for s in words.steps])
 print([s.action for s in model.steps])
@@ -165,7 +165,7 @@ def test_the_installed_command_rewrites(installed):
     assert found
     out = command(
         *([sys.executable, found[0]] if found[0].suffix != ".exe" else found),
-        "rewrite", "--mechanism", "custext", "--quiet", "My doctor treated my sister.",
+        "rewrite", "--mechanism", "santext", "--quiet", "My doctor treated my sister.",
         cwd=installed, PYTHONPATH=str(installed),
     )  # fmt: skip
     assert out.startswith("My ") and out.endswith(".\n")

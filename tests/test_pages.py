@@ -258,7 +258,7 @@ def test_empty_text_says_what_to_do():
 @pytest.mark.slow
 def test_every_mechanism_renders_its_controls():
     at = settle(app())
-    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    at.text_area(key="play_text").set_value("My doctor paid.")
     for spec in dpt.mechanisms():
         at.selectbox(key="play_mechanism").set_value(spec.name)
         settle(at)
@@ -624,12 +624,12 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
 def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back():
     at = app()
     at.session_state["play_text"] = "My own doctor paid."
-    at.query_params["mechanism"], at.query_params["k"] = "custext", "5"
+    at.query_params["mechanism"], at.query_params["k"] = "custext", "100"
     settle(at)
     link, command, code = (c.value for c in at.code[:3])
-    assert link.endswith("/?mechanism=custext&epsilon=8.1&k=5") and "doctor" not in link + command
-    assert command == "python -m dptext_core rewrite --mechanism custext --k 5 --file text.txt"
-    assert "k=5" in code and "My own doctor paid." in code
+    assert link.endswith("/?mechanism=custext&epsilon=8.1&k=100") and "doctor" not in link + command
+    assert command == "python -m dptext_core rewrite --mechanism custext --k 100 --file text.txt"
+    assert "k=100" in code and "My own doctor paid." in code
     names = [b.proto.label for b in at.get("download_button")]
     assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
     saved = exports.SavedSession("custext", {"epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")

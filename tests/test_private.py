@@ -8,6 +8,7 @@ import types
 from dataclasses import dataclass
 
 import pytest
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, budget, cli
@@ -50,27 +51,32 @@ def quoted(thing: object) -> list[str]:
     return [type(o).__name__ for o, text in shown if any(s in text for s in SECRETS)]
 
 
-def mechanism(name: str, model: str) -> dpt.Mechanism:
-    return dpt.get_mechanism(name, **({"model": model} if name.startswith("dp-mlm") else {}))
+@pytest.fixture(scope="module")
+def small(tiny_model, tmp_path_factory) -> dict[str, dict[str, str]]:
+    """Options of each mechanism with a model: a tiny one in its place."""
+    kinds = {"dp-prompt": "gpt2", "dp-paraphrase": "gpt2", "dp-bart": "bart"}
+    made = {name: str(tiny_generator(tmp_path_factory.mktemp(name), kind)) for name, kind in kinds.items()}
+    return {name: {"model": made.get(name, tiny_model)} if name.startswith("dp-") else {} for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_repr_of_a_rewrite_shows_a_word(name, tiny_model):
-    m = mechanism(name, tiny_model)
+def test_no_repr_of_a_rewrite_shows_a_word(name, small):
+    m = dpt.get_mechanism(name, **small[name])
+    low, high, default = m.epsilon_range({})
     prepared = m.prepare(TEXT)
     result = m.rewrite(prepared)
     things = [prepared, result, list(result.steps), m.rewrite([TEXT, TEXT]), m.rewrites(prepared, 2)]
     if "alignment" not in m.can:
-        things += [m.sweep(prepared, [1.0, 2.0])]
+        things += [m.sweep(prepared, [low, high])]
         assert [quoted(t) for t in things] == [[]] * len(things)
         return
     i = next(i for i, s in enumerate(result.steps) if s.original == "Giraffe" and s.action in ("replace", "delete"))
-    things += [m.sweep(prepared, [1.0, 2.0]), m.distribution(prepared, i), budget.distribute(m, TEXT, 9.0, "frequency")]
+    things += [m.sweep(prepared, [low, high]), m.distribution(prepared, i)]
+    things.append(budget.distribute(m, TEXT, 9.0, "frequency"))
     if result.steps[i].action == "replace":
         things += [result.distribution(i), result.views(i), result.locked(i) if result.live else None]
-    axis = (1.0, 20.0, 5.0)
-    options = (("model", tiny_model),) if name.startswith("dp-mlm") else ()
-    things.append(runs.make(runs.Inputs(TEXT, name, options, None), 1, 5.0, axis))
+    inputs = runs.Inputs(TEXT, name, tuple(small[name].items()), None)
+    things.append(runs.make(inputs, 1, default, (low, high, default)))
     assert [quoted(t) for t in things] == [[]] * len(things)
     assert f"mechanism={name!r}" in repr(result) and "pieces drawn" in repr(result)
 
@@ -108,7 +114,7 @@ def test_a_class_of_somebody_else_inherits_it():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_error_quotes_the_text(name, tiny_model, tmp_path, capsys):
+def test_no_error_quotes_the_text(name, small, tmp_path, capsys):
     """The place stands for the word, and no chained exception of a library quotes it."""
     raised = []
 
@@ -118,7 +124,7 @@ def test_no_error_quotes_the_text(name, tiny_model, tmp_path, capsys):
         except dpt.DPTextError as error:
             raised.append("".join(traceback.format_exception_only(error)) + repr(error.__cause__))
 
-    m = mechanism(name, tiny_model)
+    m = dpt.get_mechanism(name, **small[name])
     options = {"stopwords": str(tmp_path / "stop.txt"), "keep_stopwords": True}
     (tmp_path / "stop.txt").write_text("giraffe\n")
     kept = m.with_(**options) if hasattr(m.config, "stopwords") else m

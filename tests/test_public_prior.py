@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from marks import slow_but
 from small_spaces import on, random_space
 from test_dp_mlm import plain_logits
 from tiny import vocabulary
@@ -281,7 +280,8 @@ class LeaksLater(DPMLMPrior):
         return out
 
 
-@pytest.mark.parametrize("order", slow_but(["certain"], ["sequential", "certain"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["sequential", "certain"])
 def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model, order):
     texts = ["the red car was sold in paris", "the sad dog was left in london"]
     options = {"model": tiny_model, "order": order, "epsilon": 1.0}
@@ -419,8 +419,9 @@ def test_a_proposal_multiplies_what_a_word_mechanism_draws_from(case, kind):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c["name"])
-@pytest.mark.parametrize("kind", ["frequency", "skeleton"])
-@pytest.mark.parametrize("epsilon", slow_but([6.0], [0.5, 6.0]))
+@pytest.mark.parametrize(
+    ("kind", "epsilon"), [("frequency", 6.0), ("skeleton", 6.0), pytest.param("frequency", 0.5, marks=pytest.mark.slow)]
+)
 def test_the_promise_of_a_word_mechanism_holds_with_a_proposal(case, kind, epsilon):
     m = words_on(case, epsilon=epsilon, prior=kind)
     first = 40 - round(40 * 0.6) if case["name"] == "santext-plus" else 0

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from marks import slow_but
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
@@ -137,6 +136,7 @@ def test_repeated_words_drawn_apart_where_they_count_once_are_found():
     assert report.verdict == "refuted" and "drawn apart" in report.reason
 
 
+@pytest.mark.slow
 def test_repeated_words_drawn_together_where_each_counts_are_found():
     class Together(CusText):
         def _draw(self, draws, cancel=None, progress=None):
@@ -289,7 +289,7 @@ def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
     texts = ["my doctor changed the medicine and the red car was sold in paris"]
     options = {"model": tiny_model, "epsilon": 20.0, "add_prob": 0.3, "del_prob": 0.2}
     assert checked(cls.create(**options), texts, draws=100).verdict == "refuted"
-    assert cls is Deletes or checked(DPMLMPlus.create(**options), texts, draws=200).holds
+    assert cls is Deletes or checked(DPMLMPlus.create(**options), texts, draws=100).holds
 
 
 # --- what was refuted wrongly
@@ -393,9 +393,15 @@ def test_every_mechanism_passes(tiny_model):
 
 
 @pytest.mark.parametrize(
-    "options", slow_but([{}], [{}, {"keep_punctuation": False}, {"order": "sequential"}, {"recase": "original"}])
+    ("name", "options"),
+    [
+        ("dp-mlm", {}),
+        pytest.param("dp-mlm", {"order": "sequential"}, marks=pytest.mark.slow),
+        ("dp-mlm-plus", {}),
+        # How marks and capitals are written is one piece of code for both.
+        pytest.param("dp-mlm-plus", {"keep_punctuation": False, "recase": "original"}, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus"])
 def test_language_models_pass(name, options, tiny_model):
     m = dpt.get_mechanism(name, model=tiny_model, epsilon=20.0, **options)
     texts = ["My doctor changed the medicine! the red car, was sold", "the red car was sold in Paris"]

@@ -1,7 +1,7 @@
 """The channel of the released text: for any two texts that a promise makes alike, the same words give the same bytes.
 
 Every registered mechanism, with the same released words forced on both texts of a pair. The number of pairs a mechanism
-is DPTEXT_PAIRS; without it 200, of which a rule that one pair in 65 breaks is found with a chance of 95%. ``pytest -s``
+is DPTEXT_PAIRS; without it 100, of which a rule that one pair in 33 breaks is found with a chance of 95%. ``pytest -s``
 prints how many were tried:
 
     DPTEXT_PAIRS=100000 python -m pytest -s tests/test_rendering.py
@@ -22,7 +22,7 @@ from small_spaces import LIST_NAMES, random_space, shuffled_lists, small_bundle,
 import dptext_core as dpt
 from dptext_core.distribution import ScoreTable
 
-PAIRS = int(os.environ.get("DPTEXT_PAIRS") or 200)
+PAIRS = int(os.environ.get("DPTEXT_PAIRS") or 100)
 KNOWN = words(30)
 #: What is released: words as vocabularies of users have them, some of which begin or end with no letter, and words of
 #: the texts themselves, which may stay what they were.

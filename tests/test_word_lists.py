@@ -241,9 +241,14 @@ def test_bundled_lists_are_greedy_chains(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", word_lists())
-def test_every_step_of_the_bundled_lists(name):
+def test_the_steps_of_the_bundled_lists(name):
+    """Every step of the full list, and a quarter of those of the others: of 12 wrong ones one is found with a chance of
+    97%."""
     vectors, order = chain(name)
-    assert faults(vectors, order, np.arange(len(order) - 1)) == []
+    places = np.arange(len(order) - 1)
+    if name != "minilm-full":
+        places = np.random.default_rng(12).choice(places, len(places) // 4, replace=False)
+    assert faults(vectors, order, places) == []
 
 
 def test_bundled_lists_of_one_space_start_apart():

@@ -262,7 +262,8 @@ def _highest(lines: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
     edge = -np.partition(-lines, k - 1, axis=1)[:, k - 1] if k < lines.shape[1] else lines.min(axis=1)
     out = np.empty((len(lines), k), np.int32)
-    r, c = np.nonzero(lines >= edge[:, None])
+    # Flat, which NumPy searches several times faster than rows and columns.
+    r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
     bounds = np.searchsorted(r, np.arange(len(lines) + 1))
     for i in range(len(lines)):
         near = c[bounds[i] : bounds[i + 1]]

@@ -143,7 +143,9 @@ class NoiseChannel(Channel):
         out = np.empty((CURVE_DRAWS, len(epsilons)), np.int64)
         order = np.argsort(epsilons)
         for part in np.array_split(order, min(3, len(order))):
-            draw, word = np.nonzero(self._may_win(float(epsilons[part[0]]), gaps, leads))
+            # Flat, which NumPy searches several times faster than rows and columns.
+            found = np.flatnonzero(self._may_win(float(epsilons[part[0]]), gaps, leads))
+            draw, word = np.divmod(found, leads.shape[1])
             starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
             slope, offset = gaps[word], leads[draw, word]
             for j in part:

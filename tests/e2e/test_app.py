@@ -203,6 +203,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_seen_takes_no_focus(open_once: Callable) -> None:
     seen = opened(open_once)
     page = seen.page
@@ -212,6 +213,7 @@ def test_what_cannot_be_seen_takes_no_focus(open_once: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_one_statement_where_each_word_has_its_own_epsilon(open_once: Callable) -> None:
     seen = opened(open_once)
     page = seen.page
@@ -384,6 +386,7 @@ BROKEN = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_generator_writes_again_at_another_epsilon_and_shows_what_a_piece_was_drawn_from(open_app: Callable) -> None:
     seen = open_app(APP, query="/?mechanism=dp-prompt&epsilon=100", viewport={"width": 390, "height": 844})
     page = seen.page
@@ -404,6 +407,7 @@ def test_a_generator_writes_again_at_another_epsilon_and_shows_what_a_piece_was_
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: Callable) -> None:
     seen = open_app(APP, query="/case_study")
     page = seen.page

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 LONG = 60_000
 HARNESS = Path(__file__).with_name("memory_harness.py")
 #: In the place of the app's own seconds, which tests/test_sessions.py has.
-STOP, CLOSE = 1.0, 3.0
+STOP, CLOSE = 0.5, 1.5
 PATIENCE = 90
 
 
