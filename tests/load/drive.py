@@ -35,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 #: Seconds from one action of a visitor to its next, if that is answered by then.
 EVERY = 10.0
 #: Seconds after which nobody waits any more.
-PATIENCE = 120.0
+PATIENCE = float(os.environ.get("PAT", "120"))
 #: What visitors do, and how often of a hundred.
 MIX = {"rewrite": 40, "drag": 20, "again": 10, "mechanism": 10, "panel": 10, "page": 10}
 MECHANISMS = ("DP-MLM", "CusText", "SanText", "1-Diffractor")
@@ -49,8 +49,8 @@ WHAT = ("money", "tablets", "a house", "the trial", "a debt", "her child", "the 
 class Seen:
     """What one number of visitors saw. waits: when something was asked and the seconds to its answer, by action. first: to the first picture.
 
-    lost: what was never answered, or went wrong. cpu: of the server, driver_cpu: of the visitors, in seconds, from when
-    all had their first picture. memory: of the server in MiB, before anyone came, with all of them, a while after they
+    lost: what was never answered, or went wrong. opening_cpu: of the server until all had their first picture; cpu: from
+    then on; driver_cpu: of the visitors meanwhile. All in seconds. memory: of the server in MiB, before anyone came, with all of them, a while after they
     left. slowest: the longest mean wait of one visitor by the median of all.
     """
 
@@ -62,6 +62,7 @@ class Seen:
     polls: int = 0
     megabytes: float = 0.0
     cpu: float = 0.0
+    opening_cpu: float = 0.0
     driver_cpu: float = 0.0
     memory: list[float] = field(default_factory=list)
     slowest: float = 0.0
@@ -177,7 +178,9 @@ async def room(sessions: int, seconds: float, options: Sequence[str], actions: S
         visitors = [Visitor(url) for _ in range(sessions)]
         started = asyncio.Barrier(sessions + 1)
         tasks = [asyncio.create_task(stay(v, n, seen, actions, started)) for n, v in enumerate(visitors)]
+        opening = cpu(process)
         await started.wait()
+        seen.opening_cpu = cpu(process) - opening
         before, own = cpu(process), time.process_time()
         means = [m for m in await asyncio.gather(*tasks) if m]
         seen.cpu, seen.driver_cpu = cpu(process) - before, time.process_time() - own
@@ -233,7 +236,7 @@ def table(found: Sequence[Seen]) -> str:
     """A line a number of visitors."""
     lines = [
         "| sessions | answers | median, s | 95%, s | worst, s | lost | CPU s an answer | polls | MB an answer | "
-        "first picture, median and worst, s | slowest visitor, × median | MiB before, during, after | driver's CPU |",
+        "first picture, median and worst, s; CPU s each | slowest visitor, × median | MiB before, during, after | driver's CPU |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for s in found:
@@ -241,7 +244,7 @@ def table(found: Sequence[Seen]) -> str:
             lines.append(f"| {s.sessions} | 0 | | | | {len(s.lost)} | | {s.polls} | | | | | |")
             continue
         p95 = waits[min(len(waits) - 1, int(0.95 * len(waits)))]
-        first = f"{statistics.median(s.first):.1f}, {max(s.first):.1f}" if s.first else "none"
+        first = f"{statistics.median(s.first):.1f}, {max(s.first):.1f}; {s.opening_cpu / s.sessions:.2f}" if s.first else "none"
         lines.append(
             f"| {s.sessions} | {len(waits)} | {statistics.median(waits):.2f} | {p95:.2f} | {waits[-1]:.1f} | "
             f"{len(s.lost)} | {s.cpu / len(waits):.2f} | {s.polls} | {s.megabytes / len(waits):.2f} | {first} | "

@@ -22,6 +22,11 @@ def main(port: str, *options: str) -> None:
 
         internals.has_bf16 = lambda: False
         options = tuple(o for o in options if o != "--float32")
+    if os.environ.get("SWI"):
+        sys.setswitchinterval(float(os.environ["SWI"]))
+    if os.environ.get("PLC"):
+        from pages.ui import turns
+        turns.all_turns.places = int(os.environ["PLC"])
     from streamlit.web import cli
 
     address = ["--server.port", port, "--server.address", "127.0.0.1", "--server.headless", "true"]
