@@ -35,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 #: Seconds from one action of a visitor to its next, if that is answered by then.
 EVERY = 10.0
 #: Seconds after which nobody waits any more.
-PATIENCE = float(os.environ.get("PAT", "120"))
+PATIENCE = 120.0
 #: What visitors do, and how often of a hundred.
 MIX = {"rewrite": 40, "drag": 20, "again": 10, "mechanism": 10, "panel": 10, "page": 10}
 MECHANISMS = ("DP-MLM", "CusText", "SanText", "1-Diffractor")
@@ -47,11 +47,12 @@ WHAT = ("money", "tablets", "a house", "the trial", "a debt", "her child", "the 
 
 @dataclass
 class Seen:
-    """What one number of visitors saw. waits: when something was asked and the seconds to its answer, by action. first: to the first picture.
+    """What one number of visitors saw.
 
-    lost: what was never answered, or went wrong. opening_cpu: of the server until all had their first picture; cpu: from
-    then on; driver_cpu: of the visitors meanwhile. All in seconds. memory: of the server in MiB, before anyone came, with all of them, a while after they
-    left. slowest: the longest mean wait of one visitor by the median of all.
+    waits: when something was asked and the seconds to its answer, by action. first: seconds to the first picture. lost:
+    what was never answered, or went wrong. opening_cpu: CPU seconds of the server until all had their first picture,
+    cpu: from then on, driver_cpu: of the visitors meanwhile. memory: of the server in MiB, before anyone came, with all
+    of them, a while after they left. slowest: the longest mean wait of one visitor by the median of all.
     """
 
     sessions: int
@@ -77,8 +78,8 @@ def text(dice: random.Random) -> str:
     who, other = dice.sample(WHO, 2)
     where, what, year = dice.choice(WHERE), dice.choice(WHAT), dice.randint(3, 99)
     return (
-        f"My old {who} in {where} told the {other} of my sister last winter that {what} mattered most to her for {year} "
-        "long years."
+        f"My old {who} in {where} told the {other} of my sister last winter that {what} mattered most to her for "
+        f"{year} long years."
     )
 
 
@@ -236,7 +237,8 @@ def table(found: Sequence[Seen]) -> str:
     """A line a number of visitors."""
     lines = [
         "| sessions | answers | median, s | 95%, s | worst, s | lost | CPU s an answer | polls | MB an answer | "
-        "first picture, median and worst, s; CPU s each | slowest visitor, × median | MiB before, during, after | driver's CPU |",
+        "first picture, median and worst, s; CPU s each | slowest visitor, × median | MiB before, during, after | "
+        "driver's CPU |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for s in found:
@@ -244,7 +246,11 @@ def table(found: Sequence[Seen]) -> str:
             lines.append(f"| {s.sessions} | 0 | | | | {len(s.lost)} | | {s.polls} | | | | | |")
             continue
         p95 = waits[min(len(waits) - 1, int(0.95 * len(waits)))]
-        first = f"{statistics.median(s.first):.1f}, {max(s.first):.1f}; {s.opening_cpu / s.sessions:.2f}" if s.first else "none"
+        first = (
+            f"{statistics.median(s.first):.1f}, {max(s.first):.1f}; {s.opening_cpu / s.sessions:.2f}"
+            if s.first
+            else "none"
+        )
         lines.append(
             f"| {s.sessions} | {len(waits)} | {statistics.median(waits):.2f} | {p95:.2f} | {waits[-1]:.1f} | "
             f"{len(s.lost)} | {s.cpu / len(waits):.2f} | {s.polls} | {s.megabytes / len(waits):.2f} | {first} | "
@@ -270,7 +276,9 @@ def main() -> None:
         found.append(seen)
         print(f"{sessions} sessions, {seen.seconds:g} s:", file=sys.stderr)
         for action, waits in sorted(seen.waits.items()):
-            print(f"  {action:10} {len(waits):4}  median {statistics.median(w for _, w in waits):6.2f} s", file=sys.stderr)
+            print(
+                f"  {action:10} {len(waits):4}  median {statistics.median(w for _, w in waits):6.2f} s", file=sys.stderr
+            )
         for problem, n in Counter(seen.lost).items():
             print(f"  lost: {n} × {problem}", file=sys.stderr)
     print(f"{os.cpu_count()} cores, {'float32, AVX2' if arguments.float32 else 'as they are'}")

@@ -1,6 +1,6 @@
 """Runs the app as ``streamlit run`` does; with ``--float32`` as on a processor with AVX2 only.
 
-    python tests/load/server.py PORT [--float32] [--option value ...]
+python tests/load/server.py PORT [--float32] [--option value ...]
 """
 
 from __future__ import annotations
@@ -22,11 +22,7 @@ def main(port: str, *options: str) -> None:
 
         internals.has_bf16 = lambda: False
         options = tuple(o for o in options if o != "--float32")
-    if os.environ.get("SWI"):
-        sys.setswitchinterval(float(os.environ["SWI"]))
-    if os.environ.get("PLC"):
-        from pages.ui import turns
-        turns.all_turns.places = int(os.environ["PLC"])
+
     from streamlit.web import cli
 
     address = ["--server.port", port, "--server.address", "127.0.0.1", "--server.headless", "true"]
