@@ -94,7 +94,7 @@ def _watch() -> None:
         while True:
             time.sleep(LOOK)
             if closed:
-                _free()
+                gc.collect()  # what only cycles hold
             with _lock:
                 if not _visits:
                     _watching = False
@@ -143,12 +143,3 @@ def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
         session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks
         session._client_state.Clear()
         session._fragment_storage.clear()
-
-
-def _free() -> None:
-    """Free what only cycles hold: also what was frozen (see ``model``) while the session was there."""
-    frozen = gc.get_freeze_count() > 0
-    gc.unfreeze()
-    gc.collect()
-    if frozen:
-        gc.freeze()
