@@ -55,7 +55,7 @@ LOOK = """<style>
 [data-testid=stMainBlockContainer] { padding: 4.4rem 2rem 3rem; }
 @media (max-width: 860px) { [data-testid=stMainBlockContainer] { padding: 4rem 1rem 2rem; } }
 .st-key-play_top { gap: 0.6rem; }
-.st-key-play_result { gap: 0.8rem; }
+.st-key-play_result, .st-key-play_before { gap: 0.8rem; }
 </style>"""
 BRING = """<script>
 document.querySelector(".st-key-play_further")?.scrollIntoView({ behavior: "smooth", block: "start" });
@@ -242,15 +242,15 @@ def nothing_to_rewrite() -> None:
         on_click=lambda: use_text(first_words(text)),
     )  # fmt: skip
     if session().run is not None:
-        of_the_text_before()
+        of_another_text()
+        with st.container(key="play_before"):
+            rewritten()
 
 
-def of_the_text_before() -> None:
-    """The last result, dimmed, where it is not that of the text beside it."""
+def of_another_text() -> None:
+    """The last result is dimmed where it is not that of the text beside it."""
     st.caption("Below is the rewrite of the text before.")
     st.html(UNTOUCHED)
-    with st.container(key="play_before"):
-        rewritten()
 
 
 def first_words(text: str) -> str:
@@ -804,14 +804,12 @@ def result_column(inputs: runs.Inputs | None) -> None:
             work.waiting("play_stop", partial(under_way, inputs))
         if work.asked == inputs and (said := work.said("Stopped. Press Rewrite to start again.")):
             st.error(literal(said))
-    if mine.run is not None and running and mine.run.inputs.text != work.asked.text:
-        of_the_text_before()
-    elif mine.run is not None and running:
-        st.html(DIMMED)
+        if mine.run is not None and running:
+            st.html(DIMMED) if mine.run.inputs.text == work.asked.text else of_another_text()
+    if mine.run is not None:
+        # In one place whatever goes on: what is clicked in it while new ones come is not lost.
         with st.container(key="play_before"):
             rewritten()
-    elif mine.run is not None:
-        rewritten()
 
 
 keep_link()

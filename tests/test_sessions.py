@@ -113,3 +113,54 @@ def test_a_stop_by_hand_is_told_as_one():
     job = Job(endless, "x")
     job.cancel.set()
     assert job.wait(5) and said(job, "Stopped.") == "Stopped." and isinstance(job.error, dpt.Cancelled)
+
+
+class Page:
+    """A session as Streamlit has it. busy: looks at it until its page has run."""
+
+    def __init__(self, busy: int) -> None:
+        self.busy, self.asked = busy, []
+        self._client_state = "as it was left"
+
+    @property
+    def _scriptrunner(self) -> object | None:
+        self.busy -= 1
+        return object() if self.busy >= 0 else None
+
+    def request_rerun(self, state: str) -> None:
+        self.asked.append(state)
+
+
+def told(monkeypatch, page: Page | None, job: Job) -> list[float]:
+    """The waits until the page of session "a" ran, once its job had ended."""
+    waits: list[float] = []
+    server = Server()
+    server.active.update({"a"} if page else ())
+    monkeypatch.setattr(server, "get_app_session", lambda name: page, raising=False)
+    monkeypatch.setattr(server, "call_later", lambda s, call, *g: (waits.append(s), call(*g)), raising=False)
+    monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
+    monkeypatch.setattr(sessions.runtime, "get_instance", lambda: server)
+    job._visitor = "a"
+    return waits
+
+
+@pytest.mark.parametrize("busy", [0, 2])
+def test_a_page_that_waits_is_told_once_and_not_while_it_runs(monkeypatch, busy):
+    go, page = threading.Event(), Page(busy)
+    job = Job(lambda progress, cancel: go.wait(5), "x")
+    waits = told(monkeypatch, page, job)
+    job.awaited = True
+    go.set()
+    job._thread.join(5)
+    assert page.asked == ["as it was left"] and waits == [sessions.SETTLE] * busy
+
+
+def test_nobody_is_told_who_does_not_wait_or_is_gone(monkeypatch):
+    for page, awaited in ((Page(0), False), (None, True)):
+        go = threading.Event()
+        job = Job(lambda progress, cancel, go=go: go.wait(5), "x")
+        told(monkeypatch, page, job)
+        job.awaited = awaited
+        go.set()
+        job._thread.join(5)
+        assert page is None or page.asked == []

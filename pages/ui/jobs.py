@@ -12,6 +12,7 @@ import streamlit as st
 
 from dptext_core import Cancelled, DPTextError
 from pages.ui import sessions
+from pages.ui.turns import Turn, all_turns
 
 #: Seconds that a run of a page waits for work before it shows progress and a way to stop.
 PATIENCE = 0.8
@@ -40,6 +41,11 @@ class Job:
         self._of = 0
         self._first: tuple[float, int] | None = None
         self._left = self._forgotten = False
+        self._ended = threading.Event()
+        #: Whether a page waits for its end, and must be told of it.
+        self.awaited = False
+        self._visitor = sessions.visitor()
+        self._turn = Turn(self._visitor or self, self.cancel)
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
         if not stays:
@@ -47,16 +53,21 @@ class Job:
 
     def _run(self, work) -> None:
         try:
-            result = work(self._progress, self.cancel)
+            with all_turns.take(self._turn):
+                result = work(self._progress, self.cancel)
             self.result = None if self._forgotten else result
         except Cancelled as error:
             self.error = _Left(GONE) if self._left else error
         except BaseException as error:
             self.error = error
+        finally:
+            self._ended.set()
+            if self.awaited and self._visitor is not None:
+                sessions.rerun(self._visitor)
 
     def leave(self) -> None:
         """Stop, because nobody is there."""
-        if self._thread.is_alive() and not self.cancel.is_set():
+        if not self._ended.is_set() and not self.cancel.is_set():
             self._left = True
             self.cancel.set()
 
@@ -71,6 +82,7 @@ class Job:
         self._done, self._of = done, of
         if self.cancel.is_set():
             raise Cancelled("Stopped, as you asked.")
+        all_turns.give_way(self._turn)
 
     @property
     def share(self) -> float:
@@ -98,8 +110,12 @@ class Job:
 
     def wait(self, seconds: float) -> bool:
         """Whether it is finished, after waiting at most so long."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        return self._ended.wait(seconds)
+
+    @property
+    def before(self) -> int:
+        """How much other work is to be done before it goes on."""
+        return all_turns.before(self._turn)
 
 
 @dataclass(eq=False)
@@ -165,16 +181,18 @@ class Work:
     def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Progress and a way to stop, where it runs."""
         if self.job is not None:
-            _waiting(self.job, key, text)
+            self.job.awaited = True
+            # So many pages in all ask how far their work is: each time costs the work a little.
+            st.fragment(_waiting, run_every=max(1.0, all_turns.waiting / 2))(self.job, key, text)
 
 
-@st.fragment(run_every=1.0)
 def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
-    """Progress and a way to stop. Each run of a fragment takes time from the job, so that they are few."""
-    if not job.wait(0):
-        bar, stop = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(job.share, text=text() if text else f"{job.label} …")
-        if stop.button("Stop", key=key, width="stretch"):
-            job.cancel.set()
-    if job.wait(0.7):
+    """Progress and a way to stop. The page is told when the work has ended."""
+    if job.wait(0):
         st.rerun(scope="app")
+    bar, stop = st.columns([5, 1], vertical_alignment="center")
+    others = job.before
+    said = f"Waits for {others:,} other{'' if others == 1 else 's'} …" if others else ""
+    bar.progress(job.share, text=said or (text() if text else f"{job.label} …"))
+    if stop.button("Stop", key=key, width="stretch"):
+        job.cancel.set()

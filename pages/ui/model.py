@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from contextlib import suppress
@@ -15,20 +14,12 @@ from dptext_core.models.worker import Engine
 
 #: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
 SOON = ("custext", "santext", "diffractor")
-_done = {"before": False, "loaded": False, "words": False, "soon": False}
+_done = {"words": False, "soon": False}
 
 
 def warm() -> Engine:
-    """The engine of the bundled model, loading if it is not loaded yet. Returns at once.
-
-    Streamlit collects garbage after every run of a page. A million objects of torch and transformers, which never die,
-    would make each of these collections take half a second: they are taken out of the collector's sight.
-    """
+    """The engine of the bundled model, loading if it is not loaded yet. Returns at once."""
     engine = models.engine("bundled")
-    if not engine.ready and not _done["before"]:
-        _freeze("before")
-    elif engine.ready and not _done["loaded"]:
-        _freeze("loaded")
     if not _done["words"]:
         _done["words"] = True
         # The first text to be cut into words imports NLTK.
@@ -48,12 +39,6 @@ def _read_vocabularies(engine: Engine) -> None:
         time.sleep(0.5)  # who is at work comes first
         with suppress(DPTextError):
             get_mechanism(name).rewrite(examples()[0].text)
-
-
-def _freeze(stage: str) -> None:
-    gc.collect()
-    gc.freeze()
-    _done[stage] = True
 
 
 def where(engine: Engine) -> str:

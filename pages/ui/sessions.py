@@ -10,6 +10,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakSet, ref
@@ -21,6 +22,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 #: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
 STOP, CLOSE = 5.0, 100.0
 LOOK = 1.0
+#: Seconds until a page that runs is looked at again.
+SETTLE = 0.05
 
 
 class Work(Protocol):
@@ -60,6 +63,30 @@ def watch(work: Work | None = None) -> None:
             threading.Thread(target=_watch, name="sessions", daemon=True).start()
 
 
+def visitor() -> str | None:
+    """The name of the session that runs this; None outside of a server."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context is not None and runtime.exists() else None
+
+
+def rerun(name: str) -> None:
+    """Run the page of a session again, because what it waited for is there. From any thread."""
+    if runtime.exists():
+        server = runtime.get_instance()
+        with suppress(RuntimeError):  # the server has stopped
+            server.stopped.get_loop().call_soon_threadsafe(_rerun, server, name)  # type: ignore[attr-defined]
+
+
+def _rerun(server: runtime.Runtime, name: str) -> None:
+    if not server.is_active_session(name) or (session := server.get_app_session(name)) is None:
+        return
+    if session._scriptrunner is not None:
+        # What the visitor does comes first: a run for it would be cut off, and what it was told lost.
+        server.stopped.get_loop().call_later(SETTLE, _rerun, server, name)  # type: ignore[attr-defined]
+        return
+    session.request_rerun(session._client_state)
+
+
 def _watch() -> None:
     global _watching
     closed = False
@@ -67,7 +94,7 @@ def _watch() -> None:
         while True:
             time.sleep(LOOK)
             if closed:
-                _free()
+                gc.collect()  # what only cycles hold
             with _lock:
                 if not _visits:
                     _watching = False
@@ -116,12 +143,3 @@ def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
         session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks
         session._client_state.Clear()
         session._fragment_storage.clear()
-
-
-def _free() -> None:
-    """Free what only cycles hold: also what was frozen (see ``model``) while the session was there."""
-    frozen = gc.get_freeze_count() > 0
-    gc.unfreeze()
-    gc.collect()
-    if frozen:
-        gc.freeze()

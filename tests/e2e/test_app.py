@@ -57,7 +57,7 @@ def type_text(page, text: str) -> None:
 
 def settled(page) -> None:
     """Nothing runs, and the rewrite of the text before is gone."""
-    for passing in ("[data-testid=stStatusWidget]", ".st-key-play_stop", ".st-key-play_before"):
+    for passing in ("[data-testid=stStatusWidget]", ".st-key-play_stop"):
         page.locator(passing).first.wait_for(state="detached", timeout=LONG)
 
 

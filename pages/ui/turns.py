@@ -1,0 +1,99 @@
+"""Whose turn it is: of all visitors' long work, so much runs at once as the machine carries.
+
+Threads that take the interpreter from each other at every step do less together than one after the other. Who waits
+goes first who has the fewest turns already, then who came first. Work that tells its progress gives way now and then,
+so that what takes minutes does not hold up what takes a moment.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from dptext_core import Cancelled
+
+#: Pieces of work that run at once. Those that wait for the language model leave the processor to others, and share its
+#: passes.
+PLACES = (os.cpu_count() or 1) + 2
+#: Seconds after which work gives way to others.
+SLICE = 0.3
+_POLL = 0.2
+
+
+@dataclass(eq=False)
+class Turn:
+    """One piece of work in the queue. whose: the visitor's. since: when its turn began, by the monotonic clock."""
+
+    whose: Hashable
+    cancel: threading.Event
+    since: float = 0.0
+
+
+@dataclass(eq=False)
+class Turns:
+    """A queue with so many places."""
+
+    places: int = PLACES
+    _waiting: list[Turn] = field(default_factory=list)
+    _running: list[Turn] = field(default_factory=list)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    @contextmanager
+    def take(self, turn: Turn) -> Iterator[None]:
+        """Wait for a place, and have it. Raises Cancelled once the turn's ``cancel`` is set."""
+        self._enter(turn)
+        try:
+            yield
+        finally:
+            self._leave(turn)
+
+    def give_way(self, turn: Turn) -> None:
+        """Let others go first, if some wait and it had its turn for a while. Raises Cancelled."""
+        if self._waiting and turn.since and time.monotonic() - turn.since > SLICE:
+            self._leave(turn)
+            self._enter(turn)
+
+    def before(self, turn: Turn) -> int:
+        """How many wait before it; 0 for what runs, or is next."""
+        with self._changed:
+            return self._waiting.index(turn) if turn in self._waiting else 0
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    def _enter(self, turn: Turn) -> None:
+        with self._changed:
+            self._waiting.append(turn)
+            try:
+                while not self._may_run(turn):
+                    if turn.cancel.is_set():
+                        raise Cancelled("Stopped, as you asked.")
+                    self._changed.wait(_POLL)
+            finally:
+                self._waiting.remove(turn)
+            turn.since = time.monotonic()
+            self._running.append(turn)
+
+    def _leave(self, turn: Turn) -> None:
+        with self._changed:
+            if turn in self._running:
+                self._running.remove(turn)
+            turn.since = 0.0
+            self._changed.notify_all()
+
+    def _may_run(self, turn: Turn) -> bool:
+        if len(self._running) >= self.places:
+            return False
+        busy = [t.whose for t in self._running]
+        # The first of those who have the fewest turns, as the queue is in the order in which they came.
+        return min(self._waiting, key=lambda t: busy.count(t.whose)) is turn
+
+
+#: Of all visitors of this server.
+all_turns = Turns()
