@@ -41,7 +41,12 @@ def fold(text: str) -> str:
 def forms(token: str) -> tuple[str, ...]:
     """A token as it is compared, and what stands in it between hyphens, dots and the like."""
     whole = fold(token)
-    return (whole,) if whole.isalnum() else (whole, *(part for part in _BETWEEN.split(whole) if part))
+    return (whole,) if whole.isalnum() else (whole, *runs(whole))
+
+
+def runs(folded: str) -> tuple[str, ...]:
+    """What stands in a folded text between hyphens, dots, blanks and the like."""
+    return tuple(part for part in _BETWEEN.split(folded) if part)
 
 
 def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
