@@ -116,7 +116,9 @@ def keep_link() -> None:
     hide.take()
     before = last_page()
     if (params := address.asked(PAGE, before)) is not None:
-        session().query = params
+        # Another page of this session may have asked for more than an address carries.
+        if (query := session().query) is None or before in (None, PAGE):
+            session().query = params
     elif before not in (None, PAGE):
         set_controls()
 

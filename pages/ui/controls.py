@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import ConfigError, MechanismSpec, mechanism_class, models, words
+from dptext_core import ConfigError, MechanismSpec, mechanism_class, models, never, words
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui.text import literal
@@ -55,6 +55,8 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
         return None if value is None else int(value) if kind == "integer" else float(value)
     if kind == "flag":
         return None if value is None else codec.write(field, value)
+    if kind == "words":
+        return ", ".join(value)
     return codec.write(field, value) if value else ""
 
 
@@ -101,6 +103,11 @@ def _asked(field: dataclasses.Field, key: str) -> Any:
         low, high = (None if end is None else number(end) for end in (meta["min"], meta["max"]))
         form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}
         return st.number_input(label, min_value=low, max_value=high, value=start, help=help, key=key, **form)
+    if kind == "words":
+        typed = st.text_area(label, value=start, height=68, placeholder="For example: heck, darn", help=help, key=key)
+        value = codec.read(field, typed)
+        st.caption(never.note(len(value)) if value else "The list is empty: every word of the mechanism can come out.")
+        return value
     typed = st.text_input(label, value=start, help=help, key=key)
     return default if typed == start else codec.read(field, typed)
 

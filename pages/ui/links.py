@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import streamlit as st
+
 import dptext_core as dpt
 from dptext_core import models, words
 from dptext_core.checks import shown
@@ -17,6 +19,7 @@ from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls
 from pages.ui.runs import Inputs
+from pages.ui.session import session
 
 #: What a link sets: {"mechanism": name, "options": {name: value}, "epsilon": ε}. Options not named have their default.
 Setting = dict[str, Any]
@@ -26,11 +29,21 @@ MAX_LISTS = 10
 
 
 def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of the address. Options that the page has no control for, and defaults, are left out.
+    """The parameters of the address. Options that the page has no control for, what is typed into one, and defaults
+    are left out.
 
     Raises ConfigError for a value that its option does not take.
     """
-    name, fields = setting["mechanism"], _fields(setting["mechanism"])
+    return _query(setting, _linked(setting["mechanism"]))
+
+
+def to_file(setting: Mapping[str, Any]) -> dict[str, str]:
+    """As :func:`to_query`, with what is typed: for what stays with the user. :func:`from_query` reads it."""
+    return _query(setting, _fields(setting["mechanism"]))
+
+
+def _query(setting: Mapping[str, Any], fields: Mapping[str, dataclasses.Field]) -> dict[str, str]:
+    name = setting["mechanism"]
     query = {"mechanism": name, "epsilon": codec.write(_epsilon_field(name), setting["epsilon"])}
     for option, value in setting["options"].items():
         if option in fields and not _same(fields[option], value):
@@ -38,15 +51,15 @@ def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
     return query
 
 
-def of(inputs: Inputs, epsilon: float) -> tuple[dict[str, str], list[str]]:
-    """The parameters for what a page shows at this ε, and what of it no link can carry."""
-    given, fields = dict(inputs.options), _fields(inputs.mechanism)
+def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
+    """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
+    given, fields = dict(inputs.options), (_fields if file else _linked)(inputs.mechanism)
     left_out = [] if inputs.seed is None else ["the seed"]
     if spread := given.pop("epsilon", None):
         left_out.append("the ε of each word")
     config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(inputs.mechanism).config_cls)}
     left_out += [config[name].metadata["label"] for name in given if name not in fields]
-    query = to_query({"mechanism": inputs.mechanism, "options": given, "epsilon": float(f"{epsilon:.6g}")})
+    query = _query({"mechanism": inputs.mechanism, "options": given, "epsilon": float(f"{epsilon:.6g}")}, fields)
     if spread:
         del query["epsilon"]
     return query, left_out
@@ -101,6 +114,17 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
         for f in dataclasses.fields(dpt.mechanism_class(mechanism).config_cls)
         if f.metadata["kind"] != "epsilon" and f.metadata.get("page", True) and f.name not in _APART
     }
+
+
+def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
+    """Those of them that an address may have."""
+    return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
+
+
+def open_playground(setting: Setting) -> None:
+    """Go to the Playground with this setting. What no address carries goes with the session."""
+    session().query = to_file(setting)
+    st.switch_page("pages/playground.py", query_params=to_query(setting))
 
 
 def _same(field: dataclasses.Field, value: Any) -> bool:
