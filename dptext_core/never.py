@@ -35,7 +35,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
-    return text.casefold().replace("’", "'")
+    return unicodedata.normalize("NFKC", text.casefold()).replace("’", "'")
 
 
 def forms(token: str) -> tuple[str, ...]:
@@ -56,10 +56,12 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
         if not isinstance(word, str):
             raise ConfigError(f"{name} is a list of words, and {shown(word)} is none.")
         if word := fold(word.strip()):
-            if len(word) > LONGEST or _SEPARATORS.search(word) or "\0" in word or not word.isprintable():
+            if len(word) > LONGEST or _SEPARATORS.search(word) or not word.isprintable():
                 raise ConfigError(
                     f"{shown(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by itself."
                 )
+            if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
+                raise ConfigError(f"{shown(word)} is a mark and no word. Leave it out of {name}.")
             found.add(word)
     if len(found) > MOST:
         raise ConfigError(f"{name} has {len(found):,} words, and takes {MOST:,}. Leave the rare ones out.")
@@ -105,11 +107,6 @@ class Never(Private):
                 raise ConfigError(
                     f"{shown(word)} cannot be on the list of words that are never released: a text is read word by "
                     f"word, and this is {len(tokens)} of them ({parts}). List those of them that you mean."
-                )
-            if not tokens or tokens[0].kind == "punct":
-                raise ConfigError(
-                    f"{shown(word)} cannot be on the list of words that are never released: it is a mark, and no word "
-                    "is drawn for it. Leave it out."
                 )
 
 

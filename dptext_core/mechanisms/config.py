@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..checks import real, shown, whole
@@ -188,7 +188,7 @@ def check(field: dataclasses.Field, value: Any) -> Any:
             raise ConfigError(f"{name} is one of {', '.join(meta['choices'])}, not {shown(value)}.")
         return value
     if kind == "words":
-        if not (_is_list(value) or isinstance(value, Set)):
+        if not _is_list(value):
             raise ConfigError(f"{name} is a list of words, not {shown(value)}.")
         return word_set(name, value)
     if kind == "texts":
