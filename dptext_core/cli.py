@@ -151,7 +151,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
     group.add_argument(codec.flag(field), **options)
     group.add_argument(
         f"{codec.flag(field)}-file", type=_typed_in(functools.partial(_words_in, field)), action=_Words, metavar="FILE",
-        dest=options["dest"], default=argparse.SUPPRESS, help=f"The same, from a UTF-8 file: {field.metadata['label']}.",
+        dest=options["dest"], default=argparse.SUPPRESS, help="The same from a UTF-8 file; together they are one list.",
     )  # fmt: skip
 
 

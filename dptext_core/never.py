@@ -110,6 +110,9 @@ class Never(Private):
                 )
 
 
+NOTHING = Never()
+
+
 @lru_cache(maxsize=8)
 def _index(words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
     """For each form, the places of the words that have it. Holds public words only."""

@@ -117,7 +117,7 @@ def keep_link() -> None:
     before = last_page()
     if (params := address.asked(PAGE, before)) is not None:
         # Another page of this session may have asked for more than an address carries.
-        if (query := session().query) is None or before in (None, PAGE):
+        if session().query is None or before in (None, PAGE):
             session().query = params
     elif before not in (None, PAGE):
         set_controls()

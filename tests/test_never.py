@@ -6,8 +6,8 @@ import unicodedata
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from marks import slow_but
+from scipy.spatial.distance import cdist
 from small_spaces import random_space, words
 from tiny_generators import tiny_generator
 

@@ -181,8 +181,8 @@ class Mechanism(ABC):
 
     def _never_exposed(self) -> tuple[str, ...]:
         """What the list of these words may show."""
-        shown = "the list of words that are never released, which tells something if it was chosen by looking at the text"
-        return (shown,) if self.never else ()
+        one = "the list of words that are never released, which tells something if it was chosen by looking at the "
+        return (one + "text",) if self.never else ()
 
     @property
     def together(self) -> bool:

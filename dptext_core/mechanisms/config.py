@@ -39,11 +39,11 @@ def option(
     """A dataclass field with the metadata that forms and checks are made from.
 
     kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts), "words" (a set of words, as an
-    ordered tuple) or "epsilon". live: changing it needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
-    ``offered`` names what pages offer of a "text"; ``page=False`` keeps what names a file of the server off the pages;
-    ``link=False`` keeps what is typed out of addresses;
-    ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``tries``
-    are values worth trying beside ε, where it moves between hiding and keeping as ε does.
+    ordered tuple) or "epsilon". live: changing it needs no new model pass. advanced: shown folded. More entries:
+    ``models=True`` offers the models of this machine; ``offered`` names what pages offer of a "text"; ``page=False``
+    keeps what names a file of the server off the pages, and ``link=False`` what is typed out of addresses; ``said``
+    words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``tries`` are
+    values worth trying beside ε, where it moves between hiding and keeping as ε does.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,

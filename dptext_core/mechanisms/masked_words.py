@@ -22,8 +22,8 @@ from ..document import Document, Token
 from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
-from ..never import Never
 from ..models.registry import masked_lm_spec, weights_sha256
+from ..never import NOTHING, Never
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import NoiseStream, draw
 from ..skeleton import Edit, Skeleton
@@ -66,7 +66,7 @@ class MaskedPrepared(Prepared):
     model: str
     contextualize: bool
     stop: Lexicon | None = None
-    never: Never = Never()
+    never: Never = NOTHING
 
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)

@@ -1,7 +1,7 @@
 """Words that are never released, where a text is written in pieces: which piece would write one, given those before.
 
-Which pieces are taken out at a step follows from the pieces that were written before, and from nothing private: given
-these, the draw is from a public set, so that ε of each piece, and their sum by adaptive composition, stay what they are.
+Which pieces are taken out at a step follows from the pieces that were written before, and from nothing private. Given
+these, the draw is from a public set: ε of each piece, and their sum by adaptive composition, stay what they are.
 A piece is taken out as soon as the word that is being written would be a listed one, also where it could have gone on
 to a longer one; so at the end, or where the limit cuts, no listed word stands there.
 """

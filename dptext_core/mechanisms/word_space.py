@@ -91,8 +91,8 @@ class SpaceMechanism(WordMechanism):
 
 @lru_cache(maxsize=8)
 def largest_distance(space: WordSpace) -> float:
-    """The largest distance of two words, or a bound: of a space with words taken out that of the whole space, of a large
-    one of a user's to the middle of all and back."""
+    """The largest distance of two words, or a bound: of a space with words taken out the one of the whole space, of a
+    large space of a user's to the middle of all and back."""
     if space.bounds is not None:
         return space.bounds[1]
     if 1 < len(space) <= 5000:

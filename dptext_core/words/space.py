@@ -444,10 +444,9 @@ def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     # By places, so that what is kept for the process is which public words are missing, and nothing that was typed.
     kept = np.delete(np.arange(len(space)), places)
     words = tuple(space.words[i] for i in kept.tolist())
-    counts, codes = (None if a is None else a[kept] for a in (space.counts, space.codes))
-    return WordSpace(
-        space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds
-    )
+    counts = None if space.counts is None else space.counts[kept]
+    codes = None if space.codes is None else space.codes[kept]
+    return WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds)
 
 
 @cache
