@@ -96,6 +96,11 @@ class Never(Private):
         index = _index(words if isinstance(words, tuple) else tuple(words))
         return tuple(sorted({i for word in self.words for i in index.get(word, ())}))
 
+    def left(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """The words without the banned ones, in their order."""
+        gone = set(self.places(words))
+        return tuple(w for i, w in enumerate(words) if i not in gone) if gone else words
+
     def check(self, language: Language) -> None:
         """Raise ConfigError where one of the words is none that a text could hold."""
         for word in sorted(self.words):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,6 +193,12 @@ def test_what_is_no_word_is_refused_with_what_to_do(space):
 
 def test_a_mechanism_with_a_vocabulary_of_its_own_does_not_take_a_list_and_ignore_it(space):
     from dptext_core.mechanisms.santext import SanText
+
+    example = runpy.run_path(str(Path(__file__).parents[1] / "docs/examples/randomised_response.py"))
+    dpt.unregister("randomised-response")
+    taken = example["RandomisedResponse"].create(space=space, never=LISTED, oov="keep")
+    assert taken.vocabulary.words == LEFT
+    assert not {*LISTED} & set(taken.rewrite(" ".join(words(N)), seed=1).text.lower().split())
 
     class Own(SanText):
         vocabulary = random_space(N)

@@ -350,11 +350,16 @@ class WordMechanism(Mechanism):
 
     # --- texts
 
+    @cached_property
+    def _draws_listed(self) -> bool:
+        """Whether a vocabulary that a subclass brought still has words that are never released."""
+        return bool(self.never.places(self.vocabulary.words))
+
     def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
         check_cancel(cancel)
         stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         codes, never = _codes(self.vocabulary, stop), self.never
-        if never.places(self.vocabulary.words):
+        if self._draws_listed:
             raise ConfigError(
                 f"{self.title} draws from words of its own, and does not take any out of them. Leave the list of words "
                 "that are never released empty."
