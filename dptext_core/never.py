@@ -23,8 +23,8 @@ from .errors import ConfigError
 from .language import Language
 from .private import Private
 
-#: Words that a list has at most, and letters that one of them has.
-MOST, LONGEST = 20_000, 100
+#: Letters that a list has at most, as a saved session holds it, and that one word of it has.
+MOST, LONGEST = 60_000, 100
 _BETWEEN = re.compile(r"[\W_]+")
 #: What separates the words of a list.
 _SEPARATORS = re.compile(r"[\s,;]+")
@@ -63,8 +63,10 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
             if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
                 raise ConfigError(f"{shown(word)} is a mark and no word. Leave it out of {name}.")
             found.add(word)
-    if len(found) > MOST:
-        raise ConfigError(f"{name} has {len(found):,} words, and takes {MOST:,}. Leave the rare ones out.")
+    if sum(map(len, found)) + len(found) > MOST:
+        raise ConfigError(
+            f"{name} has {len(found):,} words of more than {MOST:,} letters together. Leave the rarest ones out."
+        )
     return tuple(sorted(found))
 
 

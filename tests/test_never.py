@@ -179,6 +179,8 @@ def test_what_is_no_word_is_refused_with_what_to_do(space):
     }.items():  # fmt: skip
         with pytest.raises(dpt.ConfigError, match=why):
             dpt.get_mechanism("santext", never=[given])
+    with pytest.raises(dpt.ConfigError, match="60,000 letters"):
+        dpt.get_mechanism("santext", never=[f"w{i:05}" for i in range(9000)])
     for given in ("heck", [3], {"heck": 1}):
         with pytest.raises(dpt.ConfigError, match="list of words"):
             dpt.get_mechanism("dp-mlm", never=given)
