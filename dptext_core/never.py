@@ -140,5 +140,5 @@ def note(n: int) -> str:
     what = "is" if n == 1 else "are"
     return (
         f"{counted(n)} {what} taken out of what can be drawn, before anything is drawn. "
-        "The list is public and made without looking at the text, so ε stays as it is."
+        "ε stays as it is, as long as the list is public and was made without looking at the text."
     )

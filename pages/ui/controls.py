@@ -71,7 +71,8 @@ def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[s
     try:
         value = _asked(cls, field, key)
     except ConfigError as error:
-        st.error(literal(f"{error} Until then the default is used."))
+        until = "no word is taken out" if field.metadata["kind"] == "words" else "the default is used"
+        st.error(literal(f"{error} Until then {until}."))
         return {}
     return {} if value is None or value == field.default else {field.name: value}
 
