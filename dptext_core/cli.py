@@ -36,6 +36,7 @@ from .guarantee import NOTIONS
 from .mechanisms import codec
 from .mechanisms.base import Mechanism, MechanismSpec, Progress
 from .mechanisms.registry import mechanism_class
+from .words import lexicons
 
 PROG = "python -m dptext_core"
 DEFAULT_MECHANISM = "dp-mlm"
@@ -113,6 +114,13 @@ def _describe(field: dataclasses.Field[Any], mechanism: str, most: float | None 
     return f"{line} ({', '.join(facts)})" if facts else line
 
 
+class _Words(argparse.Action):
+    """Words that are given as they are, and in files, are one list."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest, ()), *values))
+
+
 class _OnOff(argparse.BooleanOptionalAction):
     """``--x`` and ``--no-x``. The base class takes every flag that begins with ``--no-`` for an off."""
 
@@ -137,9 +145,25 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         options["type"] = _typed_in(functools.partial(codec.read, field))
         # Not ``choices``: argparse would print whatever was typed at full length.
         one_of = f"{{{','.join(choices)}}}" if choices else ""
-        several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]"}
+        several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]", "words": "WORD[,WORD…]"}
         options["metavar"] = one_of or several.get(kind, kind.upper())
+    if kind != "words":
+        group.add_argument(codec.flag(field), **options)
+        return
+    options["action"] = _Words
     group.add_argument(codec.flag(field), **options)
+    group.add_argument(
+        f"{codec.flag(field)}-file", type=_typed_in(functools.partial(_words_in, field)), action=_Words, metavar="FILE",
+        dest=options["dest"], default=argparse.SUPPRESS, help="The same from a UTF-8 file; together they are one list.",
+    )  # fmt: skip
+
+
+def _words_in(field: dataclasses.Field[Any], path: str) -> Any:
+    """The words of a file, as a field for words takes them."""
+    try:
+        return codec.read(field, " ".join(lexicons.read_lines(path)))
+    except InputError as error:
+        raise ConfigError(str(error)) from None
 
 
 # --- the parser -----------------------------------------------------------------------------------------------------

@@ -355,7 +355,7 @@ class ReadingPrepared(PriorPrepared):
         tokens = self.document.tokens
         words = [(i, tokens[i].text.lower()) for i in self.targets]
         asked = [(PublicText(self.skeleton, tuple(w for w in words if w[0] != i)), i) for i in places]
-        return proposed_logits(self.model, self.document.language, asked, cancel, progress)
+        return self.of_allowed(proposed_logits(self.model, self.document.language, asked, cancel, progress))
 
 
 class ReadingDPMLMPrior(DPMLMPrior):

@@ -15,6 +15,8 @@ import math
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from .never import note
+
 NOTIONS = {
     "pure": "pure differential privacy",
     "metric": "metric differential privacy",
@@ -40,6 +42,7 @@ class Guarantee:
     among: what a text must share with the private one for a single draw to be compared; empty: any two are.
     spent: ε of every draw; empty: each spends ``epsilon``. bounded_range: whether the log-ratios of a draw lie in an
     interval of length ε, as those of an exponential mechanism (draws ∝ exp(ε·s), s within 1/2) do.
+    never: how many words a public list keeps out of everything that can be released.
     """
 
     notion: str
@@ -60,6 +63,7 @@ class Guarantee:
     among: str = ""
     spent: tuple[float, ...] = ()
     bounded_range: bool = False
+    never: int = 0
 
     @property
     def total_delta(self) -> float:
@@ -168,6 +172,8 @@ class Guarantee:
             out.append(f"Expected: {number(self.expected)}; an expectation is not a guarantee.")
         if extra := self.extra():
             out.append(extra)
+        if self.never:
+            out.append(f"Never released: {note(self.never)}")
         if self.seeded:
             out.append("Seeded: void for whoever knows the seed.")
         return tuple(out)

@@ -252,7 +252,7 @@ def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) 
             help="Open this setting in the Playground",
         ):  # fmt: skip
             setting = {"mechanism": column.mechanism, "options": dict(column.options), "epsilon": outcome.epsilon}
-            st.switch_page("pages/playground.py", query_params=links.to_query(setting))
+            links.open_playground(setting)
 
 
 def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:

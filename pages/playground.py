@@ -176,9 +176,13 @@ def options_column() -> runs.Inputs | None:
     chosen |= clip_control(spec, chosen)
     with st.expander("Budget"):
         if state.play_text.strip():
-            plain = dpt.get_mechanism(spec.name, **chosen)
-            if (spread := budget.panel(plain, state.play_text, "play_budget")) is not None:
-                chosen["epsilon"] = spread
+            try:
+                plain = dpt.get_mechanism(spec.name, **chosen)
+            except dpt.DPTextError as error:  # options that contradict each other
+                st.caption(literal(str(error)))
+            else:
+                if (spread := budget.panel(plain, state.play_text, "play_budget")) is not None:
+                    chosen["epsilon"] = spread
         else:
             st.caption("With a text, one total can be spread over its words.")
     seed = None

@@ -275,7 +275,7 @@ def setting_of(point: Point) -> links.Setting:
 
 
 def open_point(point: Point) -> None:
-    st.switch_page("pages/playground.py", query_params=links.to_query(setting_of(point)))
+    links.open_playground(setting_of(point))
 
 
 def point_panel(points: list[Point], text: str) -> None:

@@ -54,6 +54,7 @@ def values(field: dataclasses.Field) -> st.SearchStrategy[Any]:
         "choice": st.sampled_from(meta["choices"] or [""]),
         "text": names,
         "texts": st.lists(names, max_size=4).map(tuple),
+        "words": st.lists(NAMES.filter(lambda s: taken(field, [s])), max_size=4).map(lambda v: check(field, v)),
     }[kind]
     return found | st.none() if field.default is None and kind != "epsilon" else found
 

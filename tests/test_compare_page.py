@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
@@ -209,6 +210,9 @@ def test_a_row_of_equal_privacy_opens_here_with_its_options_and_epsilon(monkeypa
     assert [s["options"] for s in settings] == [{}, {"noise": "tem"}]
     assert [s["epsilon"] for s in settings] == [c.epsilon for c in found]
     assert all(abs(c.reached - 0.4) <= 0.01 for c in found)
+    options = (("epsilon", 2.0), ("lists", ("L2",)), ("never", ("heck",)))
+    run = SimpleNamespace(mechanism=mechanisms[0], inputs=SimpleNamespace(options=options))
+    assert equal_privacy.like(run, "tem").config.never == ("heck",) and equal_privacy.like(run, "adept")
 
 
 def test_a_text_is_prepared_by_each_of_the_mechanisms_that_are_compared():

@@ -16,6 +16,7 @@ from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
+from dptext_core.never import forms
 from dptext_core.sampling import DEPTH
 from dptext_core.words.space import SIZES
 
@@ -340,6 +341,32 @@ def test_the_guarantee_adds_up(make):
     assert "seed" in " ".join(g.exposed)
     # What hides any two texts from each other hides that there is none, too.
     assert (m.guarantee("").total == 0) == ("alignment" in m.can)
+
+
+def test_no_listed_word_is_released(make):
+    """Not drawn, not kept as a stop word, an unknown word, a number or a symbol, and in no capitals."""
+    fields = {f.name: f.metadata for f in dataclasses.fields(make().config)}
+    if "never" not in fields:
+        with pytest.raises(dpt.ConfigError, match="Unknown option 'never'"):
+            make(never=["pain"])
+        return
+    text = "The Doctor told ANA of pain: 3 days 🙂 at sea-side. " * 3
+    listed = ["the", "doctor", "of", "ana", "3", "sea", "pain", "person", "bafaq"]
+    listed += [] if "generators" in fields.get("model", {}) else ["🙂"]
+    plain = make()
+    common = [u.text.lower() for u in plain.rewrite(text, seed=1).units if u.drawn and u.text.isalpha()]
+    for options in ({"oov": "keep"}, {"oov": "mask"}) if "oov" in fields else ({},):
+        m = make(never=[*listed, *common], **options)
+        for r in m.rewrite([text] * 2, seed=1):
+            assert r.text.strip()
+            released = {part for t in dpt.Document.parse(r.text).tokens for part in forms(t.text)}
+            assert not released & {*listed, *common}
+            assert r.guarantee.never == len(m.config.never)
+            assert "Never released" in r.guarantee.formal() or m.notion == "none"
+            assert any("chosen by looking at the text" in one for one in r.guarantee.exposed)
+            assert r.guarantee.epsilon == m.config.epsilon
+    with pytest.raises(dpt.ConfigError, match="prepared with other options"):
+        m.rewrite(plain.prepare(text))
 
 
 def test_progress_and_cancel(make):

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.mechanisms.config import epsilon_option, option
 from pages.ui import controls, links
+from pages.ui.session import Session
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +103,16 @@ def test_a_link_sets_the_controls(options):
     assert problem is None and back == {"mechanism": "odd", "options": options, "epsilon": 1 / 3}
     at = form(**links.widget_state(back, "k"))
     assert not at.exception and not at.error and at.session_state["chosen"] == options
+
+
+def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
+    mine, went = Session(), []
+    monkeypatch.setattr(links, "session", lambda: mine)
+    monkeypatch.setattr(links.st, "switch_page", lambda page, query_params: went.append(query_params))
+    setting = {"mechanism": "santext", "options": {"never": ("darn", "heck")}, "epsilon": 16.0}
+    links.open_playground(setting)
+    assert went == [{"mechanism": "santext", "epsilon": "16"}]
+    assert links.from_query(mine.query) == (setting, None)
 
 
 def test_every_option_of_every_mechanism_is_held_as_its_control_has_it():

@@ -19,7 +19,7 @@ from dptext_core import exports, precomputed
 from dptext_core._assets import examples
 from dptext_core.coverage import WAITS
 from dptext_core.guarantee import bound
-from pages.ui import address
+from pages.ui import address, links
 from pages.ui.jobs import Job
 from pages.ui.session import Session
 from pages.ui.text import decode, literal
@@ -644,3 +644,23 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     settle(at)
     assert any("not opened" in e.value and "no option" in e.value for e in at.error)
     assert at.session_state["session"].run is run
+    # As another page of this session opens a setting here: what no address carries goes beside it.
+    at.session_state["session"].query = {"mechanism": "tem", "oov": "keep", "never": "heck,sister"}
+    at.session_state["page_at"] = "compare"
+    at.query_params.clear()
+    at.query_params["mechanism"], at.query_params["oov"] = "tem", "keep"
+    settle(at)
+    run = at.session_state["session"].run
+    assert run.mechanism.config.never == ("heck", "sister") and "sister" not in run.result.text.lower()
+    assert at.text_area(key="play-tem-never").value == "heck, sister"
+    assert any("2 words are taken out" in c.value and "ε stays" in c.value for c in at.caption)
+    link, command = (c.value for c in at.code[:2])
+    assert "never" not in link and "--never heck,sister" in command
+    assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
+    assert links.of(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
+    at.text_area(key="play-tem-never").set_value("heck f*ck").run()
+    assert any("this is 3 of them" in e.value and "no word is taken out" in e.value for e in at.error)
+    at.text_area(key="play-tem-never").set_value("mask")
+    at.selectbox(key="play-tem-oov").set_value("mask")
+    settle(at)
+    assert any("treat unknown words otherwise" in e.value for e in at.error) and not at.exception

@@ -52,7 +52,7 @@ class RandomisedResponse(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> Words:
-        return Words(dpt.word_space(self.config.space).words[: self.config.size])
+        return Words(self.never.left(dpt.word_space(self.config.space).words)[: self.config.size])
 
     def channel(self, row: int) -> dpt.Channel:
         words = self.vocabulary.words

@@ -23,6 +23,7 @@ from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
 from ..languages import ENGLISH
+from ..never import Never
 from ..private import Private
 from ..result import RewriteResult, Sweep, check_pieces, marked
 from ..sampling import NoiseStream
@@ -131,6 +132,8 @@ class Mechanism(ABC):
     def create(cls, **options: Any) -> Self:
         """The mechanism with checked options. Raises ConfigError before any model is loaded."""
         config = build(cls.config_cls, options)
+        if words := getattr(config, "never", ()):
+            cls.check_never(Never(frozenset(words)), config)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
         made = cls(cls.resolve(config))
@@ -157,6 +160,29 @@ class Mechanism(ABC):
         without a new pass) and "alignment" (pieces answer to the words that were read, so that there are steps)."""
         own = type(self).distribution is not Mechanism.distribution
         return frozenset(("distribution", "alignment") if own else ("alignment",))
+
+    #: Whether the words of the option ``never`` are taken out of what it draws from, and never kept.
+    takes_never: ClassVar[bool] = False
+
+    @classmethod
+    def check_never(cls, never: Never, config: Any) -> None:
+        """Raise ConfigError where these words cannot be kept out of what is released."""
+        if not cls.takes_never:
+            raise ConfigError(
+                f"{cls.title} does not take words out of what it can release. Leave the list of words that are never "
+                "released empty, or choose another mechanism."
+            )
+        never.check(cls.language)
+
+    @cached_property
+    def never(self) -> Never:
+        """The words that are never released."""
+        return Never(frozenset(getattr(self.config, "never", ())))
+
+    def _never_exposed(self) -> tuple[str, ...]:
+        """What the list of these words may show."""
+        one = "the list of words that are never released, which tells something if it was chosen by looking at the "
+        return (one + "text",) if self.never else ()
 
     @property
     def together(self) -> bool:

@@ -6,6 +6,7 @@ What :func:`write` gives, :func:`read` reads back as the same value::
     number     0.003      none or nothing, where None is the default
     flag       yes        no
     names      minilm-1,fasttext-2                          [] (no names)
+    words      heck,damn (blanks and line ends part too)    [] (no words)
     name       some/file  "none" (a file of that name)      " a, b" (quotes keep spaces, and commas in a list)
 
 A quote between quotes is written twice. :func:`describe` says options in words, for tables; nothing reads those.
@@ -20,6 +21,7 @@ from typing import Any
 
 from ..checks import MOST_BITS, shown
 from ..errors import ConfigError, DPTextError
+from ..never import counted, split
 from .base import Mechanism
 from .config import check
 from .registry import mechanism_class
@@ -40,6 +42,8 @@ def write(field: dataclasses.Field, value: Any) -> str:
     if kind == "epsilon" and isinstance(value, tuple):
         listed = ",".join(map(plain, value))
         return listed if len(value) > 1 else f"[{listed}]"
+    if kind == "words":
+        return ",".join(value) or _EMPTY
     if kind == "texts":
         return ",".join(_quoted(v, field, ",") for v in value) or _EMPTY
     return _quoted(value, field) if isinstance(value, str) else plain(value)
@@ -63,6 +67,8 @@ def read(field: dataclasses.Field, text: str) -> Any:
     elif kind == "flag":
         if (value := _FLAGS.get(text.lower())) is None:
             raise ConfigError(f"{name} is yes or no, not {shown(text)}.")
+    elif kind == "words":
+        value = () if text == _EMPTY else split(text)
     elif kind == "texts":
         value = () if text == _EMPTY else _filled(name, text, _places(name, text))
     else:
@@ -146,7 +152,10 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
         return meta["unset"]
     if isinstance(said := meta.get("said"), tuple):
         return said[bool(value)]
-    text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
+    if meta.get("kind") == "words" and isinstance(value, list | tuple):
+        text = counted(len(value))
+    else:
+        text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
     return f"{name} {text}" if said is None else said.replace("{}", text)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..checks import real, shown, whole
 from ..distribution import MAX_EPSILON
 from ..errors import ConfigError
+from ..never import word_set
 
 #: Smallest ε. Noise is divided by it, and below about 1e-37 that is beyond what float32 holds, in which vectors are
 #: compared; at 1e-9 a word says as good as nothing already.
@@ -37,11 +38,12 @@ def option(
 ) -> Any:
     """A dataclass field with the metadata that forms and checks are made from.
 
-    kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts) or "epsilon". live: changing it
-    needs no new model pass. advanced: shown folded. More entries: ``models=True`` offers the models of this machine;
-    ``offered`` names what pages offer of a "text"; ``page=False`` keeps what names a file of the server off the pages;
-    ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``tries``
-    are values worth trying beside ε, where it moves between hiding and keeping as ε does.
+    kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts), "words" (a set of words, as an
+    ordered tuple) or "epsilon". live: changing it needs no new model pass. advanced: shown folded. More entries:
+    ``models=True`` offers the models of this machine; ``offered`` names what pages offer of a "text"; ``page=False``
+    keeps what names a file of the server off the pages, and ``link=False`` what is typed out of addresses; ``said``
+    words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``tries`` are
+    values worth trying beside ε, where it moves between hiding and keeping as ε does.
     """
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,
@@ -138,6 +140,20 @@ def stopwords_option() -> Any:
     )
 
 
+def never_option() -> Any:
+    """The field ``never``: see ``dptext_core.never``."""
+    return option(
+        (),
+        label="Words never released",
+        kind="words",
+        advanced=True,
+        link=False,
+        help="These words are taken out of what can be drawn, before anything is drawn, and none of them is kept. "
+        "Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text.",
+        said="{} never released",
+    )
+
+
 def build(cls: type, values: Mapping[str, Any]) -> Any:
     """An instance of the config class ``cls``, checked. Raises ConfigError for anything unknown or out of range."""
     fields = {f.name: f for f in dataclasses.fields(cls)}
@@ -171,6 +187,10 @@ def check(field: dataclasses.Field, value: Any) -> Any:
         if not isinstance(value, str) or value not in meta["choices"]:
             raise ConfigError(f"{name} is one of {', '.join(meta['choices'])}, not {shown(value)}.")
         return value
+    if kind == "words":
+        if not _is_list(value):
+            raise ConfigError(f"{name} is a list of words, not {shown(value)}.")
+        return word_set(name, value)
     if kind == "texts":
         if not _is_list(value) or not all(isinstance(v, str) for v in value):
             raise ConfigError(f"{name} is a list of names, not {shown(value)}.")

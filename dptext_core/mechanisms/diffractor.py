@@ -18,7 +18,9 @@ Deviations from the paper and its released code:
   long as these (21,719 or 18,060 words), and L0, L1 and L2 are lists of them;
 * a list is a greedy chain through exactly nearest words; released code searches approximately;
 * a word that one of the lists lacks is an unknown word, since with supports that differ no finite ε holds; unknown
-  words are drawn at random unless ``oov`` says otherwise (the paper prints them unchanged).
+  words are drawn at random unless ``oov`` says otherwise (the paper prints them unchanged);
+* words that are never released (``never``) are taken out of a list that was made with them, and those behind move up:
+  any public order has the same promise.
 
 Noise is drawn as a whole number, by the inverse of its distribution function in the log domain, from ln U of a uniform
 that is extended as far as the list is long: a table of probabilities underflows on a long list at ε = 0.04 already, and
@@ -42,8 +44,9 @@ from ..errors import ConfigError
 from ..guarantee import bound
 from ..language import Language
 from ..languages import ENGLISH
+from ..never import Never
 from ..sampling import LOG_DEPTH, NoiseStream
-from ..words.lists import CONFIGURATIONS, WordList, check_list, word_list
+from ..words.lists import CONFIGURATIONS, WordList, check_list, without, word_list
 from .base import check_cancel
 from .config import epsilon_option, option
 from .word_level import Draws, WordConfig, WordMechanism, WordPrepared, places_of
@@ -138,9 +141,10 @@ class Bundle:
         return np.array([len(o) for o in self.order])
 
 
-def bundle(names: tuple[str, ...], language: Language = ENGLISH) -> Bundle:
-    """The lists of these names, together."""
-    return _bundled(tuple(word_list(n, language=language) for n in names))
+def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Never | None = None) -> Bundle:
+    """The lists of these names, together, without the words that are never released."""
+    lists = [word_list(n, language=language) for n in names]
+    return _bundled(tuple(one if not never else without(one, never.places(one.words)) for one in lists))
 
 
 @lru_cache(maxsize=16)
@@ -481,7 +485,7 @@ class Diffractor(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> Bundle:
-        return bundle(self.config.lists, self.language)
+        return bundle(self.config.lists, self.language, self.never)
 
     @cached_property
     def max_epsilon(self) -> float:

@@ -43,11 +43,12 @@ from .config import (
     keep_punctuation_option,
     keep_stopwords_option,
     model_option,
+    never_option,
     option,
     recase_option,
     stopwords_option,
 )  # fmt: skip
-from .masked_words import NOWHERE, Draw, MaskedPrepared, MaskedWords, candidates, lookup
+from .masked_words import Draw, MaskedPrepared, MaskedWords, candidates, left
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ class DPMLMConfig:
     recase: str = recase_option()
     model: str = model_option()
     stopwords: str | None = stopwords_option()
+    never: tuple[str, ...] = never_option()
 
 
 @dataclass(frozen=True)
@@ -189,18 +191,18 @@ class DPMLM(Clipped, MaskedWords):
     # --- scores to distributions
 
     def table(self, logits: np.ndarray, source: str | None) -> ScoreTable:
-        """Raw logits float32 (V,) at one mask → clipped scores whose spread is at most 1/2."""
+        """Raw logits float32 (V,) of the candidates at one mask → clipped scores whose spread is at most 1/2."""
         c = self.config
         clipped = np.clip(logits.astype(np.float64), c.clip_min, c.clip_max)
         if c.score == "similarity":
-            likeness = np.clip(_similarities(c.model, self.language, source), 0.0, 1.0)
+            likeness = left(_similarities(c.model, self.language, source), self._banned).clip(0.0, 1.0)
             scores = (likeness + c.alpha * (clipped - c.clip_max)) / (2 * (1.0 + c.alpha * (c.clip_max - c.clip_min)))
         else:
             scores = (clipped - c.clip_max) / (2 * (c.clip_max - c.clip_min))
         if c.antonym_filter and source is not None:
             for word in antonyms(language=self.language).of(source):
-                scores[lookup(c.model, self.language).get(word.casefold(), NOWHERE)] = -np.inf
-        return ScoreTable(candidates(c.model, self.language), scores, source, self._keep(source))
+                scores[self._keep(word)] = -np.inf
+        return ScoreTable(self.candidates, scores, source, self._keep(source))
 
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return self.table(logits, source).at(epsilon).p_keep()

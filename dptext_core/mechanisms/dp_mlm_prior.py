@@ -45,11 +45,12 @@ from .config import (
     keep_punctuation_option,
     keep_stopwords_option,
     model_option,
+    never_option,
     option,
     recase_option,
     stopwords_option,
 )  # fmt: skip
-from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, candidates
+from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, left
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
 SPREAD = 200.0
@@ -165,6 +166,7 @@ class DPMLMPriorConfig:
     recase: str = recase_option()
     model: str = model_option()
     stopwords: str | None = stopwords_option()
+    never: tuple[str, ...] = never_option()
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +189,7 @@ class PriorPrepared(MaskedPrepared):
         missing = [i for i in dict.fromkeys(places) if i not in rows]
         if missing:
             asked = [(self.public, i) for i in missing]
-            found = proposed_logits(self.model, self.document.language, asked, cancel, progress)
+            found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, cancel, progress))
             rows |= dict(zip(missing, found, strict=True))
             with self._lock:
                 for i in missing[: max(0, ROWS_KEPT - len(self._proposed))]:
@@ -273,7 +275,7 @@ class DPMLMPrior(MaskedWords):
     @cached_property
     def max_epsilon(self) -> float:
         """ε/2, the spread of the proposal and ln|V| make up the sampler's depth."""
-        v = np.log(len(candidates(self.config.model, self.language)))
+        v = np.log(len(self.candidates))
         return min(super().max_epsilon, float(np.floor(2 * (DEPTH - v - SPREAD))))
 
     @cached_property
@@ -300,7 +302,7 @@ class DPMLMPrior(MaskedWords):
     def channel(self, private: np.ndarray, public: np.ndarray, source: str | None) -> Channel:
         """Raw scores (V,) given the private text and given the public one → what the word is drawn from."""
         c, public = self.config, public.astype(np.float64)
-        names, keep = candidates(c.model, self.language), self._keep(source)
+        names, keep = self.candidates, self._keep(source)
         shift = private.astype(np.float64) - public
         if c.shift_min is None:
             return ShiftChannel(names, public, shift, self.shape, source, keep)
@@ -323,7 +325,7 @@ class DPMLMPrior(MaskedWords):
         """Raw public scores (V,) of each draw, given the words that were released before it."""
         c = self.config
         if c.prior == "frequency":
-            return [log_frequencies(candidates(c.model, self.language))] * len(draws)
+            return [log_frequencies(self.candidates)] * len(draws)
         found: dict[int, np.ndarray] = {}
         first: dict[int, tuple[PriorPrepared, list[int]]] = {}  # draws from the skeleton alone, by their text
         asked: dict[int, tuple[PublicText, int]] = {}
@@ -336,8 +338,9 @@ class DPMLMPrior(MaskedWords):
                 asked[k] = dataclasses.replace(prepared.public, released=released), index
         for prepared, ks in first.values():
             found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], cancel), strict=True))
-        rows = proposed_logits(c.model, self.language, list(asked.values()), cancel) if asked else ()
-        found |= dict(zip(asked, rows, strict=True))
+        if asked:
+            rows = proposed_logits(c.model, self.language, list(asked.values()), cancel)
+            found |= dict(zip(asked, left(rows, self._banned), strict=True))
         return [found[k] for k in range(len(draws))]
 
     def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:

@@ -20,22 +20,26 @@ import dataclasses
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..checks import shown
 from ..distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import ConfigError
 from ..guarantee import Guarantee
 from ..models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
 from ..models.registry import ClipRange, weights_sha256
+from ..never import Never
 from ..result import Release, RewriteResult, Trace, Unit
 from ..sampling import DEPTH, NoiseStream
 from .base import ClipCost, Prepared, Progress, check_cancel, check_depth, in_runs
 from .chances import check_made
 from .clipped import Clipped
-from .config import epsilon_option, option
+from .config import epsilon_option, never_option, option
+from .spelling import Spelling
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
 SPREAD = 25.0
@@ -205,6 +209,7 @@ class GenerationConfig:
     length: str = length_option()
     stop: str = stop_option()
     recase: str = recase_option()
+    never: tuple[str, ...] = never_option()
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +264,8 @@ class GenerationTrace(Trace):
         return self._rows(i)[0]
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        return self._mechanism.table(*self._rows(i)).at(float(self._mechanism.config.epsilon))
+        m = self._mechanism
+        return m.table(*self._rows(i), before=self.written.tokens[:i]).at(float(m.config.epsilon))
 
 
 class Generation(Clipped):
@@ -272,6 +278,7 @@ class Generation(Clipped):
     estimator = "estimate_generator_clip"
     #: The bundled model's folder in ``assets/models``.
     bundled: ClassVar[str]
+    takes_never = True
 
     @property
     def can(self) -> frozenset[str]:
@@ -337,25 +344,48 @@ class Generation(Clipped):
     # --- scores to distributions
 
     def table(
-        self, logits: np.ndarray, public: np.ndarray | None = None, candidates: Sequence[str] | None = None
-    ) -> ScoreTable:
+        self, logits: np.ndarray, public: np.ndarray | None = None, candidates: Sequence[str] | None = None,
+        before: Sequence[int] = (),
+    ) -> ScoreTable:  # fmt: skip
         """Raw logits float32 (n,) of the next token → scores whose spread is at most 1/2. public: the same without the
-        private text, where the draw starts from it. candidates: those of the model, where the caller has them."""
+        private text, where the draw starts from it. candidates: those of the model, where the caller has them. before:
+        the tokens that were written, which say what would end a word that is never released."""
         c = self.config
         # Looking a model up asks the disk, which takes as long as many tables.
         candidates = self.generator().candidates if candidates is None else candidates
         a = logits.astype(np.float64)
         if public is None:
             scores = (np.clip(a, c.clip_min, c.clip_max) - c.clip_max) / (2 * (c.clip_max - c.clip_min))
-            return ScoreTable(candidates, scores)
+            return ScoreTable(candidates, self._open(scores, before))
         b = public.astype(np.float64)
         a, b = a - logsumexp(a), b - logsumexp(b)
         low, high = public_shift(float(c.epsilon)) if c.shift_min is None else (c.shift_min, c.shift_max)
         scores = (np.clip(a - b, low, high) - high) / (2 * (high - low))
-        return ScoreTable(candidates, scores, log_base=np.maximum(b, b.max() - SPREAD))
+        return ScoreTable(candidates, self._open(scores, before), log_base=np.maximum(b, b.max() - SPREAD))
+
+    def _open(self, scores: np.ndarray, before: Sequence[int]) -> np.ndarray:
+        """The scores (n,), −∞ for tokens that may not follow those before."""
+        if self.never:
+            scores[self._spelling.banned(before)] = -np.inf
+        return scores
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        return Spelling(self.generator().surfaces, self.never)
+
+    @classmethod
+    def check_never(cls, never: Never, config: Any) -> None:
+        super().check_never(never, config)
+        for word in sorted(never.words):
+            if not word.isalnum():
+                raise ConfigError(
+                    f"{shown(word)} cannot be on the list of words that are never released: {cls.title} writes a text "
+                    "in pieces, and keeps out words of letters and digits alone. Leave it out."
+                )
 
     def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        return super().clip_costs(logits, source, epsilon) if self.config.prior == "none" else ()
+        # What a range costs where tokens are taken out depends on those before.
+        return super().clip_costs(logits, source, epsilon) if self.config.prior == "none" and not self.never else ()
 
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
@@ -383,7 +413,8 @@ class Generation(Clipped):
             ids = self.public_ids()
             base = g.replay(ids, Shape(1, len(ids), 1), w.tokens)
         epsilon = float(self.config.epsilon)
-        return [self.table(a, b).at(epsilon) for a, b in zip(rows, base, strict=True)]
+        tables = (self.table(a, b, None, w.tokens[:k]) for k, (a, b) in enumerate(zip(rows, base, strict=True)))
+        return [table.at(epsilon) for table in tables]
 
     def log_chances(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
@@ -424,7 +455,7 @@ class Generation(Clipped):
             for r, tokens in enumerate(written):
                 if k < len(tokens):
                     b = None if public is None else public.logits[r]
-                    table = self.table(state.logits[r], b, g.candidates)
+                    table = self.table(state.logits[r], b, g.candidates, tokens[:k])
                     out[r] += table.at(epsilon).log_probs[tokens[k]]
         return out
 
@@ -482,9 +513,10 @@ class Generation(Clipped):
             among = "with the same number of words and marks"
             adjacency = f"any two texts {among}"
             exposed = ["how many words and marks your text has, by the largest length"]
+        exposed += self._never_exposed()
         return Guarantee(
             "pure", epsilon, "released token", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
-            among=among,
+            among=among, never=len(self.never),
         )  # fmt: skip
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
@@ -582,7 +614,7 @@ class Generation(Clipped):
                     tokens[r].append(g.end)
                     continue
                 a, b = state.logits[r], None if public is None else public.logits[r]
-                table = self.table(a, b, g.candidates)
+                table = self.table(a, b, g.candidates, tokens[r])
                 if streams is None:
                     token = int(np.argmax(table.log_weights(epsilon)))
                 else:

@@ -19,10 +19,11 @@ import numpy as np
 from ..checks import whole
 from ..distribution import Channel, TokenDistribution
 from ..document import Document, Token
-from ..errors import InputError, NoDistribution
+from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
 from ..models.registry import masked_lm_spec, weights_sha256
+from ..never import NOTHING, Never
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import NoiseStream, draw
 from ..skeleton import Edit, Skeleton
@@ -57,7 +58,7 @@ class MaskedPrepared(Prepared):
     """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
 
     reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
-    where none are. Scores appear when they are first asked for.
+    where none are. never: the words that no scores are of. Scores appear when they are first asked for.
     """
 
     reasons: tuple[str | None, ...]
@@ -65,6 +66,7 @@ class MaskedPrepared(Prepared):
     model: str
     contextualize: bool
     stop: Lexicon | None = None
+    never: Never = NOTHING
 
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
@@ -89,6 +91,10 @@ class MaskedPrepared(Prepared):
             for k, row in zip(keys, logits, strict=True):
                 if len(self._rows) < ROWS_KEPT:
                     self._rows[k] = row
+
+    def of_allowed(self, scores: np.ndarray) -> np.ndarray:
+        """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
+        return left(scores, banned(self.model, self.document.language, self.never))
 
     def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int = 0):
         """What the model is asked for: the mask on token ``index``, or on a new token after it.
@@ -116,9 +122,8 @@ class MaskedPrepared(Prepared):
         with self._lock:
             missing = [k for k in keys if k not in rows]
         if missing:
-            scores = score(
-                self.model, self.document.language, [self.request(i, insert) for i, insert in missing], cancel, progress
-            )
+            requests = [self.request(i, insert) for i, insert in missing]
+            scores = self.of_allowed(score(self.model, self.document.language, requests, cancel, progress))
             if len(missing) == len(keys):
                 fresh = scores
             else:
@@ -193,6 +198,18 @@ class MaskedWords(Mechanism):
         return engine(self.config.model, language=self.language).ready
 
     prepared_cls: ClassVar[type[MaskedPrepared]] = MaskedPrepared
+    takes_never = True
+
+    # --- what can be released
+
+    @cached_property
+    def _banned(self) -> tuple[int, ...]:
+        return banned(self.config.model, self.language, self.never)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The words that can be released, in the order of scores."""
+        return candidates(self.config.model, self.language, self._banned)
 
     # --- which tokens are replaced
 
@@ -200,6 +217,8 @@ class MaskedWords(Mechanism):
         return tuple(self._reason(t, stop) for t in document.tokens)
 
     def _reason(self, token: Token, stop) -> str | None:
+        if self.never.bans(token.text):
+            return None
         if token.kind == "symbol":
             return "symbol"
         if token.kind == "punct":
@@ -228,7 +247,7 @@ class MaskedWords(Mechanism):
         reasons = self._reasons(document, stop)
         targets = tuple(i for i, r in enumerate(reasons) if r is None)
         c = self.config
-        return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop)
+        return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop, self.never)
 
     def _planned(self, text: str | Prepared) -> MaskedPrepared:
         prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
@@ -271,7 +290,9 @@ class MaskedWords(Mechanism):
 
     def _keep(self, source: str | None) -> np.ndarray:
         """Where the original word stands among the candidates."""
-        return NOWHERE if source is None else lookup(self.config.model, self.language).get(source.casefold(), NOWHERE)
+        if source is None:
+            return NOWHERE
+        return lookup(self.config.model, self.language, self._banned).get(source.casefold(), NOWHERE)
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
@@ -308,7 +329,7 @@ class MaskedWords(Mechanism):
             return super()._chances_in_places(prepared, released, cancel)
         planned = self._planned(prepared)
         epsilons, order = self._epsilons(planned), self._order(planned, cancel)
-        known = candidates(self.config.model, self.language)
+        known = self.candidates
         out = np.zeros(len(released))
         for k, words in enumerate(released):
             acts: Acts = {}
@@ -360,6 +381,7 @@ class MaskedWords(Mechanism):
             spent=tuple(spent) * (most // max(1, len(spent))),
             bounded_range=True,
             among=self._among(),
+            never=len(self.never),
         )
 
     def _among(self) -> str:
@@ -394,7 +416,7 @@ class MaskedWords(Mechanism):
             items.append("which original words began with a capital letter")
         if isinstance(self.config.epsilon, tuple):
             items.append("the list of ε, which tells something if it was chosen by looking at the text")
-        return tuple(items)
+        return (*items, *self._never_exposed())
 
     def _length_exposed(self) -> str:
         return "the number of words, and which places were kept"
@@ -505,7 +527,7 @@ class MaskedWords(Mechanism):
     def _logits_given(self, draws: Sequence[Draw], cancel=None) -> np.ndarray:
         """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
         requests = [self._request_given(*d) for d in draws]
-        return score(self.config.model, self.language, requests, cancel)
+        return left(score(self.config.model, self.language, requests, cancel), self._banned)
 
     def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)
@@ -606,9 +628,26 @@ def score(
     return scored.score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
 
 
+def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
+    """Scores (…, V) without those of banned candidates."""
+    return np.delete(scores, banned, axis=-1) if banned else scores
+
+
+def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
+    """Which of a model's candidates are never released, ascending."""
+    return never.places(candidates(model, language)) if never else ()
+
+
 @lru_cache(maxsize=8)
-def candidates(model: str, language: Language) -> tuple[str, ...]:
-    """The model's candidates; of the bundled model without loading it."""
+def candidates(model: str, language: Language, without: tuple[int, ...] = ()) -> tuple[str, ...]:
+    """The model's candidates, but for those at the places ``without``; of the bundled model without loading it."""
+    if without:
+        gone, known = set(without), candidates(model, language)
+        if len(gone) >= len(known):
+            raise ConfigError(
+                f"The list of words that are never released leaves no word of {model!r}. Take some out of the list."
+            )
+        return tuple(word for i, word in enumerate(known) if i not in gone)
     if model != "bundled":
         return language_model(model, language).candidates
     from ..words.vocabulary import read_pieces
@@ -617,9 +656,9 @@ def candidates(model: str, language: Language) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def lookup(model: str, language: Language) -> dict[str, np.ndarray]:
-    """Lower-case word → indices among the model's candidates."""
+def lookup(model: str, language: Language, without: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
+    """Lower-case word → indices among the :func:`candidates`."""
     found: dict[str, list[int]] = {}
-    for i, word in enumerate(candidates(model, language)):
+    for i, word in enumerate(candidates(model, language, without)):
         found.setdefault(word.casefold(), []).append(i)
     return {w: np.array(at) for w, at in found.items()}

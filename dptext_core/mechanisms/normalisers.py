@@ -67,7 +67,7 @@ def count_distances(
     n = len(space)
     vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).astype(np.float32)
-    largest = space.known_delta[1] if space.known_delta is not None else 2 * float(np.sqrt(squares.max()))
+    largest = space.bounds[1] if space.bounds is not None else 2 * float(np.sqrt(squares.max()))
     width = max(largest, 1e-30) * 1.0001 / bins
     counts = np.empty((n, bins), np.int32)
     step = max(1, _BLOCK // max(1, n - first))

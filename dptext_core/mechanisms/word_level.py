@@ -24,16 +24,24 @@ from .._assets import bundled, read_json
 from ..checks import whole
 from ..distribution import Channel, TokenDistribution, logsumexp
 from ..document import Document
-from ..errors import InputError, NoDistribution
+from ..errors import ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..lazy import Lazy
+from ..never import Never
 from ..private import Private
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
 from ..sampling import NoiseStream
 from ..skeleton import Edit, Skeleton
 from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, Progress, WordByWord, check_cancel, in_runs
-from .config import epsilon_option, keep_stopwords_option, option, recase_option, stopwords_option
+from .config import (
+    epsilon_option,
+    keep_stopwords_option,
+    never_option,
+    option,
+    recase_option,
+    stopwords_option,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..words import WordSpace
@@ -67,6 +75,7 @@ class WordConfig:
     )
     recase: str = recase_option()
     stopwords: str | None = stopwords_option()
+    never: tuple[str, ...] = never_option()
 
 
 @dataclass(frozen=True)
@@ -210,6 +219,16 @@ class WordMechanism(Mechanism):
     family = "words"
     config_cls: ClassVar[type] = SpaceConfig
     needs = ("word space",)
+    takes_never = True
+
+    @classmethod
+    def check_never(cls, never: Never, config: Any) -> None:
+        super().check_never(never, config)
+        if config.oov == "mask" and never.bans(MASK):
+            raise ConfigError(
+                f"Unknown words are shown as {MASK}, and the list of words that are never released has that word. Take "
+                "it out of the list, or treat unknown words otherwise."
+            )
 
     @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
@@ -233,10 +252,12 @@ class WordMechanism(Mechanism):
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words that it knows; rows count in them."""
+        """The words that it knows, those that are never released left out; rows count in them."""
         from ..words import word_space
+        from ..words.space import without
 
-        return word_space(self.config.space, language=self.language)
+        whole = word_space(self.config.space, language=self.language)
+        return without(whole, self.never.places(whole.words))
 
     @abstractmethod
     def channel(self, row: int) -> Channel:
@@ -329,10 +350,20 @@ class WordMechanism(Mechanism):
 
     # --- texts
 
+    @cached_property
+    def _draws_listed(self) -> bool:
+        """Whether a vocabulary that a subclass brought still has words that are never released."""
+        return bool(self.never.places(self.vocabulary.words))
+
     def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
         check_cancel(cancel)
         stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
-        codes = _codes(self.vocabulary, stop)
+        codes, never = _codes(self.vocabulary, stop), self.never
+        if self._draws_listed:
+            raise ConfigError(
+                f"{self.title} draws from words of its own, and does not take any out of them. Leave the list of words "
+                "that are never released empty."
+            )
         unknown_stay = self.config.oov == "keep"
         rows: list[int] = []
         reasons: list[str | None] = []
@@ -352,6 +383,8 @@ class WordMechanism(Mechanism):
                 code, reason = KEPT, "punctuation" if kind == "punct" else "symbol"
             if code == UNKNOWN and unknown_stay:
                 code, reason = KEPT, NOT_IN_VOCABULARY
+            if code == KEPT and never.bans(token.text):
+                code, reason = UNKNOWN, None
             rows.append(code)
             reasons.append(reason)
         return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
@@ -364,7 +397,7 @@ class WordMechanism(Mechanism):
     def _channel_at(self, prepared: WordPrepared, i: int) -> Channel:
         row, source = int(prepared.rows[i]), prepared.document.tokens[i].text
         if row == UNKNOWN:
-            return Constant(self.vocabulary.words if self.config.oov == "random" else (MASK,), source)
+            return Constant((MASK,) if self.config.oov == "mask" else self.vocabulary.words, source)
         if (known := prepared.channels.get(row)) is not None:
             return known
         others = [
@@ -431,7 +464,7 @@ class WordMechanism(Mechanism):
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
         return Guarantee(
             epsilon=epsilon, draws=len(spent), total=float(sum(spent)), spent=tuple(spent),
-            exposed=self._exposed(prepared),
+            exposed=self._exposed(prepared), never=len(self.never),
             **({"unit": "released word", "adjacency": self._adjacency()} | self._promise(epsilon)),
         )  # fmt: skip
 
@@ -441,7 +474,9 @@ class WordMechanism(Mechanism):
 
     def _adjacency(self) -> str:
         # Where unknown words are kept, they are kept tokens.
-        return self._same(*(() if self.config.oov == "keep" else ("unknown words in the same places",)))
+        kept = self.config.oov == "keep"
+        unknown = ("words of the list in the same places",) if self.never else ()
+        return self._same(*(unknown if kept else ("unknown words in the same places",)))
 
     def _exposed(self, prepared: WordPrepared) -> tuple[str, ...]:
         items = []
@@ -454,6 +489,8 @@ class WordMechanism(Mechanism):
             words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
             items.append(
                 {
+                    "keep": "to whoever knows how likely the released words are, that a word was on the list of those "
+                    "that are never released",
                     "random": "to whoever knows how likely the released words are, that a word was unknown",
                     "mask": f"the places of {words}, shown as {MASK}",
                     "drop": f"to whoever counts the words, that {words} were left out",
@@ -466,7 +503,7 @@ class WordMechanism(Mechanism):
             items.append("which original words began with a capital letter")
         if isinstance(self.config.epsilon, tuple):
             items.append("the list of ε, which tells something if it was chosen by looking at the text")
-        return tuple(items)
+        return (*items, *self._never_exposed())
 
     # --- drawing
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..distribution import Channel
 from ..words import WordSpace, word_space
-from ..words.space import SIZES
+from ..words.space import SIZES, without
 from .base import check_depth
 from .word_level import WordMechanism
 
@@ -28,7 +28,8 @@ class SpaceMechanism(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> WordSpace:
-        return word_space(self.config.space, language=self.language)
+        whole = word_space(self.config.space, language=self.language)
+        return without(whole, self.never.places(whole.words))
 
     @property
     def space(self) -> WordSpace:
@@ -90,8 +91,11 @@ class SpaceMechanism(WordMechanism):
 
 @lru_cache(maxsize=8)
 def largest_distance(space: WordSpace) -> float:
-    """The largest distance of two words; of a large space of a user's a bound: to the middle of all and back."""
-    if space.known_delta is not None or 1 < len(space) <= 5000:
+    """The largest distance of two words, or a bound: of a space with words taken out the one of the whole space, of a
+    large space of a user's to the middle of all and back."""
+    if space.bounds is not None:
+        return space.bounds[1]
+    if 1 < len(space) <= 5000:
         return space.delta[1]
     middle = space.vectors.mean(axis=0, dtype=np.float64)
     parts = np.array_split(space.vectors, len(space) // 4096 + 1)

@@ -33,6 +33,7 @@ from .registry import BUNDLED, _read_json
 
 #: What is no text in a vocabulary, besides special tokens.
 _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|audio|start_of|end_of)[^>]*>", re.I)
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 #: The smallest model that is computed in bfloat16: below it, reading the weights takes no time.
 LARGE = 100_000_000
 #: Texts that are encoded and decoded together, always so many: rows that are not needed are filled.
@@ -101,6 +102,20 @@ class Generator:
         found = self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())
         out = [str(t).replace("Ġ", "▁").replace("Ċ", "⏎") for t in found]
         out[self.end] = END
+        return tuple(out)
+
+    @cached_property
+    def surfaces(self) -> tuple[str, ...]:
+        """What each candidate adds to a text that it follows, with the blank before it where it begins a word; a
+        character of which it is only a part as U+FFFD."""
+        tokens = [str(t) for t in self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())]
+        if type(self._encode.decoder).__name__ == "WordPiece":
+            out = [t[2:] if t.startswith("##") else f" {t}" for t in tokens]
+        elif any(t.startswith("▁") for t in tokens):
+            out = ["\n" if t == "<0x0A>" else "\ufffd" if _BYTE.fullmatch(t) else t.replace("▁", " ") for t in tokens]
+        else:
+            out = self._encode.decode_batch([[i] for i in self.candidate_ids.tolist()], skip_special_tokens=False)
+        out[self.end] = ""
         return tuple(out)
 
     @cached_property

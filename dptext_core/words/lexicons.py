@@ -219,6 +219,12 @@ def _nltk_folders() -> list[Path]:
     return [*named, Path.home() / "nltk_data", *here, *shared]
 
 
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a list of words, plain or .gz. Raises InputError for a file that cannot be read."""
+    path = usable_path(path)
+    return _lines(path.name, _bytes(path))
+
+
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()

@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -86,6 +86,25 @@ class WordList(Sequence[str]):
     def index(self, word: str) -> int | None:  # type: ignore[override]
         """The place of a word, case ignored; None where the list does not have it (no error, as in WordSpace)."""
         return self._places.get(word.lower())
+
+
+def without(words: WordList, places: tuple[int, ...]) -> WordList:
+    """The list without the words at these places: those behind move up. Raises ConfigError where none is left."""
+    if not places:
+        return words
+    if len(places) >= len(words):
+        raise ConfigError(
+            f"The list of words that are never released leaves no word of the word list {words.name}. Take some out of "
+            "the list."
+        )
+    return _without(words, places)
+
+
+@lru_cache(maxsize=24)
+def _without(words: WordList, places: tuple[int, ...]) -> WordList:
+    # By places: nothing that was typed is kept for the process.
+    gone = set(places)
+    return WordList(words.name, words.space, tuple(w for i, w in enumerate(words.words) if i not in gone))
 
 
 def word_lists() -> tuple[str, ...]:

@@ -75,6 +75,7 @@ class WordSpace:
     in minilm-input and in a user's files. ``counts``: int64 (n,), how often each word occurs in the public corpus, or
     None where that is not known. ``delta`` may be given where it is known. ``codes``: int8 (n, d), where the vectors
     are these whole numbers scaled to length 1: products of them are exact in float32, at half the cost of float64.
+    ``known_bounds``: what no distance of two words is below and above, where ``delta`` itself is not known.
 
     The arrays are read-only, so a space can be shared between threads. Raises InputError where the numbers of words,
     vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector is zero or not finite.
@@ -87,6 +88,7 @@ class WordSpace:
     counts: NDArray[np.int64] | None = field(default=None, repr=False)
     known_delta: tuple[float, float] | None = field(default=None, repr=False)
     codes: NDArray[np.int8] | None = field(default=None, repr=False)
+    known_bounds: tuple[float, float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         words = tuple(self.words)
@@ -292,6 +294,11 @@ class WordSpace:
         return (middle, squares) if 100.0 * squares.sum() < self._squares.sum() else (0.0, self._squares)
 
     @property
+    def bounds(self) -> tuple[float, float] | None:
+        """What is known, without looking, of the smallest and the largest distance; None for nothing."""
+        return self.known_delta if self.known_delta is not None else self.known_bounds
+
+    @property
     def _rounding(self) -> float:
         """The most that rounding adds to a squared distance from products, as a part of the two squares' sum."""
         return (self.vectors.shape[1] + 8) * 2.0**-52
@@ -299,7 +306,7 @@ class WordSpace:
     @cached_property
     def _may_cancel(self) -> bool:
         """Whether two different words may be so close that products leave too few digits of their distance."""
-        least = 0.0 if self.known_delta is None else self.known_delta[0]
+        least = 0.0 if self.bounds is None else self.bounds[0]
         return least**2 <= _DIGITS * self._rounding * 2.0 * float(self._centre[1].max())
 
     def _place(self, word: str) -> int:
@@ -418,6 +425,28 @@ def space_file(name: str | Path) -> tuple[Path, int, int] | None:
         raise ConfigError(f"Unknown word space {shown(str(name))}: use one of {names}, or the path of a vectors file.")
     seen = os.stat(path)
     return path, seen.st_mtime_ns, seen.st_size
+
+
+def without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
+    """The space without the words at these places. Raises ConfigError where none is left."""
+    if not places:
+        return space
+    if len(places) >= len(space):
+        raise ConfigError(
+            f"The list of words that are never released leaves no word of the word space {space.name}. Take some out "
+            "of the list."
+        )
+    return _without(space, places)
+
+
+@lru_cache(maxsize=2)
+def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
+    # By places, so that what is kept for the process is which public words are missing, and nothing that was typed.
+    kept = np.delete(np.arange(len(space)), places)
+    words = tuple(space.words[i] for i in kept.tolist())
+    counts = None if space.counts is None else space.counts[kept]
+    codes = None if space.codes is None else space.codes[kept]
+    return WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds)
 
 
 @cache

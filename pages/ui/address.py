@@ -49,7 +49,9 @@ def keep(page: str) -> bool:
     if before not in (None, page):
         mine.link_problem = ""
     params = asked(page, before)
-    mine.query = mine.query if params is None else params
+    # Another page of this session may have asked for more than an address carries.
+    if params is not None and (mine.query is None or before in (None, page)):
+        mine.query = params
     return params is not None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import ConfigError, MechanismSpec, mechanism_class, models, words
+from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, models, never, words
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui.text import literal
@@ -21,20 +21,21 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
         if f.name not in skip and f.metadata["kind"] != "epsilon" and f.metadata.get("page", True)
     ]
     values: dict[str, Any] = {}
+    cls = mechanism_class(spec.name)
     for field in (f for f in fields if not f.metadata["advanced"]):
-        values |= _control(field, f"{key}-{spec.name}-{field.name}")
+        values |= _control(cls, field, f"{key}-{spec.name}-{field.name}")
     folded = [f for f in fields if f.metadata["advanced"]]
     if folded:
         with st.expander("More options"):
             for field in folded:
-                values |= _control(field, f"{key}-{spec.name}-{field.name}")
+                values |= _control(cls, field, f"{key}-{spec.name}-{field.name}")
     return values
 
 
 def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
     """The control of one option, where a page places it by itself; its value if that is not the default."""
     field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
-    return _control(field, f"{key}-{spec.name}-{field.name}")
+    return _control(mechanism_class(spec.name), field, f"{key}-{spec.name}-{field.name}")
 
 
 def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
@@ -55,6 +56,8 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
         return None if value is None else int(value) if kind == "integer" else float(value)
     if kind == "flag":
         return None if value is None else codec.write(field, value)
+    if kind == "words":
+        return ", ".join(value)
     return codec.write(field, value) if value else ""
 
 
@@ -64,16 +67,17 @@ def _picked(field: dataclasses.Field) -> bool:
     return bool(meta["kind"] == "choice" or offered)
 
 
-def _control(field: dataclasses.Field, key: str) -> dict[str, Any]:
+def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[str, Any]:
     try:
-        value = _asked(field, key)
+        value = _asked(cls, field, key)
     except ConfigError as error:
-        st.error(literal(f"{error} Until then the default is used."))
+        until = "no word is taken out" if field.metadata["kind"] == "words" else "the default is used"
+        st.error(literal(f"{error} Until then {until}."))
         return {}
     return {} if value is None or value == field.default else {field.name: value}
 
 
-def _asked(field: dataclasses.Field, key: str) -> Any:
+def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
     meta, default = field.metadata, field.default
     label, help, kind = meta["label"], meta["help"], meta["kind"]
@@ -101,6 +105,12 @@ def _asked(field: dataclasses.Field, key: str) -> Any:
         low, high = (None if end is None else number(end) for end in (meta["min"], meta["max"]))
         form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}
         return st.number_input(label, min_value=low, max_value=high, value=start, help=help, key=key, **form)
+    if kind == "words":
+        typed = st.text_area(label, value=start, height=68, placeholder="For example: heck, darn", help=help, key=key)
+        value = codec.read(field, typed)
+        cls.check_never(never.Never(frozenset(value)), cls.config_cls())
+        st.caption(never.note(len(value)) if value else "The list is empty: every word of the mechanism can come out.")
+        return value
     typed = st.text_input(label, value=start, help=help, key=key)
     return default if typed == start else codec.read(field, typed)
 

@@ -24,7 +24,7 @@ _HELP = (
 _FIRST = ("custext", "santext", "diffractor")
 #: Options that a comparison takes over from the run, where the other mechanism has them; of a model, where it needs one
 #: of the same kind.
-_SHARED = frozenset({"keep_stopwords", "oov", "space", "model"})
+_SHARED = frozenset({"keep_stopwords", "oov", "space", "model", "never"})
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:

@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import streamlit as st
+
 import dptext_core as dpt
 from dptext_core import models, words
 from dptext_core.checks import shown
@@ -17,6 +19,7 @@ from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls
 from pages.ui.runs import Inputs
+from pages.ui.session import session
 
 #: What a link sets: {"mechanism": name, "options": {name: value}, "epsilon": ε}. Options not named have their default.
 Setting = dict[str, Any]
@@ -26,11 +29,21 @@ MAX_LISTS = 10
 
 
 def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of the address. Options that the page has no control for, and defaults, are left out.
+    """The parameters of the address. Options that the page has no control for, what is typed into one, and defaults
+    are left out.
 
     Raises ConfigError for a value that its option does not take.
     """
-    name, fields = setting["mechanism"], _fields(setting["mechanism"])
+    return _query(setting, _linked(setting["mechanism"]))
+
+
+def to_file(setting: Mapping[str, Any]) -> dict[str, str]:
+    """As :func:`to_query`, with what is typed: for what stays with the user. :func:`from_query` reads it."""
+    return _query(setting, _fields(setting["mechanism"]))
+
+
+def _query(setting: Mapping[str, Any], fields: Mapping[str, dataclasses.Field]) -> dict[str, str]:
+    name = setting["mechanism"]
     query = {"mechanism": name}
     if "epsilon" in setting:
         query["epsilon"] = codec.write(_epsilon_field(name), setting["epsilon"])
@@ -40,8 +53,8 @@ def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
     return query
 
 
-def of(inputs: Inputs, epsilon: float) -> tuple[dict[str, str], list[str]]:
-    """The parameters for what a page shows at this ε, and what of it no link can carry."""
+def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
+    """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
     given = dict(inputs.options)
     missing = [] if inputs.seed is None else ["the seed"]
     spread = given.pop("epsilon", None)
@@ -50,7 +63,8 @@ def of(inputs: Inputs, epsilon: float) -> tuple[dict[str, str], list[str]]:
         missing.append("the ε of each word")
     else:
         setting["epsilon"] = float(f"{epsilon:.6g}")
-    return to_query(setting), missing + left_out([setting])
+    fields = (_fields if file else _linked)(inputs.mechanism)
+    return _query(setting, fields), missing + left_out([setting], fields)
 
 
 def from_query(
@@ -108,11 +122,13 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
     return found, ""
 
 
-def left_out(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which options of these no link can carry, as people read them."""
+def left_out(
+    settings: Sequence[Mapping[str, Any]], fields: Mapping[str, dataclasses.Field] | None = None
+) -> list[str]:
+    """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
     said: dict[str, None] = {}
     for setting in settings:
-        known = _fields(setting["mechanism"])
+        known = _linked(setting["mechanism"]) if fields is None else fields
         config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(setting["mechanism"]).config_cls)}
         said |= dict.fromkeys(config[name].metadata["label"] for name in setting["options"] if name not in known)
     return list(said)
@@ -134,6 +150,17 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
         for f in dataclasses.fields(dpt.mechanism_class(mechanism).config_cls)
         if f.metadata["kind"] != "epsilon" and f.metadata.get("page", True) and f.name not in _APART
     }
+
+
+def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
+    """Those of them that an address may have."""
+    return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
+
+
+def open_playground(setting: Setting) -> None:
+    """Go to the Playground with this setting. What no address carries goes with the session."""
+    session().query = to_file(setting)
+    st.switch_page("pages/playground.py", query_params=to_query(setting))
 
 
 def _same(field: dataclasses.Field, value: Any) -> bool:

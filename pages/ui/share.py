@@ -66,8 +66,9 @@ def popover(
         with keep:
             st.caption("A file with this setting and its seed. “Open a file” brings it back. It never holds the noise.")
             with_text = st.toggle("With my text", key="share_with_text")
+            options = links.of(run.inputs, epsilon, file=True)[0]
             saved = exports.SavedSession(
-                run.inputs.mechanism, {k: v for k, v in query.items() if k != "mechanism"}, run.inputs.seed,
+                run.inputs.mechanism, {k: v for k, v in options.items() if k != "mechanism"}, run.inputs.seed,
                 run.inputs.text if with_text else None,
             )  # fmt: skip
             st.download_button(
