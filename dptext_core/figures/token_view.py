@@ -14,6 +14,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
 
+from .. import names
 from ..attacks.risk import Lead, WordSuccess
 from ..distribution import Channel, ScoreTable
 from ..errors import InputError
@@ -152,8 +153,9 @@ class Payload(TypedDict):
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
     were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, where the browser
-    can say at every ε what of it still stands. ``attack``: set where it is mounted, where words may be marked by what
-    an attacker would get. ``tokens``: in order. ``tail``: the released text after the last.
+    can say at every ε what of it still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``: set
+    where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``: the
+    released text after the last.
     ``pin``: the index of the token that is chosen until the user chooses, where there is one.
     """
 
@@ -175,6 +177,7 @@ class Payload(TypedDict):
     aligned: bool
     original: NotRequired[str]
     telling: NotRequired[list[Telling]]
+    finder: NotRequired[str]
     attack: NotRequired[Attack]
     pin: NotRequired[int]
     tokens: list[PayloadToken]
@@ -269,7 +272,10 @@ def payload(
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
     if aligned or not live:
+        finder = names.finder()
         made["telling"] = _telling(result, aligned)
+        if finder is not None:
+            made["finder"] = finder.title
     if isinstance(epsilon, tuple):
         made["spread"] = _spread(result)
     return made

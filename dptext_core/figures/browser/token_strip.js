@@ -101,7 +101,7 @@ class Strip {
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
       spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), tint: q(".tint"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
       before: q(".before"), beforeText: q(".before p"), text: q(".text"), legend: q(".legend"),
-      standing: q(".standing"), stood: q(".stood strong"), chips: q(".chips"),
+      standing: q(".standing"), stood: q(".stood strong"), finder: q(".finder"), chips: q(".chips"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       risk: q(".risk"), riskValue: q(".risk strong"),
@@ -438,6 +438,7 @@ class Strip {
     for (const t of this.tokens) t.tells = null;
     for (const f of this.telling) for (const i of f.at) this.tokens[i].tells = f;
     ui.standing.hidden = !data.telling;
+    ui.finder.textContent = data.finder ? ` and by the spaCy pipeline ${data.finder}` : "";
     const shown = this.telling.slice(0, CHIPS);
     for (const f of shown) {
       f.chip = make("li", "chip");
