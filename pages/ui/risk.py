@@ -31,7 +31,7 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | No
     try:
         risk.check(mechanism)
     except dpt.NoDistribution as reason:
-        return {"why": f"{reason} {OTHERS}"}
+        return {"why": f"There is no exact figure here. {reason} {OTHERS}"}
     if not wanted:
         return {}
     held = session().at(PLACE)
