@@ -165,7 +165,7 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
         state.bench_point = None
     point = st.selectbox(
         "Point", list(known), index=None, format_func=lambda i: known[i][0], key="bench_point",
-        placeholder="Click a mark, or choose a point here",
+        placeholder="Click a mark, or choose one",
     )  # fmt: skip
     if point is None:
         st.caption("What was measured there appears here.")
