@@ -1,20 +1,21 @@
 """Which words of a text look as if they told who, where or when, and which of them still stand in a rewrite.
 
 Names, places, dates, numbers and addresses are found by rules and by short public lists of the language
-(:class:`dptext_core.language.Clues`). No model reads the text. Rules miss some and flag harmless ones: what they find
-is a help for the author's eyes, and no part of a promise. Where nothing of what they found is left, a text may still
-tell of its author.
+(:class:`dptext_core.language.Clues`). A finder may add names and places to them (``names``); without one, no model
+reads the text. Both miss some and flag harmless ones: what they find is a help for the author's eyes, and no part of a
+promise. Where nothing of what they found is left, a text may still tell of its author.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from . import names
 from .document import Document, Token
 from .language import Language, straight
 from .languages import ENGLISH
@@ -38,6 +39,10 @@ _PHONE = re.compile(r"(?<![\w.,/+-])(?:\+|\()?\d(?:[ .()/-]{0,2}\d){6,14}(?!\w|[
 _YEARS = re.compile(r"(?:19|20)\d\d[ ./-]{1,2}(?:19|20)\d\d")
 _NUMERIC_DATE = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d)"
 _YEAR = r"(?:19|20)\d\d"
+
+
+#: What finds more in a text: kind, beginning and end of each.
+Finder = Callable[[str], Iterable[tuple[str, int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +77,18 @@ class Survivor(Private):
     _shown: ClassVar[tuple[str, ...]] = ("kind", "span")
 
 
-def telling(text: str, language: Language = ENGLISH) -> tuple[Telling, ...]:
-    """What the rules find in a text, in order; no two overlap."""
-    return _Search(text, language).found()
+def telling(text: str, language: Language = ENGLISH, finder: Finder | None = None) -> tuple[Telling, ...]:
+    """What the rules find in a text, and the finder where they found nothing, in order; no two overlap."""
+    return _Search(text, language).found(finder)
 
 
-def traced(result: RewriteResult) -> list[tuple[Telling, tuple[int, ...]]]:
+def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[Telling, tuple[int, ...]]]:
     """Everything that was found in the original, each with units of the result.
 
+    finder: beside the rules; without it, the one that the environment names (``names``), if any.
     Where pieces answer to words: the steps of its words, whatever became of them. Else the pieces in which it stands.
     """
-    found = telling(result.original, result.language)
+    found = telling(result.original, result.language, finder or names.finder())
     if "alignment" in result.can:
         steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
         return [(t, steps.overlapping(t.words)) for t in found]
@@ -96,21 +102,23 @@ def stands(result: RewriteResult, unit: int) -> bool:
     return step.action in ("keep", "replace") and not step.changed
 
 
-def survivors(result: RewriteResult) -> tuple[Survivor, ...]:
+def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Survivor, ...]:
     """The words that tell something and came through unchanged, by their place in the released text.
 
-    Where nothing answers to the words of the original: those that stand anywhere in the released text.
+    finder: as for :func:`traced`. Where nothing answers to the words of the original: those that stand anywhere in the
+    released text.
     """
     out = set()
     if "alignment" in result.can:
-        for t, units in traced(result):
+        for t, units in traced(result, finder):
             for k in units:
                 if stands(result, k):
                     step = result.steps[k]
                     out.add((step.out, t.kind, step.replacement, k))
     else:
         pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-        for t, spans in _standing(telling(result.original, result.language), result):
+        found = telling(result.original, result.language, finder or names.finder())
+        for t, spans in _standing(found, result):
             for a, b in spans:
                 units = pieces.overlapping([(a, b)])
                 out.add(((a, b), t.kind, result.text[a:b], units[0] if len(units) == 1 else -1))
@@ -185,13 +193,15 @@ class _Search:
         self.ends: dict[int, int] = {}
         self.used: set[int] = set()
 
-    def found(self) -> tuple[Telling, ...]:
+    def found(self, finder: Finder | None = None) -> tuple[Telling, ...]:
         self.addresses()
         self.dates()
         self.listed_places()
         self.named_places()
         self.names()
         self.numbers()
+        for kind, a, b in finder(self.text) if finder else ():
+            self.take_found(kind, a, b)
         out = []
         for first, kind in sorted(self.kinds.items()):
             last = self.ends[first]
@@ -217,6 +227,15 @@ class _Search:
 
     def take_span(self, kind: str, a: int, b: int) -> None:
         self.take(kind, max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b))
+
+    def take_found(self, kind: str, a: int, b: int) -> None:
+        """What a finder found, without an article before it or marks around it."""
+        first, end = max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b)
+        while first < end and not (self.small or any(c.isupper() or c.isdigit() for c in self.tokens[first].text)):
+            first += 1
+        while first < end and not any(map(str.isalnum, self.tokens[end - 1].text)):
+            end -= 1
+        self.take(kind, first, end)
 
     def capital(self, k: int) -> bool:
         """Whether a token is written with a capital as a name is: not all in capitals, save an initial."""

@@ -22,6 +22,18 @@ from pages.ui.shell import within_app
 from pages.ui.text import literal
 
 MAX_LINES = 500
+#: The choice with its button on the left and the rest of the options below it, the verdict on the right; one below the
+#: other where it is narrow, the verdict before the options.
+LOOK = """<style>
+.st-key-audit_page { display: grid; grid-template: "choice result" auto "options result" 1fr / 300px minmax(0, 1fr);
+  gap: 0.8rem 2rem; align-items: start; }
+.st-key-audit_page > :has(> .st-key-audit_choice) { grid-area: choice; }
+.st-key-audit_page > :has(> .st-key-audit_result) { grid-area: result; }
+.st-key-audit_page > :has(> .st-key-audit_options) { grid-area: options; }
+@media (max-width: 860px) {
+  .st-key-audit_page { grid-template: "choice" "result" "options" / minmax(0, 1fr); }
+}
+</style>"""
 
 
 @dataclass(frozen=True)
@@ -43,27 +55,31 @@ class Request(Private):
         return dpt.get_mechanism(self.mechanism, **dict(self.options))
 
 
-def chosen_mechanism() -> tuple[str, str, str, bool, dict[str, Any]]:
-    """Title, mechanism, fault, twin and options from the controls."""
-    kind = st.radio(
+def chosen_mechanism(choice: Any, below: Any) -> tuple[str, str, str, bool, dict[str, Any]]:
+    """Title, mechanism, fault, twin and options from the controls: what is audited, and below it how."""
+    kind = choice.radio(
         "Audit", ["A mechanism", "A planted fault"], horizontal=True, key="audit_kind", label_visibility="collapsed"
     )
     if kind == "A planted fault":
-        name = st.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
+        name = choice.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
         fault = FAULTS[name]
-        st.caption(literal(fault.explanation))
-        twin = st.toggle(
+        choice.caption(literal(fault.explanation))
+        twin = below.toggle(
             "Take the fault out", key="audit_twin", help="The audit then looks at the same mechanism as it should be."
         )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
-        chosen = {"epsilon": epsilon_input(epsilon, f"fault-{name}")}
+        with choice:
+            chosen = {"epsilon": epsilon_input(epsilon, f"fault-{name}")}
         return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
     specs = {s.name: s for s in dpt.mechanisms()}
-    spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="audit_mechanism")]
-    st.caption(spec.summary)
-    chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
+    titles = {name: s.title for name, s in specs.items()}
+    spec = specs[choice.selectbox("Mechanism", list(specs), format_func=titles.__getitem__, key="audit_mechanism")]
+    choice.caption(spec.summary)
+    with below:
+        chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
-    chosen["epsilon"] = epsilon_input(default, f"{spec.name}-{default:g}")
+    with choice:
+        chosen["epsilon"] = epsilon_input(default, f"{spec.name}-{default:g}")
     return spec.title, spec.name, "", False, chosen
 
 
@@ -74,16 +90,17 @@ def epsilon_input(default: float, key: str) -> float:
     )  # fmt: skip
 
 
-def request() -> tuple[Request | None, bool]:
+def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     """What the controls ask for, and whether the button was pressed."""
-    title, mechanism, fault, twin, chosen = chosen_mechanism()
-    typed = st.text_area(
+    title, mechanism, fault, twin, chosen = chosen_mechanism(choice, below)
+    pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
+    typed = below.text_area(
         "Words or texts, one on each line", key="audit_lines", height=120,
         placeholder="Empty: words of the public vocabulary, or short texts for language models.",
         help="Each drawn word is compared with each other one that the promise makes alike.",
     )  # fmt: skip
     claim = None
-    with st.expander("More"):
+    with below.expander("More"):
         draws = st.select_slider(
             "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key="audit_draws",
             help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
@@ -94,10 +111,9 @@ def request() -> tuple[Request | None, bool]:
                     "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key="audit_claim"
                 )
             )
-    pressed = st.button("Run the audit", type="primary", width="stretch", key="audit_run")
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
     if len(lines) > MAX_LINES:
-        st.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
+        choice.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
         return None, False
     return Request(title, mechanism, fault, twin, tuple(sorted(chosen.items())), lines, claim, draws), pressed
 
@@ -196,10 +212,11 @@ def table() -> None:
 def main() -> None:
     st.markdown("## Audit")
     st.caption("What a mechanism promises, against the largest loss that can be measured of it.")
-    left, right = st.columns([1, 2.2], gap="large")
-    with left:
-        wanted, pressed = request()
-    with right:
+    st.html(LOOK)
+    with st.container(key="audit_page"):
+        choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
+    wanted, pressed = request(choice, below)
+    with result:
         if wanted is not None and pressed:
             start(wanted)
         work = session().at("audit")
@@ -210,7 +227,7 @@ def main() -> None:
         elif work.result is not None:
             shown(work.asked, work.result)
         else:
-            st.info("Choose a mechanism on the left and press “Run the audit”. The verdict appears here.")
+            st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
         table()
 
 

@@ -25,8 +25,14 @@ HIDDEN = ("privacy", "deniability", "gain")
 state = st.session_state
 
 
-def chosen_data(found: results.Results) -> tuple[str, list[str], bool, bool]:
-    """Data set, mechanisms, whether all configurations, whether the papers' numbers too."""
+LOOK = """<style>
+.st-key-bench_card { position: sticky; top: 4.5rem; }
+[data-testid=stColumn]:has(.st-key-bench_card) > div { height: 100%; }
+</style>"""
+
+
+def chosen_data(found: results.Results) -> tuple[str, list[str]]:
+    """Data set and mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
     data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key="bench_data")
@@ -36,19 +42,32 @@ def chosen_data(found: results.Results) -> tuple[str, list[str], bool, bool]:
         "Mechanisms", there, default=list(dict.fromkeys(first))[:MOST], format_func=curves.title,
         key=f"bench_mechanisms_{data}",
     )  # fmt: skip
-    with st.container(horizontal=True):
-        papers = st.toggle(
-            "The papers' numbers",
-            value=True,
-            key="bench_papers",
-            help="The papers' numbers are hollow marks with dotted lines.",
-        )
-        every = st.toggle(
-            "All configurations",
-            key="bench_all",
-            help="When this is off, each mechanism is shown with the options that were measured at most points.",
-        )
-    return data, chosen, every, papers
+    return data, chosen
+
+
+def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
+    """A switch that is there where it does something, and keeps what it was set to where it is not."""
+    state[key] = state.get(key, first)
+    return place.toggle(label, key=key, **more) if shown else bool(state[key])
+
+
+def switches(place: Any, found: results.Results, data: str, metrics: list[str], x: str, names: list[str], plane: bool):
+    """Whether all configurations are shown, and whether the papers' numbers are."""
+    every = [curves.series(found, data, m, names, x) for m in metrics]
+    more = any(len(curves.main_series(s)) < len(s) for s in every)
+    if plane:
+        printed = len(metrics) == 2 and bool(curves.paper_plane(data, metrics[0], metrics[1], names))
+    else:
+        printed = x == "epsilon" and any(curves.paper_series(data, m, names) for m in metrics)
+    papers = switch(
+        place, "The papers' numbers", "bench_papers", True, printed,
+        help="The papers' numbers are hollow marks with dotted lines.",
+    )  # fmt: skip
+    everything = switch(
+        place, "All configurations", "bench_all", False, more,
+        help="When this is off, each mechanism is shown with the options that were measured at most points.",
+    )  # fmt: skip
+    return everything, papers
 
 
 def metric_choice(place: Any, found: results.Results, data: str, label: str, kinds: tuple[str, ...], key: str) -> str:
@@ -99,13 +118,20 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
         place.info("Nothing was measured for this choice. Choose another metric, or more mechanisms.")
         return
     whole = curves.baseline(found, data, metric)
-    figure = figures.curves(
-        ours, printed, metric, x, baseline=whole.value if whole else None,
-        majority=curves.majority(found, data, metric), chosen=state.get("bench_point") or "",
-        dark=st.context.theme.type == "dark",
+    guess = curves.majority(found, data, metric)
+    figure = figures.panels(
+        ours, printed, metric, x, baseline=whole.value if whole else None, majority=guess,
+        chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
     )  # fmt: skip
     name = measure(metric).title
-    draw(place, figure, f"benchmark_{data}_{metric}_{x}", f"{name} over {x}; the view Table has the numbers")
+    alt = f"{name} over {x}, a panel for each mechanism; the view Table has the numbers"
+    draw(place, figure, f"benchmark_{data}_{metric}_{x}", alt)
+    marks = ["Grey: the other mechanisms." if len({s.mechanism for s in ours}) > 1 else ""]
+    marks += ["Hollow: the papers." if any(s.points for s in printed) else ""]
+    marks += ["" if whole is None else f"Dashed: unprotected text, {curves.said(whole.value)}."]
+    marks += ["" if guess is None else f"Dotted: always guessing, {curves.said(guess)}."]
+    if said := " ".join(filter(None, marks)):
+        place.caption(said)
     if left_out := sum(s.left_out for s in ours):
         place.caption(f"Left out, without a measured N_w: {left_out}.")
 
@@ -132,23 +158,29 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
     )
 
 
-def point_panel(ours: list[curves.Series]) -> None:
-    """The chosen point: how to measure it again, and the way to the Playground."""
+def card(found: results.Results, ours: list[curves.Series]) -> None:
+    """The chosen point: what was measured there, how to measure it again, and the way to the Playground."""
     known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
     point = st.selectbox(
         "Point", list(known), index=None, format_func=lambda i: known[i][0], key="bench_point",
-        placeholder="Click a mark, or choose a point here",
+        placeholder="Click a mark, or choose one",
     )  # fmt: skip
-    row = known[point][1] if point else None
-    can = row is not None and row.mechanism in {s.name for s in dpt.mechanisms()}
-    st.button(
-        "Open in the Playground", icon=":material/edit_note:", disabled=not can, key="bench_open",
-        on_click=lambda: state.update(bench_opened=point),
-    )  # fmt: skip
-    if row is not None:
-        st.code(curves.command(row), language="sh")
+    if point is None:
+        st.caption("What was measured there appears here.")
+        return
+    row = known[point][1]
+    values = ((name, *value.partition(" ")[::2]) for name, value in curves.measured_at(found, row).items())
+    lines = [f"**{value}** {literal(name)} :small[{literal(interval)}]" for name, value, interval in values]
+    st.markdown("  \n".join(lines))
+    if row.mechanism in {s.name for s in dpt.mechanisms()}:
+        st.button(
+            "Open in the Playground", icon=":material/edit_note:", key="bench_open",
+            on_click=lambda: state.update(bench_opened=point),
+        )  # fmt: skip
+    st.caption("To measure it again:")
+    st.code(curves.command(row), language="sh", wrap_lines=True)
 
 
 def open_point(found: results.Results) -> None:
@@ -167,7 +199,7 @@ def open_point(found: results.Results) -> None:
         st.switch_page("pages/playground.py", query_params=query)
 
 
-def downloads(found: results.Results, rows: list[dict]) -> None:
+def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
         whole = json.dumps(found.to_dict(), ensure_ascii=False)
@@ -177,8 +209,9 @@ def downloads(found: results.Results, rows: list[dict]) -> None:
             ("Everything, JSON", whole, "benchmarks.json", plain),
         ):
             st.download_button(label, text, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
-        st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
-        st.caption("The camera over a chart saves it as a picture.")
+        if pictures:
+            st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
+            st.caption("The camera over a chart saves it as a picture.")
 
 
 def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
@@ -233,7 +266,8 @@ def main() -> None:
         return
     if "bench_opened" in state:
         open_point(found)
-    data, names, every, papers = chosen_data(found)
+    st.html(LOOK)
+    data, names = chosen_data(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="bench_view") or VIEWS[0]
@@ -244,28 +278,34 @@ def main() -> None:
             picked = st.segmented_control("Across", list(axes), default=first, key=f"bench_x_{data}_{mixed}")
             x = axes[picked or first]
         download = st.container(width="content")
-    left, right = st.columns(2, gap="large")
+    bar = st.container(horizontal=True)
+    wide, narrow = st.columns([2.6, 1], gap="large")
+    left, right = wide.columns(2, gap="medium")
     kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
     kept = metric_choice(left, found, data, "What is kept", KEPT, f"bench_kept_{data}")
     hidden = metric_choice(right, found, data, "What is hidden", kinds, f"bench_hidden_{data}_{view}_{x}")
+    every, papers = switches(bar, found, data, [m for m in (kept, hidden) if m], x, names, view == "Plane")
     shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
     ours = [s for pair in shown for s in pair[0]]
     rows = curves.table([s for pair in shown for both in pair for s in both])
     with download:
-        downloads(found, rows)
+        downloads(found, rows, view != "Table")
     if not rows:
-        st.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
+        wide.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
     elif view == "Curves":
         for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
             chart(place, found, data, m, x, mine, printed)
     elif view == "Plane":
-        plane(found, data, (kept, hidden), names, every, papers)
+        with wide:
+            plane(found, data, (kept, hidden), names, every, papers)
     else:
         points = [r["point"] for r in rows]
-        st.dataframe(
+        wide.dataframe(
             [{k: v for k, v in r.items() if k != "again"} for r in rows], hide_index=True, key="bench_table",
             on_select=lambda: take_row(points), selection_mode="single-row",
         )  # fmt: skip
+    with narrow, st.container(key="bench_card", border=True):
+        card(found, ours)
     named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
     if named and not every:
         st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
@@ -273,9 +313,8 @@ def main() -> None:
         st.caption(literal(curves.not_equal(names)))
     if x == "n_w":
         st.caption("N_w counts drawn words. CusText's main line and SanText draw stop words too, the others keep them.")
-    if papers and x == "n_w":
+    if x == "n_w" and curves.paper_series(data, kept, names):
         st.caption("The papers print no N_w beside their scores. Their marks are on the axis ε.")
-    point_panel(ours)
     notes(found, data, [s for pair in shown for s in pair[1]])
 
 

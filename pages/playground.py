@@ -31,6 +31,7 @@ from pages.ui import (
     ledger,
     links,
     model,
+    risk,
     runs,
     share,
 )
@@ -415,11 +416,15 @@ def rewritten() -> None:
     if run.note:
         st.warning(literal(run.note))
     prompts(run, epsilon)
-    view = token_strip(run.payload, key="play_strip")
+    result = run.at(epsilon)
+    marked = risk.asked((state.get("play_strip") or {}).get("view"))
+    attack = risk.marks(run, result, marked)
+    view = token_strip(run.payload if attack is None else {**run.payload, "attack": attack}, key="play_strip")
+    if marked and attack is not None:
+        risk.below(run, result)
     if view:
         copied(view["copies"])
     token = chosen_token(run, view)
-    result = run.at(epsilon)
     beside_the_plain(run, result, epsilon)
     void = spoilt(result)
     actions(run, result, epsilon, void)

@@ -12,7 +12,7 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
 from dptext_core import attacks
-from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query
+from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query, risk
 from dptext_core.mechanisms import normalisers
 from dptext_core.mechanisms.custext import Groups
 from dptext_core.words import word_space
@@ -229,6 +229,76 @@ def test_success_runs_from_chance_to_certainty():
     values = [attacks.expected_success(m, None, e, prior=prior).value for e in (0.001, 2, 8, 30, 1000)]
     assert values[0] == pytest.approx(prior.chance, rel=1e-2) and values[-1] > 0.999
     assert values == sorted(values)
+
+
+def enumerated(m, prior: Prior, epsilon: float) -> list[float]:
+    """How often the best guess names each word, from every output under every word."""
+    channels = m.channels(np.arange(len(m.vocabulary.words)))
+    outputs = sorted({w for channel in channels for w in channel.candidates})
+    table = np.array([[channel.at(epsilon).p(y) for y in outputs] for channel in channels])
+    weights = prior.p[:, None] * table
+    first = (weights >= weights.max(axis=0) * (1 - 1e-11)).argmax(axis=0)
+    return [float(table[i, first == i].sum()) for i in range(len(channels))]
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if "euclidean" not in name and "window" not in name])
+def test_the_risk_of_each_word_is_that_of_enumeration_at_every_epsilon(name):
+    m = SMALL[name]
+    prior, some = any_prior(m), m.vocabulary.words[:8]
+    text = m.prepare(" ".join(some))
+    expected = enumerated(m, prior, m.config.epsilon)
+    tokens = m.drawn_tokens(text)
+    found = attacks.word_success(m, text, prior=prior)
+    assert found.success == pytest.approx({i: expected[m.token_row(text, i)] for i in tokens}, abs=1e-9)
+    assert found.leads is None and found.chance == prior.p.max() and "Without the output" in found.sentence()
+    along = attacks.word_success(m, text, low=0.5, high=60.0, prior=prior)
+    assert along.success == pytest.approx(found.success, abs=1e-9)
+    scored = all(isinstance(c, dpt.ScoreTable) for c in m.channels(np.arange(len(m.vocabulary.words))))
+    assert (along.leads is not None) == scored
+    for epsilon in np.geomspace(0.5, 60.0, 5) if scored else ():
+        expected = enumerated(m, prior, float(epsilon))
+        for i, lead in along.leads.items():
+            assert lead.success(float(epsilon)) == pytest.approx(expected[m.token_row(text, i)], abs=1e-9)
+
+
+def test_the_risks_of_all_words_make_up_the_success_and_the_same_comes_from_a_pass_over_all(monkeypatch):
+    for name in ("custext balanced cosine", "one list", "santext"):
+        m = SMALL[name]
+        prior, text = any_prior(m), m.prepare(" ".join(m.vocabulary.words))
+        found = attacks.word_success(m, text, prior=prior)
+        mean = sum(prior.p[m.token_row(text, i)] * p for i, p in found.success.items())
+        assert mean == pytest.approx(attacks.expected_success(m, prior=prior).value)
+        monkeypatch.setattr(risk, "OUTPUTS", 0)
+        seen = []
+        passed = attacks.word_success(
+            m, text, prior=prior, progress=lambda done, of, seen=seen: seen.append((done, of))
+        )
+        assert passed.success == pytest.approx(found.success) and seen[-1] == (len(prior.p),) * 2
+        monkeypatch.undo()
+
+
+def test_risks_have_a_reason_where_there_is_no_exact_figure():
+    for m, reason in (
+        (on(SPACE, "mvc"), "no formula"),
+        (SMALL["santext"].with_(epsilon=(1.0, 2.0)), "ε of its own"),
+    ):
+        with pytest.raises(dpt.NoDistribution, match=reason):
+            risk.check(m)
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(dpt.Cancelled):
+        attacks.word_success(SMALL["santext"], SMALL["santext"].prepare(SPACE.words[0]), cancel=stop)
+
+
+def test_a_lead_that_changes_is_found_where_it_changes():
+    """Functions that cross 0 twice near together, touch it, or stay equal."""
+
+    def ahead(e):
+        return np.stack([(e - 2.0) * (e - 2.1), e - 7.25, np.full(len(e), 1e-12), -np.abs(e - 3.0) - 1e-12], axis=1)
+
+    found = risk._changes(ahead, 4, 20.0, 1.0, 9.0)
+    assert found[0] == pytest.approx((1.0, 2.0, 2.1)) and found[1] == pytest.approx((7.25,), rel=1e-8)
+    assert found[2:] == ((1.0,), ())
 
 
 @pytest.mark.parametrize(

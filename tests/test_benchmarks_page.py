@@ -39,8 +39,21 @@ def names(chart: dict) -> list[str]:
     return [t["name"] for t in chart["data"] if t.get("showlegend") is None and "name" in t]
 
 
+def said(chart: dict) -> list[str]:
+    return [a["text"] for a in chart["layout"]["annotations"]]
+
+
+def panels(chart: dict) -> list[str]:
+    """The mechanisms, each of which has a panel."""
+    return [text[3:-4] for text in said(chart) if text.startswith("<b>")]
+
+
 def axis(chart: dict) -> str:
-    return chart["layout"]["xaxis"]["title"]["text"]
+    return said(chart)[-1]
+
+
+def switches(at: AppTest) -> list[str]:
+    return [t.key for t in at.toggle]
 
 
 # --- the page -------------------------------------------------------------------------------------------------------
@@ -64,7 +77,12 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     assert not at.exception
     kept, hidden = charts(at)
     assert "N_w" in axis(kept) and "N_w" in axis(hidden)
-    assert names(kept) == ["DP-MLM", "1-Diffractor", "CusText", "SanText", "MVC"]
+    assert panels(kept) == ["DP-MLM", "1-Diffractor", "CusText", "SanText", "MVC"]
+    assert not kept["layout"]["showlegend"] and kept["layout"]["yaxis3"]["matches"] == "y"
+    of_third = [t for t in kept["data"] if t.get("xaxis") == "x3" and t["x"]]
+    assert of_third[0]["name"] == "others" and of_third[0]["hoverinfo"] == "skip", "the others stand behind it"
+    assert [t["name"].partition(",")[0] for t in of_third[1:]] == ["CusText"]
+    assert "bench_papers" not in switches(at), "no paper prints N_w: nothing would change"
     captions = " ".join(c.value for c in at.caption)
     assert "Equal ε is not equal privacy" in captions and "unit of distance" in captions
     assert "without a measured N_w: 1" in captions and "papers print no N" in captions
@@ -75,7 +93,8 @@ def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found
     at.button_group(key="bench_x_sst2_True").set_value("ε").run()
     assert not at.exception
     kept = charts(at)[0]
-    assert "ε" in axis(kept) and "hollow: papers" in names(kept)
+    assert "ε" in axis(kept) and "bench_papers" in switches(at)
+    assert any("Hollow: the papers." in c.value for c in at.caption)
     assert any("DP-MLM, Table 1" in m.value.replace("\\", "") for m in at.markdown), (
         "what a table of a paper holds is said"
     )
@@ -85,18 +104,20 @@ def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found
     assert not any("-open" in str(t.get("marker", {}).get("symbol")) for t in charts(at)[0]["data"])
     at.multiselect(key="bench_mechanisms_sst2").set_value(["mvc"]).run()
     kept = charts(at)[0]
-    assert axis(kept) == "ε per word and unit of distance" and names(kept) == ["MVC"]
+    assert axis(kept) == "ε per word and unit of distance" and panels(kept) == ["MVC"]
+    assert "bench_all" not in switches(at), "it has one configuration"
     assert not any("Equal ε" in c.value for c in at.caption)
 
 
 def test_filters_and_all_configurations(found):
     at = page()
     at.toggle(key="bench_all").set_value(True).run()
-    assert len(names(charts(at)[0])) == len(MEASURED)
+    drawn = [t["name"] for t in charts(at)[0]["data"] if "customdata" in t and t["name"] != "chosen"]
+    assert len(drawn) == len(MEASURED)
     at.selectbox(key="bench_data").set_value("reviews").run()
     assert not at.exception
     at.selectbox(key="bench_hidden_reviews_Curves_n_w").set_value("relative_gain_static").run()
-    assert [c["layout"]["yaxis"]["title"]["text"] for c in charts(at)] == ["Utility F1", "Relative gain, static"]
+    assert [said(c)[-2] for c in charts(at)] == ["Utility F1", "Relative gain, static"]
     at.multiselect(key="bench_mechanisms_reviews").set_value([]).run()
     assert not at.exception and not charts(at) and "Nothing was measured" in at.info[0].value
 
@@ -121,10 +142,11 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     at.session_state["app_wanted"] = "benchmarks"
     at.session_state["session"] = Session(text="My doctor paid.")
     at.run()
-    assert not at.exception and at.button(key="bench_open").disabled
+    assert not at.exception and "bench_open" not in [b.key for b in at.button]
     point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
     at.selectbox(key="bench_point").set_value(point).run()
     assert point in at.code[0].value
+    assert any(all(w in m.value for w in ("Accuracy", "Cosine", "95%")) for m in at.markdown), "all that was measured"
     at.button(key="bench_open").click().run()
     assert not at.exception and at.selectbox(key="play_mechanism").value == "diffractor"
     assert at.selectbox(key="play-diffractor-oov").value == "keep"
@@ -156,7 +178,7 @@ def test_a_choice_that_is_no_longer_shown_is_let_go(found):
     at.run()
     assert at.code
     at.multiselect(key="bench_mechanisms_sst2").set_value(["dp-mlm"]).run()
-    assert not at.exception and not at.code and at.button(key="bench_open").disabled
+    assert not at.exception and not at.code and "bench_open" not in [b.key for b in at.button]
 
 
 # --- links ----------------------------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from token_engine import texts
 
 import dptext_core as dpt
-from dptext_core import cli, exports
+from dptext_core import cli, exports, lessons
 from dptext_core.exports import html, parts
+from dptext_core.exports import lesson as lesson_pages
 from dptext_core.exports import session as session_file
 from dptext_core.exports.gallery import gallery
 from dptext_core.figures import browser
@@ -31,7 +32,8 @@ TEXT = "My doctor sent a letter.\u2028</script><img src=x onerror=alert(1)> My s
 OWN = {
     "html", "head", "meta", "title", "link", "style", "body", "main", "h1", "h2", "h3", "p", "div", "dl", "dt", "dd",
     "ul", "li", "strong", "pre", "code", "footer", "noscript", "script", "section", "svg", "path", "figure",
-    "figcaption", "rect", "text", "line", "nav", "a", "details", "summary",
+    "figcaption", "rect", "text", "line", "nav", "a", "details", "summary", "ol", "i", "small", "span", "table",
+    "thead", "tbody", "tr", "th", "td", "polyline",
 } | set(re.findall(r"<([a-z]\w*)", browser.markup()))  # fmt: skip
 
 
@@ -85,7 +87,7 @@ def check(text: str, shared: bool = False) -> Read:
             digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
             assert f"'sha256-{digest}'" in read.policy
             assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttp|WebSocket|sendBeacon", content)
-    files = {html.STYLE, html.SCRIPT, "index.html"} if shared else set()
+    files = {html.STYLE, html.SCRIPT, lesson_pages.STYLE, "index.html"} if shared else set()
     assert not [a for a in read.loads if a not in files and a != "data:," and not re.fullmatch(r"[\w-]+\.html", a)]
     return read
 
@@ -289,9 +291,11 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
         assert (made / name).read_bytes() == content
         assert (made / name).stat().st_mtime_ns == changed or name == "foreign-latent-review.html"
     assert gallery(made, ["foreign-swap"], ["review"], seed=10).kept == 0, "another seed"
-    for names, chosen, what in ((["nobody"], [], "mechanism"), ([], ["letter"], "example")):
+    for names, chosen, told, what in (
+        (["nobody"], [], [], "mechanism"), ([], ["letter"], [], "example"), ([], [], ["sums"], "lesson"),
+    ):  # fmt: skip
         with pytest.raises(dpt.InputError, match=f"There is no {what}"):
-            gallery(made, names, chosen)
+            gallery(made, names, chosen, told)
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(dpt.InputError, match="something else"):
         gallery(tmp_path, ["foreign-swap"])
@@ -299,6 +303,31 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
         (tmp_path / "gallery.json").write_text(wrong)
         with pytest.raises(dpt.InputError, match="damaged"):
             gallery(tmp_path, ["foreign-swap"])
+
+
+def test_lessons_are_pages_of_the_gallery_with_their_figures_and_their_answer(tmp_path, monkeypatch):
+    told = [lessons.lesson(name) for name in ("temperature", "leaks")]
+    made = gallery(tmp_path, lessons=[one.name for one in told])
+    assert [p.file for p in made.pages] == ["lesson-temperature.html", "lesson-leaks.html"] and not made.kept
+    index = check((tmp_path / "index.html").read_text(encoding="utf-8"), shared=True)
+    assert {link for link in index.loads if link.endswith(".html")} == {p.file for p in made.pages}
+    style = (tmp_path / "lesson.css").read_text(encoding="utf-8")
+    for lesson, page in zip(told, made.pages, strict=True):
+        text = (tmp_path / page.file).read_text(encoding="utf-8")
+        read, at = check(text, shared=True), lesson.control.start
+        assert set(read.loads) == {"lesson.css", "index.html", "data:,"} and not "".join(read.inside["script"])
+        question, answer = lesson.ask(at), lesson.reveal(at)
+        for line in (*lesson.said, question.text, *question.answers, *answer.found, *answer.because, lesson.promise):
+            assert line in (index.said if line == lesson.promise else read.said)
+        assert f"{'ABCD'[answer.right]}. {question.answers[answer.right]}" in read.said
+        assert text.count("<details>") == len(lesson.control.values), "the other settings, and the answer"
+        assert f"{lesson.control.label}: {lesson.control.said(lesson.control.values[-1])}" in read.said
+        assert all(f".{name.split()[-1]} " in style for name in set(re.findall(r'class="(part \w+)', text)))
+    again = gallery(tmp_path, lessons=["leaks"])
+    assert again.kept == 1 and len(again.pages) == 2
+    monkeypatch.setattr(type(told[0]), "reveal", lambda self, value: (_ for _ in ()).throw(dpt.InputError("gone")))
+    (tmp_path / "lesson-temperature.html").unlink()
+    assert gallery(tmp_path, lessons=["temperature"]).left_out == {"temperature": "gone"}
 
 
 def run(capsys, *argv: str) -> tuple[int, str, str]:

@@ -27,6 +27,7 @@ RANGES = {
     "requirements-dev.txt": PROJECT["optional-dependencies"]["dev"],
     "requirements-llm.txt": PROJECT["optional-dependencies"]["llm"],
     "requirements-office.txt": PROJECT["optional-dependencies"]["office"],
+    "requirements-names.txt": PROJECT["optional-dependencies"]["names"],
 }
 
 

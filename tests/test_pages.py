@@ -157,6 +157,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     settle(at)
     shown = payload(at)
     assert [t["o"] for t in shown["tokens"]] == ["My", "doctor", "paid", "."]
+    assert "does not say what a word is drawn from by itself" in shown["attack"]["why"]
     at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 12.0, "token": 1}}
     at.run()
     assert not at.exception
@@ -626,6 +627,11 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     at.session_state["play_text"] = "My own doctor paid."
     at.query_params["mechanism"], at.query_params["k"] = "custext", "100"
     settle(at)
+    assert payload(at)["attack"] == {}, "not worked out before it is asked for"
+    at.session_state["play_strip"] = {"view": {"run": 1, "eps": 8.1, "token": None, "tint": "attack"}}
+    settle(at)
+    marks = payload(at)["attack"]
+    assert marks["along"][2] is not None and 0 < marks["p"][2] < 1 and marks["chance"] < 0.02
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&k=100") and "doctor" not in link + command
     assert command == "python -m dptext_core rewrite --mechanism custext --k 100 --file text.txt"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from foreign import Generator, Swap
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 from token_engine import call
 
 import dptext_core as dpt
-from dptext_core import survivors
+from dptext_core import names, survivors
 from dptext_core.figures.token_view import payload
 from dptext_core.language import Language
 from dptext_core.survivors import Survivor, Telling, telling
@@ -153,3 +156,73 @@ def test_the_view_of_a_text_without_words_of_its_own_names_the_pieces():
         words = {shown["tokens"][k]["t"] if "t" in shown["tokens"][k] else result.releases[k].text for k in f["at"]}
         assert {w.casefold() for w in words} <= set(f["text"].casefold().split())
         assert bool(words) == any(w in result.text for w in f["text"].casefold().split())
+
+
+# --- a spaCy pipeline beside the rules
+
+
+class Pipeline:
+    """As spaCy's: entities in a text, which may be read in a zone alone, so that nothing is kept of it."""
+
+    meta, max_length, zones = {"lang": "en", "name": "mine"}, 2000, 0
+
+    @contextlib.contextmanager
+    def memory_zone(self):
+        self.zones += 1
+        yield self
+        self.zones -= 1
+
+    def __call__(self, text):
+        assert self.zones == 1
+        marked = {
+            "Tomasz": "PERSON", "lower Wojciech,": "PER", "the garden": "GPE", "Mill Lane": "FAC", "noon": "TIME",
+            "Mrs Berg": "PERSON",
+        }  # fmt: skip
+        found = [(text.find(w), w, label) for w, label in marked.items() if w in text]
+        ents = [SimpleNamespace(label_=label, start_char=a, end_char=a + len(w)) for a, w, label in sorted(found)]
+        return SimpleNamespace(ents=ents)
+
+
+@pytest.fixture
+def pipeline(monkeypatch):
+    """What DPTEXT_NAMES names is loaded once, by spaCy's own call."""
+    asked = []
+
+    def load(name):
+        asked.append(name)
+        if name != "/a/folder/mine":
+            raise OSError("[E050] Can't find model")
+        return Pipeline()
+
+    names._loaded.cache_clear()
+    monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=load))
+    monkeypatch.setenv(names.VARIABLE, "/a/folder/mine")
+    yield asked
+    names._loaded.cache_clear()
+
+
+def test_a_pipeline_adds_names_and_places_to_what_the_rules_find(pipeline):
+    text = "Tomasz saw Mrs Berg at noon, in the garden lower Wojciech, 14 Mill Lane."
+    assert listed(text) == ["name Berg", "name Wojciech", "place 14 Mill Lane"]
+    found = telling(text, finder=names.finder())
+    assert [f"{t.kind} {t.text}" for t in found] == ["name Tomasz", "name Berg", "name Wojciech", "place 14 Mill Lane"]
+    result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
+    assert [s.text for s in survivors.survivors(result)] == ["Tomasz"]
+    shown = payload(result, run=1, low=0.1, high=20.0, default=1.0)
+    assert (shown["finder"], [f["text"] for f in shown["telling"]]) == ("en_mine", ["Tomasz"])
+    assert pipeline == ["/a/folder/mine"], "loaded once"
+    with pytest.raises(dpt.InputError, match="2,000 characters"):
+        telling("word " * 500, finder=names.finder())
+
+
+def test_without_spacy_or_its_pipeline_the_message_says_what_to_do(pipeline, monkeypatch):
+    monkeypatch.setenv(names.VARIABLE, "en_core_web_sm")
+    with pytest.raises(dpt.ModelUnavailable, match="Nothing is downloaded"):
+        names.finder()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(dpt.ModelUnavailable, match=r"pip install -r requirements-names\.txt"):
+        names.finder()
+    monkeypatch.delenv(names.VARIABLE)
+    assert names.finder() is None
+    result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
+    assert not survivors.survivors(result) and "finder" not in payload(result, run=1, low=0.1, high=20.0, default=1.0)

@@ -20,13 +20,16 @@ from e2e.strip_harness import (
     Stated,
     fake_rewrite,
 )
+from small_spaces import on, random_space
 from tiny_generators import tiny_generator
 from token_engine import UI, call, chances, texts
 
 import dptext_core as dpt
+from dptext_core import attacks
 from dptext_core.document import Document
 from dptext_core.figures import token_view
 from dptext_core.figures.token_view import (
+    Attack,
     Command,
     DrawnToken,
     GridToken,
@@ -34,6 +37,7 @@ from dptext_core.figures.token_view import (
     PlacedToken,
     ScoredToken,
     Telling,
+    attack_marks,
     payload,
 )
 from dptext_core.languages import ENGLISH
@@ -217,12 +221,35 @@ def test_interpolation_is_that_of_a_polynomial_through_six_points():
     assert call("interpolate", [1.0, 2.0, 4.0], 1.0) == 2.0
 
 
+@pytest.mark.parametrize("along", [True, False])
+def test_what_an_attacker_would_get_is_that_of_the_core_at_every_epsilon_where_it_is_known(along):
+    space = random_space(40, 5, seed=3)
+    m = on(space, "custext", k=6, epsilon=4.0)
+    text = m.prepare(f"{' '.join(m.vocabulary.words[:6])} xyzzy, 7")
+    r = m.rewrite(text)
+    ends = {"low": 0.5, "high": 30.0} if along else {}
+    marks = attack_marks(r, attacks.word_success(m, text, **ends))
+    assert keys(Attack) >= set(marks) and ("along" in marks) == along
+    for epsilon in (0.5, 1.7, 4.0, 9.3, 30.0):
+        at = on(space, "custext", k=6, epsilon=epsilon)
+        expected = attacks.word_success(at, text) if along or epsilon == 4.0 else None
+        for k, step in enumerate(r.steps):
+            found = call("named", marks, k, epsilon)
+            if step.action != "replace" or expected is None:  # NaN comes back as None
+                assert found is None
+            else:
+                assert found == pytest.approx(expected.success.get(step.index, 0.0), abs=1e-9)
+    assert [step.action for step in r.steps][6:] == ["replace", "keep", "replace"], (
+        "unknown words are drawn, and never named"
+    )
+
+
 # --- one definition of the payload
 
 #: Each definition and the one that it extends.
 TYPES = {
-    Payload: None, Command: None, Telling: None, PlacedToken: None, DrawnToken: PlacedToken, ScoredToken: DrawnToken,
-    GridToken: DrawnToken,
+    Payload: None, Attack: None, Command: None, Telling: None, PlacedToken: None, DrawnToken: PlacedToken,
+    ScoredToken: DrawnToken, GridToken: DrawnToken,
 }  # fmt: skip
 
 
@@ -246,6 +273,8 @@ def test_the_browser_reads_what_is_defined_and_all_of_it():
     assert read == keys(Payload)
     assert set(re.findall(r"\braw\??\.(\w+)", script)) == keys(ScoredToken) | keys(GridToken)
     assert set(re.findall(r"\bdata\.cmd\.(\w+)", script)) == keys(Command)
+    told = [*re.findall(r"\battack\??\.(\w+)", script), "why", "chance", "guess"]
+    assert set(told) == keys(Attack) and "const { why, chance, guess } = this.data.attack;" in script
 
 
 def test_a_payload_has_the_keys_of_its_types(tiny_model):

@@ -1,6 +1,7 @@
 """Attackers that look at a rewritten text, each with the chance of guessing without it.
 
 * ``bayes``: the posterior over what a word was, and the success of the best guess;
+* ``risk``: how often that best guess names each word of a text, before it is drawn;
 * ``query``: how many answers would give a word away;
 * ``nearest``: the released word, or its nearest neighbour, as the guess;
 * ``mask_inference``: a language model guesses from the words around;
@@ -14,7 +15,7 @@ What they say of a text comes from the private text itself: for its owner's eyes
 """
 
 # In the order in which they are shown.
-from . import bayes, query, nearest, mask_inference, likely_text, which_text, classifier  # isort: skip
+from . import bayes, query, nearest, mask_inference, likely_text, which_text, classifier, risk  # isort: skip
 from .base import (
     Attacker,
     DataAttacker,
@@ -31,6 +32,7 @@ from .mask_inference import MaskInference
 from .nearest import NearestAttack
 from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
+from .risk import WordSuccess, word_success
 from .which_text import Lineup, WhichText
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "Success",
     "TextAttacker",
     "WhichText",
+    "WordSuccess",
     "attackers",
     "bayes",
     "classifier",
@@ -62,7 +65,9 @@ __all__ = [
     "query_curve",
     "query_number",
     "register",
+    "risk",
     "simulated_success",
     "unregister",
     "which_text",
+    "word_success",
 ]

@@ -1,4 +1,4 @@
-"""``gallery``: the examples under every mechanism as a folder of plain files."""
+"""``gallery``: the examples under every mechanism, and the lessons, as a folder of plain files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from ..mechanisms import codec
 
 def add(commands: Any) -> Any:
     parser = commands.add_parser(
-        "gallery", help="write the examples under every mechanism as pages that need no server", allow_abbrev=False
+        "gallery",
+        help="write the examples under every mechanism, and the lessons, as pages that need no server",
+        allow_abbrev=False,
     )
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pages go; the same one goes on")
     parser.add_argument("--mechanism", metavar="NAME", action="append", default=[],
                         help="only this one; may be repeated (default: all)")  # fmt: skip
     parser.add_argument("--example", metavar="NAME", action="append", default=[],
                         help="only this one, such as clinic-note; may be repeated (default: all)")  # fmt: skip
+    parser.add_argument("--lesson", metavar="NAME", action="append", default=[],
+                        help="only this one, such as one-word; may be repeated (default: all)")  # fmt: skip
     parser.add_argument("--seed", type=cli._typed_in(lambda t: codec.whole("the seed", t)), default=1, metavar="N",
                         help="the noise of all pages comes from it (default 1)")  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
@@ -31,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
 
     say = (lambda line: None) if args.quiet else cli._note
     try:
-        made = gallery(Path(args.out), args.mechanism, args.example, seed=args.seed, say=say)
+        made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
     except KeyboardInterrupt:
         cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise

@@ -456,6 +456,13 @@ def said(value: float | None, low: float | None = None, high: float | None = Non
     return text if low is None or high is None else f"{text} (95%: {low:.3g} to {high:.3g})"
 
 
+def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
+    """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
+    same = [r for r in results.rows if (r.data, r.epsilon) == (row.data, row.epsilon) and key(r) == key(row)]
+    found = {r.metric: said(r.value, r.low, r.high) for r in same if r.value is not None}
+    return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
+
+
 def name_of(point: Point, label: str) -> str:
     """A point in words: its series and its ε."""
     return f"{label}, ε = {number(float(point.row.epsilon or 0))}"

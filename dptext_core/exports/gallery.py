@@ -1,4 +1,5 @@
-"""The bundled examples under every mechanism as a folder of plain files, for any web server or a memory stick.
+"""The bundled examples under every mechanism, and the lessons, as a folder of plain files: for any web server or a
+memory stick.
 
 The texts are made up and public, and the noise comes from a seed, so that everybody gets the same files: a
 demonstration, which is not private. What is there already and would come out the same is kept.
@@ -22,9 +23,11 @@ from .._assets import Example, examples
 from ..checks import shown
 from ..errors import DPTextError, InputError, ModelUnavailable
 from ..guarantee import NOTIONS
+from ..lessons import LESSONS
 from ..mechanisms.base import Mechanism, MechanismSpec, check_cancel
 from ..mechanisms.registry import get_mechanism, mechanisms
 from . import html
+from . import lesson as lessons_as
 from .inspection import inspection, view_of
 
 SEED = 1
@@ -42,7 +45,9 @@ PLAIN = {
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is there. made_of: what it was made from, as a hash. draggable: whether ε can be dragged in it."""
+    """A page that is there. made_of: what it was made from, as a hash. draggable: whether ε can be dragged in it.
+
+    mechanism: "" for the page of a lesson, whose name is ``example`` then."""
 
     file: str
     mechanism: str
@@ -54,8 +59,8 @@ class Page:
 
 @dataclass(frozen=True)
 class Made:
-    """A finished gallery. pages: all that it shows; kept: how many of them were there. left_out: why a mechanism has
-    no pages, by its name."""
+    """A finished gallery. pages: all that it shows; kept: how many of them were there. left_out: why a mechanism or a
+    lesson has no pages, by its name."""
 
     pages: tuple[Page, ...]
     kept: int
@@ -67,6 +72,7 @@ def gallery(
     out: Path,
     names: Sequence[str] = (),
     chosen: Sequence[str] = (),
+    lessons: Sequence[str] = (),
     *,
     seed: int = SEED,
     say: Callable[[str], None] = lambda line: None,
@@ -74,14 +80,20 @@ def gallery(
 ) -> Made:
     """Write the gallery into the folder ``out``, and go on where it was stopped.
 
-    names: of mechanisms, and chosen: of examples; all without them. say: hears of each page. Raises InputError for a
-    name that there is not, and for a folder that holds something else.
+    names: of mechanisms, chosen: of examples, lessons: of lessons. Without any name, all; else what is named. say:
+    hears of each page. Raises InputError for a name that there is not, and for a folder that holds something else.
     """
     specs = _picked(mechanisms(), names, lambda s: s.name, "mechanism")
     texts = _picked(examples(), chosen, slug, "example")
+    told = _picked(LESSONS, lessons, lambda one: one.name, "lesson")
+    if lessons and not (names or chosen):
+        specs = []
+    elif (names or chosen) and not lessons:
+        told = []
     state = _opened(out)
     assets = {html.STYLE: html.style(), html.SCRIPT: html.script()}
     drawn_by = hashlib.sha256("".join(assets.values()).encode()).hexdigest()
+    assets[lessons_as.STYLE] = lessons_as.style()
     kept, left_out = 0, {}
     for spec in specs:
         try:
@@ -101,6 +113,22 @@ def gallery(
         except ModelUnavailable as error:
             left_out[spec.name] = str(error)
             say(f"{spec.name}: left out. {error}")
+    for lesson in told:
+        check_cancel(cancel)
+        key, made_of = lessons_as.file_of(lesson), lessons_as.made_of(lesson, assets[lessons_as.STYLE])
+        if key in state and state[key].made_of == made_of and (out / key).is_file():
+            kept += 1
+            continue
+        try:
+            content = lessons_as.lesson_page(lesson, "index.html", cancel)
+        except (ModelUnavailable, InputError) as error:
+            left_out[lesson.name] = str(error)
+            say(f"{lesson.name}: left out. {error}")
+            continue
+        state[key] = Page(key, "", lesson.name, made_of, False, lesson.promise)
+        _write(out / key, content)
+        _remember(out, state)
+        say(f"{key}: {len(content.encode()) // 1000} kB")
     if not state:
         raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
     for name, content in assets.items():
@@ -155,6 +183,14 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
     cards = "".join(
         _card(spec, of_it, titles) for spec in mechanisms() if (of_it := [p for p in pages if p.mechanism == spec.name])
     )
+    there_too = {p.example: p.file for p in pages if not p.mechanism}
+    lessons = "".join(
+        f'<li><a href="{there_too[one.name]}">{html.escape(one.title)}</a>: {html.escape(one.promise)}</li>'
+        for one in LESSONS
+        if one.name in there_too
+    )
+    lessons = f"<h2>Lessons of two minutes</h2>\n<ol>{lessons}</ol>" if lessons else ""
+    texts = f"<h2>The texts</h2>\n<ul>{told}</ul>\n<h2>The methods</h2>" if told else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten so that its author can hide</h1>
 <p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
@@ -167,9 +203,8 @@ the slider.</p>
 through. When it is large, the words come back, and so do the secrets. What a method promises, it promises for one ε. \
 The promise stands below each text, and so does what everyone can see in spite of it.</p>
 <p>Equal numbers do not mean equal privacy: methods count ε in different ways.</p>
-<h2>The texts</h2>
-<ul>{told}</ul>
-<h2>The methods</h2>
+{lessons}
+{texts}
 </div>
 <div class="p-cards">{cards}</div>
 <footer>Made by DP-Text Studio {html.escape(__version__)}. These pages tell nobody what is looked at.</footer>"""

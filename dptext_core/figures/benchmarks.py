@@ -115,6 +115,126 @@ def curves(
     return figure
 
 
+def panels(
+    found: Sequence[c.Series],
+    papers: Sequence[c.Series],
+    metric: str,
+    x: str = "epsilon",
+    *,
+    baseline: float | None = None,
+    majority: float | None = None,
+    chosen: str = "",
+    dark: bool = False,
+    columns: int = 2,
+    height: int = 132,
+) -> go.Figure:
+    """As :func:`curves`, with a panel of this ``height`` for each mechanism instead of a legend.
+
+    All panels share their axes. The curves of the others stand behind each in grey. Raises InputError without a point.
+    """
+    import plotly.graph_objects as go
+
+    shown = [s for s in found if s.points]
+    printed = [s for s in papers if s.points]
+    names = list(dict.fromkeys(s.mechanism for s in (*shown, *printed)))
+    if not names:
+        raise InputError("There is no point to draw.")
+    colours, figure = DARK if dark else LIGHT, go.Figure()
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    top, bottom, between = 46, 44, 34
+    whole = top + bottom + rows * height + (rows - 1) * between
+    plot = whole - top - bottom
+    every = [p.x for s in (*shown, *printed) for p in s.points]
+    values = [v for s in (*shown, *printed) for p in s.points for v in (p.value, p.low, p.high) if v is not None]
+    values += [v for v in (baseline, majority) if v is not None]
+    across, upwards = _shared_x(every, x), _shared_y(values, measure(metric).kind == "speed")
+    for k, name in enumerate(names):
+        row, column = divmod(k, columns)
+        axis = "" if k == 0 else str(k + 1)
+        left, gap = column / columns, 0.06 if columns > 1 else 0.0
+        ends = [left + (gap / 2 if column else 0), left + 1 / columns - (gap / 2 if column < columns - 1 else 0)]
+        high = 1 - row * (height + between) / plot
+        last = k + columns >= len(names)  # nothing stands below it
+        figure.update_layout({
+            f"xaxis{axis}": {**across, "domain": ends, "anchor": f"y{axis}", "showticklabels": last},
+            f"yaxis{axis}": {
+                **upwards, "domain": [max(0.0, high - height / plot), min(1.0, high)], "anchor": f"x{axis}",
+                "showticklabels": column == 0,
+            },
+        })  # fmt: skip
+        figure.add_annotation(
+            text=f"<b>{escaped(c.title(name))}</b>", x=ends[0], y=min(1.0, high), xref="paper", yref="paper",
+            xanchor="left", yanchor="bottom", showarrow=False, font={"size": 12, "color": colours["ink"]},
+        )  # fmt: skip
+        place = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
+        behind = [s for s in shown if s.mechanism != name]
+        figure.add_scatter(
+            x=[v for s in behind for v in (*(p.x for p in s.points), None)],
+            y=[v for s in behind for v in (*(p.value for p in s.points), None)],
+            mode="lines", line={"color": colours["bar"], "width": 1}, opacity=0.45, hoverinfo="skip", name="others",
+            **place,
+        )  # fmt: skip
+        for value, dash in ((baseline, "dash"), (majority, "dot")):
+            if value is not None:
+                figure.add_shape(
+                    type="line", x0=0, x1=1, xref=f"x{axis} domain", y0=value, y1=value, yref=f"y{axis}", layer="below",
+                    line={"color": colours["soft"], "width": 1, "dash": dash},
+                )  # fmt: skip
+        for s in (s for s in printed if s.mechanism == name):
+            colour, _, symbol = _style(s.index, dark)
+            figure.add_scatter(
+                x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(s.label),
+                line={"color": colour, "width": 1, "dash": "dot"}, marker=_mark(colour, f"{symbol}-open", 8),
+                **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s), **place,
+            )  # fmt: skip
+        for s in (s for s in shown if s.mechanism == name):
+            colour, dash, symbol = _style(s.index, dark)
+            figure.add_scatter(
+                x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(s.label),
+                line={"color": colour, "width": 2, "dash": dash}, marker=_mark(colour, symbol, 8),
+                error_y=_bars(s.points, colour), **_told([_hover_of(s.label, p, metric) for p in s.points], s), **place,
+            )  # fmt: skip
+            _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours, **place)
+    figure.add_annotation(
+        text=measure(metric).title, x=0, y=1, yshift=22, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+        showarrow=False, font={"size": 13, "color": colours["soft"]},
+    )  # fmt: skip
+    under = "N_w (less is more private)" if x == "n_w" else _epsilon_title(names)
+    figure.add_annotation(
+        text=under, x=0.5, y=0, yshift=-24, xref="paper", yref="paper", yanchor="top", showarrow=False,
+        font={"size": 13, "color": colours["soft"]},
+    )  # fmt: skip
+    layout(figure, colours, whole)
+    figure.update_layout(
+        hovermode="closest", paper_bgcolor=colours["page"],
+        margin={"l": 46, "r": PAD + 4, "t": top, "b": bottom, "autoexpand": False},
+    )  # fmt: skip
+    figure.update_xaxes(ticks="outside", showgrid=False, showline=True, automargin=False, matches="x")
+    figure.update_yaxes(automargin=False, matches="y")
+    return with_hover(figure, colours)
+
+
+def _shared_x(every: Sequence[float], x: str) -> dict[str, Any]:
+    if x == "n_w":
+        return {"range": [-0.04, 1.04], "dtick": 0.5}
+    low, high = min(every), max(every)
+    pad = max(0.05 * np.log10(high / low), 0.05)
+    ticks = [v for v in epsilon_ticks(low, high) if len(epsilon_ticks(low, high)) < 5 or f"{v:e}"[0] == "1"]
+    return {
+        "type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks],
+        "range": [float(np.log10(low) - pad), float(np.log10(high) + pad)],
+    }  # fmt: skip
+
+
+def _shared_y(values: Sequence[float], speed: bool) -> dict[str, Any]:
+    if speed:  # from hundreds to hundreds of thousands
+        return {"type": "log", "dtick": 1}
+    low, high = min(values), max(values)
+    pad = 0.09 * (high - low) or 0.1
+    return {"range": [low - pad, high + pad], "nticks": 5}
+
+
 def plane(
     spots: Sequence[c.Spot],
     papers: Sequence[c.Spot],
@@ -257,11 +377,12 @@ def _lines(label: str, p: c.Point, lines: list[str], paper: str, shown_n_w: bool
     return "<br>".join(said)
 
 
-def _ring(figure: go.Figure, at: Sequence[tuple[float, float]], colours: dict[str, str]) -> None:
+def _ring(figure: go.Figure, at: Sequence[tuple[float, float]], colours: dict[str, str], **place: str) -> None:
     if at:
         figure.add_scatter(
             x=[x for x, _ in at], y=[y for _, y in at], mode="markers", hoverinfo="skip", showlegend=False,
             marker={"symbol": "circle-open", "size": 18, "color": colours["ink"], "line": {"width": 2}}, name="chosen",
+            **place,
         )  # fmt: skip
 
 

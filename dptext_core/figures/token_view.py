@@ -14,6 +14,8 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
 
+from .. import names
+from ..attacks.risk import Lead, WordSuccess
 from ..distribution import Channel, ScoreTable
 from ..errors import InputError
 from ..guarantee import bound
@@ -112,6 +114,24 @@ class Telling(TypedDict):
     at: list[int]
 
 
+class Attack(TypedDict):
+    """How often the attacker's best guess names each word, before it is drawn (``dptext_core.attacks.risk``).
+
+    ``why``: why there is no figure, or none yet; the others are missing then. ``eps``: the ε that ``p`` belongs to.
+    ``p``: for each token the figure, None where no word was drawn in its place. ``along``: where it is known at every
+    ε, for each token what it comes from: the scores of the outputs, their bases, and for each output the points of ε
+    where the word begins and ceases to be the best guess; None where ``p`` holds at every ε. ``chance``, ``guess``: how
+    often one guess for all words is right without the output, and which.
+    """
+
+    why: NotRequired[str]
+    eps: NotRequired[float]
+    p: NotRequired[list[float | None]]
+    along: NotRequired[list[tuple[list[float], list[float], list[list[float]]] | None]]
+    chance: NotRequired[float]
+    guess: NotRequired[str]
+
+
 class Command(TypedDict):
     """What the page asks the browser to do once. ``n``: the number of the command. ``eps``: the ε to move to."""
 
@@ -133,7 +153,9 @@ class Payload(TypedDict):
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
     were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, where the browser
-    can say at every ε what of it still stands. ``tokens``: in order. ``tail``: the released text after the last.
+    can say at every ε what of it still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``: set
+    where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``: the
+    released text after the last.
     ``pin``: the index of the token that is chosen until the user chooses, where there is one.
     """
 
@@ -155,6 +177,8 @@ class Payload(TypedDict):
     aligned: bool
     original: NotRequired[str]
     telling: NotRequired[list[Telling]]
+    finder: NotRequired[str]
+    attack: NotRequired[Attack]
     pin: NotRequired[int]
     tokens: list[PayloadToken]
     tail: str
@@ -248,10 +272,38 @@ def payload(
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
     if aligned or not live:
+        finder = names.finder()
         made["telling"] = _telling(result, aligned)
+        if finder is not None:
+            made["finder"] = finder.title
     if isinstance(epsilon, tuple):
         made["spread"] = _spread(result)
     return made
+
+
+def attack_marks(result: RewriteResult, found: WordSuccess) -> Attack:
+    """What the browser needs to mark the words of a rewrite by what an attacker would get."""
+    drawn = {k: step.index for k, step in enumerate(result.steps) if step.action == "replace"}
+    # A word that is drawn without being looked at is in no vocabulary: nobody guesses it.
+    marks: Attack = {
+        "eps": found.epsilon,
+        "p": [found.success.get(drawn[k], 0.0) if k in drawn else None for k in range(len(result.steps))],
+        "chance": found.chance,
+        "guess": found.guess,
+    }
+    if found.leads is not None:
+        leads = [found.leads.get(drawn[k]) if k in drawn else None for k in range(len(result.steps))]
+        marks["along"] = [None if lead is None else _lead(lead) for lead in leads]
+    return marks
+
+
+def _lead(lead: Lead) -> tuple[list[float], list[float], list[list[float]]]:
+    possible = np.flatnonzero(np.isfinite(lead.scores) & np.isfinite(lead.log_base))
+    return (
+        [round(float(lead.scores[j]), 12) for j in possible],
+        [round(float(lead.log_base[j]), 12) for j in possible],
+        [[float(f"{e:.10g}") for e in lead.won[j]] for j in possible],
+    )
 
 
 def _telling(result: RewriteResult, aligned: bool) -> list[Telling]:

@@ -38,7 +38,11 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
     if isinstance(run, bool) or isinstance(eps, bool) or not isinstance(run, numbers) or not isinstance(eps, numbers):
         return None
     place = int(token) if isinstance(token, numbers) and not isinstance(token, bool) else None
-    return {"run": int(run), "eps": float(eps), "token": place, "copies": _read_copies(raw.get("copies"))}
+    tint = raw.get("tint")
+    return {
+        "run": int(run), "eps": float(eps), "token": place, "copies": _read_copies(raw.get("copies")),
+        "tint": tint if isinstance(tint, str) else "",
+    }  # fmt: skip
 
 
 def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
@@ -64,9 +68,11 @@ def token_strip(
             ``st.session_state[key]["view"]``.
 
     Returns:
-        The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list}`` or None before the first.
+        The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list, "tint": str}`` or None before
+        the first.
         ``run`` may be older than the payload's, when the user has not moved since. ``token`` is the chosen index in
-        ``tokens``. ``copies`` are all that left by copying so far, each as (draw, run, ε).
+        ``tokens``. ``copies`` are all that left by copying so far, each as (draw, run, ε). ``tint``: what the
+        words are marked by.
     """
     result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
     return _read_view(result.get("view"))

@@ -362,6 +362,9 @@ def main() -> None:
         payload, scores = make_payload(60 if variant == "long" else 1)
         if variant == "lists":
             payload = list_payload()
+        if not variant:
+            named = [0.25 if t["a"] == "replace" else None for t in payload["tokens"]]
+            payload = payload | {"attack": {"eps": 50.0, "p": named, "chance": 0.01, "guess": "man"}}
         payload = payload | {"run": state.run, "seeded": variant == "seeded"}
         if state.command:
             payload |= {"cmd": {"n": state.command, "eps": 20.0}}
@@ -371,7 +374,7 @@ def main() -> None:
             seen = (state.get("strip") or {}).get("view") or {}
             payload = at_one_eps(payload, scores, seen.get("eps", 50.0))
         view = token_strip(payload, key="strip", on_view_change=lambda: state.update(heard=state.get("heard", 0) + 1))
-        copies = view.pop("copies") if view else []
+        copies, _ = (view.pop("copies"), view.pop("tint")) if view else ([], "")
         st.text(f"view {json.dumps(view)} heard {state.get('heard', 0)}")
         st.text(f"copies {json.dumps(copies)}")
 

@@ -155,6 +155,8 @@ def test_the_first_minute(open_app: Callable) -> None:
     assert page.locator(".strip .chip").first.inner_text().startswith("Halvorsen")
     page.locator(".strip .tint").select_option("stands")
     assert not page.locator(".legend .lg-changed").is_visible() and page.locator(".legend .lg-stands").is_visible()
+    page.locator(".strip .tint").select_option("attack")
+    assert "There is no exact figure here." in page.locator(".legend .lg-risk").inner_text()
     page.locator(".strip .tint").select_option("changed")
     assert len(places) == 1, "what stands below moved while ε did"
     assert apart < 1.5, "marks stay with their words while originals are shown"

@@ -261,7 +261,20 @@ def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
     bar = page.locator(f".word[data-i='{i}']").evaluate("n => n.style.getPropertyValue('--p')")
     assert float(bar) == pytest.approx(by_name["doctor"], abs=1e-3)
     assert page.locator(".legend .lg-chance").is_visible() and not page.locator(".legend .lg-changed").is_visible()
+
+    # By what an attacker would get, which is known at one ε here: dimmed at others, and told with the word.
+    page.locator(".tint").select_option("attack")
+    page.locator(".strip.by-risk.risk-away").wait_for()
+    assert "1.0% of the time (always “man”)" in page.locator(".legend .lg-risk").inner_text()
+    set_eps(page, 50.0)
+    page.locator(".strip.by-risk:not(.risk-away)").wait_for()
+    word = page.locator(f".word[data-i='{i}']")
+    assert word.evaluate("n => n.style.getPropertyValue('--r')") == "0.250"
+    assert "an attacker names it 25% of the time" in (word.get_attribute("aria-label") or "")
+    assert page.locator(".risk strong").inner_text() == "25%"
     page.locator(".tint").select_option("changed")
+    assert "attacker" not in (word.get_attribute("aria-label") or "")
+    set_eps(page, 120.0)
 
     # A click on the lane goes to an ε at which that word wins.
     segment = page.locator(".lane .segment").first
@@ -715,8 +728,8 @@ def test_long_text_stays_usable(open_app: Open) -> None:
     [
         ({"run": 3, "eps": 50, "token": None}, {"run": 3, "eps": 50.0, "token": None, "copies": []}),
         (
-            {"run": 3.0, "eps": 22.6, "token": 4, "copies": [["a", 3, 50], ["b", 4.0, 2.5]]},
-            {"run": 3, "eps": 22.6, "token": 4, "copies": [("a", 3, 50.0), ("b", 4, 2.5)]},
+            {"run": 3.0, "eps": 22.6, "token": 4, "copies": [["a", 3, 50], ["b", 4.0, 2.5]], "tint": "attack"},
+            {"run": 3, "eps": 22.6, "token": 4, "copies": [("a", 3, 50.0), ("b", 4, 2.5)], "tint": "attack"},
         ),
         (
             {"run": 3, "eps": 5.0, "copies": ["abc", [1, 2, 3], ["a", True, 5], ["a", 1, math.nan], ["a", 1], None]},
@@ -732,4 +745,4 @@ def test_long_text_stays_usable(open_app: Open) -> None:
 def test_view_is_read_defensively(raw: Any, view: dict[str, Any] | None) -> None:
     from pages.ui.token_strip import _read_view
 
-    assert _read_view(raw) == view
+    assert _read_view(raw) == (None if view is None else {"tint": ""} | view)

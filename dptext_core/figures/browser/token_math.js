@@ -93,6 +93,27 @@ function chance(token, k, eps, x) {
   return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
 }
 
+// How often the best guess names token i at ε, before it is drawn: the chance of the outputs whose best guess it is.
+// null where no word was drawn; NaN where it is not known at this ε.
+function named(attack, i, eps) {
+  const along = attack.along?.[i];
+  if (!along) {
+    const p = attack.p?.[i] ?? null;
+    return p === null || attack.along || Math.abs(eps - attack.eps) <= 1e-9 * eps ? p : NaN;
+  }
+  const [scores, bases, won] = along;
+  const x = scores.map((s, k) => eps * s + bases[k]);
+  const top = Math.max(...x);
+  let all = 0;
+  let led = 0;
+  x.forEach((v, k) => {
+    const weight = Math.exp(v - top);
+    all += weight;
+    if (upTo(won[k], eps) % 2) led += weight;
+  });
+  return led / all;
+}
+
 // One token of the payload, ready for painting.
 function prepare(raw, data, i) {
   const token = { pre: raw.pre ?? "", o: raw.o ?? "", a: raw.a, why: raw.why ?? "", at: -1, changed: false };

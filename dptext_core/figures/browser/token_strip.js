@@ -101,9 +101,10 @@ class Strip {
       dot: q(".playhead i"), slider: q(".slider"), lane: q(".lane"), ticks: q(".ticks"), hint: q(".hint"),
       spread: q(".spread"), reading: q(".reading"), axis: q(".axis"), ends: q(".ends"), originals: q(".originals"), tint: q(".tint"), copy: q(".copy"), copied: q(".copied"), limit: q(".limit"),
       before: q(".before"), beforeText: q(".before p"), text: q(".text"), legend: q(".legend"),
-      standing: q(".standing"), stood: q(".stood strong"), chips: q(".chips"),
+      standing: q(".standing"), stood: q(".stood strong"), finder: q(".finder"), chips: q(".chips"),
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
+      risk: q(".risk"), riskValue: q(".risk strong"),
       rows: q(".rows"), spoken: q(".spoken"),
     };
     this.makeRows();
@@ -297,7 +298,10 @@ class Strip {
     ui.originals.parentElement.hidden = !this.aligned;
     const replaced = this.tokens.some((t) => t.drawn && t.a === "replace");
     ui.tint.hidden = !replaced;
-    for (const option of ui.tint.options) option.disabled = option.value === "stands" && !data.telling?.length;
+    for (const option of ui.tint.options) {
+      option.disabled = option.value === "stands" && !data.telling?.length;
+      if (option.value === "attack") option.hidden = option.disabled = !data.attack;
+    }
     if (ui.tint.selectedOptions[0]?.disabled) ui.tint.value = "changed";
     this.tintBy(ui.tint.hidden ? "changed" : ui.tint.value);
     const marks = ticks(this.lo, this.hi);
@@ -320,6 +324,7 @@ class Strip {
     ui.legend.replaceChildren(
       ...[
         ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
+        ["replace", "lg-risk", data.attack ? this.riskSaid() : ""],
         ["replace", "lg-changed", "changed"],
         ["replace", "lg-same", "drawn, same word"],
         ["fixed", "lg-fixed", "replaced whatever ε is"],
@@ -417,6 +422,15 @@ class Strip {
     this.setStop(chosen ?? this.words[0] ?? null);
   }
 
+  riskSaid() {
+    const { why, chance, guess } = this.data.attack;
+    if (why) return why;
+    if (chance === undefined) return "Working it out …";
+    return "the longer the bar, the likelier an attacker names your word who sees one released word, and knows the " +
+      `mechanism, ε and how frequent words are in public text. Without the output, a guess is right ${percent(chance)} ` +
+      `of the time (always “${guess}”).`;
+  }
+
   // What rules found in the original: its words know it, and each has a place of its own below the text.
   findTelling() {
     const { ui, data } = this;
@@ -424,6 +438,7 @@ class Strip {
     for (const t of this.tokens) t.tells = null;
     for (const f of this.telling) for (const i of f.at) this.tokens[i].tells = f;
     ui.standing.hidden = !data.telling;
+    ui.finder.textContent = data.finder ? ` and by the spaCy pipeline ${data.finder}` : "";
     const shown = this.telling.slice(0, CHIPS);
     for (const f of shown) {
       f.chip = make("li", "chip");
@@ -594,12 +609,21 @@ class Strip {
     t.changed = t.a === "replace" && !t.kept[at];
     const shown = t.shown[at] || END;
     t.node.classList.toggle("changed", t.changed);
-    if (t.changed) t.node.setAttribute("aria-label", `${shown}, was ${t.o}`);
-    else if (t.a === "insert") t.node.setAttribute("aria-label", `${shown}, added`);
-    else t.node.removeAttribute("aria-label");
+    this.label(t);
     if (t.word.textContent === shown) return false;
     t.word.textContent = shown;
     return true;
+  }
+
+  // What a drawn word is called: with what it was, and how often an attacker would name it where words are marked so.
+  label(t) {
+    const shown = t.shown[t.at] || END;
+    const parts = [shown];
+    if (t.changed) parts.push(`was ${t.o}`);
+    else if (t.a === "insert") parts.push("added");
+    if (this.byRisk && t.risk >= 0) parts.push(`an attacker names it ${percent(t.risk)} of the time`);
+    if (parts.length > 1) t.node.setAttribute("aria-label", parts.join(", "));
+    else t.node.removeAttribute("aria-label");
   }
 
   fade(news) {
@@ -648,13 +672,37 @@ class Strip {
 
   tintBy(what) {
     this.byChance = what === "stays";
+    this.byRisk = what === "attack";
     this.el.classList.toggle("by-chance", this.byChance);
+    this.el.classList.toggle("by-risk", this.byRisk);
     this.el.classList.toggle("by-standing", what === "stands");
-    this.tintedAt = null;
+    this.tintedAt = this.riskAt = null;
+    if (this.tokens.some((t) => t.risk !== undefined)) this.paintRisk(true);
+  }
+
+  // How often an attacker would name each word, as a bar under it. The names of the words follow when ε rests.
+  paintRisk(again = false) {
+    const { data, byRisk } = this;
+    const eps = data.live ? this.eps : data.eps;
+    if (this.riskAt !== eps || again) {
+      this.riskAt = eps;
+      this.riskLabels = false;
+      this.tokens.forEach((t, i) => {
+        if (!t.drawn || t.a !== "replace") return;
+        t.risk = data.attack ? (named(data.attack, i, eps) ?? NaN) : NaN;
+        if (t.risk >= 0) t.node.style.setProperty("--r", t.risk.toFixed(3));
+      });
+      // Not known at this ε: the bars of another ε are dimmed until they are.
+      this.el.classList.toggle("risk-away", this.tokens.some((t) => Number.isNaN(t.risk)));
+    }
+    if (this.riskLabels || this.dragging) return;
+    this.riskLabels = true;
+    for (const t of this.tokens) if (t.drawn && t.a === "replace" && t.node && t.at >= 0) this.label(t);
   }
 
   // How likely each word stays, as a bar under it.
   paintTint() {
+    if (this.data.attack) this.paintRisk();
     const eps = this.data.live ? this.eps : this.data.eps;
     if (!this.byChance || this.tintedAt === eps || (this.dragging && this.words.length > LONG_TEXT)) return;
     this.tintedAt = eps;
@@ -757,6 +805,7 @@ class Strip {
     ui.inspector.classList.toggle("none", !t);
     ui.pair.hidden = !t;
     ui.chance.hidden = t?.a !== "replace";
+    ui.risk.hidden = ui.chance.hidden || !this.data.attack || this.data.attack.chance === undefined;
     ui.rows.hidden = !t?.drawn;
     for (const row of this.rows) row.k = null;
     if (!t) {
@@ -836,6 +885,7 @@ class Strip {
       const keep = p(t.src);
       ui.chanceValue.textContent = t.src < 0 ? percent(0) : written(keep);
       ui.dot.style.transform = `translateY(${100 * (1 - keep)}%)`;
+      ui.riskValue.textContent = t.risk >= 0 ? percent(t.risk) : "…";
     }
     const now = Math.max(0, upTo(t.from, eps) - 1);
     if (this.segments.length && this.segment !== now) {
@@ -1003,6 +1053,7 @@ class Strip {
       this.tintBy(ui.tint.value);
       if (this.memo) this.memo.tint = ui.tint.value;
       this.schedule();
+      if (this.data.attack) this.queue(0);
     });
     on(ui.copy, "click", () => this.copy());
     on(document, "copy", (event) => this.copiedByHand(event));
@@ -1115,7 +1166,8 @@ class Strip {
     this.timers.send = setTimeout(() => {
       if (this.dragging) return;
       // All copies each time: a message may overtake another, and the server counts each of them once.
-      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...this.memo.copies] };
+      const tint = this.ui.tint.value;
+      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...this.memo.copies], tint };
       const text = JSON.stringify(view);
       if (!always && (this.lastSent === null ? !this.news() : text === this.lastSent)) return;
       this.lastSent = text;
@@ -1127,7 +1179,8 @@ class Strip {
 
   // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
   news() {
-    return this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.memo.copies.length > 0;
+    const other = this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.byRisk;
+    return other || this.memo.copies.length > 0;
   }
 
   remember() {

@@ -1,0 +1,299 @@
+"""How often the best guess names each word of a text, before it is drawn.
+
+For a word w that is Σ_z p(z|w)·[w is the best guess given z]: the best guess has the largest π(x)·p(z|x) of all words x
+(see ``bayes``), and of equal ones the first. Weighed by the prior over all words it is the success of that attacker.
+
+Every figure is exact. Where a word has few outputs, and its chances are score tables, so is where on the axis of ε the
+best guess changes: :class:`Lead` then has the figure at every ε.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from ..distribution import Channel, ScoreTable, logsumexp
+from ..errors import NoDistribution
+from ..guarantee import percent
+from ..mechanisms.base import Mechanism, Prepared, Progress, WordByWord, check_cancel
+from ..private import Private
+from .bayes import Guesser, _checked, _closed_form
+from .prior import Prior
+
+#: Different outputs of all words of a text up to which each is asked who its best guess is. Beyond, every word of the
+#: vocabulary is passed through.
+OUTPUTS = 4000
+#: Scores of the words that share an output with one word, up to which their lead is followed along ε.
+SCORES = 500_000
+#: Into how many pieces the axis of ε is cut first.
+PIECES = 64
+#: In ln p: what is nearer is equal. In shares of ε: how finely a change is found, and from which width on two changes
+#: of a near tie are not looked for.
+TIE, FINE, CLOSE = 1e-12, 1e-8, 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Lead(Private):
+    """Along ε: for which of its outputs a word is the best guess.
+
+    scores, log_base: float64 (K,), the outputs have chances ∝ exp(ε·score + base). won: for each output the ε from
+    which on it is the best guess, from which on it is not, and so on, ascending.
+    """
+
+    scores: np.ndarray
+    log_base: np.ndarray
+    won: tuple[tuple[float, ...], ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def success(self, epsilon: float) -> float:
+        x = epsilon * self.scores + self.log_base
+        led = [np.searchsorted(ends, epsilon, side="right") % 2 == 1 for ends in self.won]
+        return float(np.exp(x - logsumexp(x))[led].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class WordSuccess(Private):
+    """How often the best guess names each word of a text, before anything is drawn.
+
+    epsilon: at which ε. success: by token. leads: the same by token along ε, where it is known there; else None.
+    chance, guess: how often, and which, one guess for all words is right without the output.
+    """
+
+    epsilon: float
+    chance: float
+    guess: str
+    success: dict[int, float] = field(repr=False)
+    leads: dict[int, Lead] | None = field(default=None, repr=False)
+
+    _shown: ClassVar[tuple[str, ...]] = ("epsilon", "chance")
+
+    def sentence(self) -> str:
+        """What the figures mean."""
+        return (
+            "The attacker sees one released word, and knows the mechanism, its ε and how frequent words are in public "
+            f"text. Without the output, always guessing “{self.guess}” is right {percent(self.chance)} of the time."
+        )
+
+
+def check(mechanism: Mechanism) -> None:
+    """Raises NoDistribution, with the reason, where no exact figure exists."""
+    _closed_form(mechanism)
+    if isinstance(mechanism.config.epsilon, tuple):
+        raise NoDistribution("Each word has an ε of its own here, and the best guesses are worked out for one ε.")
+
+
+def is_quick(mechanism: Mechanism, prepared: Prepared) -> bool:
+    """Whether :func:`word_success` needs no pass over all words of the vocabulary."""
+    by_word = mechanism.by_word
+    if by_word is None or not by_word.likelihood_ready(mechanism.config.epsilon):
+        return False
+    channels = by_word.channels(_rows(mechanism, by_word, prepared)[1])
+    return sum(len(c.candidates) for c in {id(c.candidates): c for c in channels}.values()) <= OUTPUTS
+
+
+def word_success(
+    mechanism: Mechanism,
+    prepared: Prepared,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    prior: Prior | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> WordSuccess:
+    """How often the best guess names each drawn word of a text that ``mechanism`` prepared.
+
+    low, high: the ends of an axis of ε along which it is worked out too, where that is exact. Raises NoDistribution
+    for mechanisms without a formula.
+    """
+    check(mechanism)
+    by_word = _closed_form(mechanism)
+    prior, epsilon = _checked(mechanism, prior), float(mechanism.config.epsilon)
+    tokens, rows = _rows(mechanism, by_word, prepared)
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(prior.p)
+    found, leads = None, None
+    if is_quick(mechanism, prepared):
+        channels = by_word.channels(rows)
+        if low is not None and high is not None:
+            leads = _along(by_word, rows, channels, log_prior, low, high, progress, cancel)
+        found = [lead.success(epsilon) for lead in leads] if leads is not None else None
+        found = found or _of_outputs(by_word, rows, channels, log_prior, epsilon, cancel)
+    found = found or _of_words(by_word, rows, prior, epsilon, progress, cancel)
+    each = dict(zip(rows.tolist(), found, strict=True))
+    along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
+    return WordSuccess(
+        epsilon, prior.chance, prior.guess, {i: each[r] for i, r in tokens.items()},
+        None if along is None else {i: along[r] for i, r in tokens.items()},
+    )  # fmt: skip
+
+
+def _rows(mechanism: Mechanism, by_word: WordByWord, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
+    """The row of each drawn token, and the different ones."""
+    found = {i: by_word.token_row(prepared, i) for i in mechanism.drawn_tokens(prepared)}
+    tokens = {i: row for i, row in found.items() if row is not None}
+    return tokens, np.unique(np.array(list(tokens.values()), np.int64))
+
+
+def _of_words(
+    by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilon: float, progress: Progress | None, cancel
+) -> list[float]:
+    """By a pass over all words, which finds the best guess for every output."""
+    guesser, every = Guesser(), np.flatnonzero(prior.p > 0)
+    for start in range(0, len(every), 128):
+        check_cancel(cancel)
+        some = every[start : start + 128]
+        for row, channel in zip(some.tolist(), by_word.channels(some), strict=True):
+            guesser.add(row, channel, prior.p[row], epsilon)
+        if progress:
+            progress(min(start + 128, len(every)), len(every))
+    out = []
+    for row, channel in zip(rows.tolist(), by_word.channels(rows), strict=True):
+        d = channel.at(epsilon)
+        led = guesser.guesses(d.candidates, np.arange(len(d.candidates))) == row
+        out.append(float(d.probs[led].sum()))
+    return out
+
+
+def _of_outputs(
+    by_word: WordByWord, rows: np.ndarray, channels: Sequence[Channel], log_prior: np.ndarray, epsilon: float, cancel
+) -> list[float] | None:
+    """By asking each output of these words for its best guess; None where the answers would not be exact."""
+    guesses: dict[str, int] = {}
+    for word in dict.fromkeys(w for c in channels for w in c.candidates):
+        check_cancel(cancel)
+        log_p, error = by_word.log_likelihood(word, epsilon, None, cancel)
+        if error:
+            return None
+        weights = log_prior + log_p
+        guesses[word] = int(np.argmax(weights >= weights.max() - TIE))
+    out = []
+    for row, channel in zip(rows.tolist(), channels, strict=True):
+        d = channel.at(epsilon)
+        out.append(float(sum(p for w, p in zip(d.candidates, d.probs, strict=True) if p > 0 and guesses[w] == row)))
+    return out
+
+
+# --- along ε
+
+
+def _along(
+    by_word: WordByWord, rows: np.ndarray, channels: Sequence[Channel], log_prior: np.ndarray, low: float, high: float,
+    progress: Progress | None, cancel,
+) -> list[Lead] | None:  # fmt: skip
+    """The lead of each word; None where that would cost too much, or chances are no score tables."""
+    tables = [c for c in channels if isinstance(c, ScoreTable)]
+    if len(tables) < len(channels) or sum(len(t.scores) for t in tables) > OUTPUTS:
+        return None
+    sharing: dict[str, np.ndarray] = {}
+    for word in dict.fromkeys(w for t in tables for w in t.candidates):
+        check_cancel(cancel)
+        log_p = by_word.log_likelihood(word, low, None, cancel)[0]
+        sharing[word] = np.flatnonzero(np.isfinite(log_p) & np.isfinite(log_prior))
+    out: list[Lead] = []
+    known: dict[int, ScoreTable] = {}
+    for k, (row, table) in enumerate(zip(rows.tolist(), tables, strict=True)):
+        rivals = np.unique(np.concatenate([[row], *(sharing[w] for w in table.candidates)])).astype(np.int64)
+        new = np.array([r for r in rivals.tolist() if r not in known], np.int64)
+        known |= {r: c for r, c in zip(new.tolist(), by_word.channels(new), strict=True) if isinstance(c, ScoreTable)}
+        if not all(r in known for r in rivals.tolist()):
+            return None
+        against = [known[r] for r in rivals.tolist()]
+        if sum(len(t.scores) for t in against) > SCORES:
+            return None
+        out.append(_lead(rivals.tolist().index(row), against, rivals, log_prior[rivals], low, high, cancel))
+        if progress:
+            progress(k + 1, len(tables))
+    return out
+
+
+def _lead(
+    own: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, cancel
+) -> Lead:
+    """The lead of the word ``own`` of several that share outputs; rows: their order, log_prior: ln π of each."""
+    table = tables[own]
+    base = [np.zeros(len(t.scores)) if t.log_base is None else t.log_base for t in tables]
+    if not np.isfinite(log_prior[own]):
+        return Lead(table.scores, base[own], ((),) * len(table.scores))
+    size = max(len(t.scores) for t in tables)
+    # One more place, which is impossible, for outputs that a table does not have.
+    scores, bases = np.full((len(tables), size + 1), -np.inf), np.zeros((len(tables), size + 1))
+    for i, t in enumerate(tables):
+        scores[i, : len(t.scores)], bases[i, : len(t.scores)] = t.scores, base[i]
+    lists = {id(t.candidates): {w: j for j, w in enumerate(t.candidates)} for t in tables}
+    at = np.array([[lists[id(t.candidates)].get(w, size) for w in table.candidates] for t in tables])
+    # Of equal ones the first is guessed.
+    weights = log_prior + TIE * np.sign(rows[own] - rows)
+    spreads = np.array([np.ptp(t.scores[np.isfinite(t.scores)]) for t in tables])
+
+    def log_p(points: np.ndarray, who: np.ndarray) -> np.ndarray:
+        """ln π(x)·p(z|x) at several ε (m,), for some words and each output (m, n, K)."""
+        x = points[:, None, None] * scores[who] + bases[who]
+        top = x.max(axis=2, keepdims=True)
+        log_z = np.log(np.exp(x - top).sum(axis=2, keepdims=True)) + top
+        return np.take_along_axis(x, at[None, who], axis=2) - log_z + weights[who][:, None]
+
+    # No curve is steeper than its scores are apart: who cannot come first within any of these pieces never does.
+    pieces = np.linspace(low, high, PIECES + 1)
+    reach = spreads[:, None] * (pieces[1] - pieces[0]) / 2
+    comes = np.zeros((len(tables), len(table.scores)), bool)
+    for middle in (pieces[:-1] + pieces[1:]) / 2:
+        check_cancel(cancel)
+        found = log_p(np.array([middle]), np.arange(len(tables)))[0]
+        comes |= found + reach >= (found - reach).max(axis=0)
+    comes[own] = False
+    others = np.flatnonzero(comes.any(axis=1))
+    never = np.where(comes[others], 0.0, -np.inf)
+
+    def ahead(points: np.ndarray) -> np.ndarray:
+        """How far the word is ahead of the next at several ε (m,), for each output (m, K)."""
+        out = []
+        for part in np.array_split(points, 1 + len(points) * (1 + len(others)) * size // 2_000_000):
+            check_cancel(cancel)
+            mine = log_p(part, np.array([own]))[:, 0]
+            rest = (log_p(part, others) + never).max(axis=1, initial=-np.inf)
+            with np.errstate(invalid="ignore"):
+                out.append(np.where(np.isfinite(mine), mine - rest, -np.inf))
+        return np.concatenate(out)
+
+    slope = spreads[own] + max(spreads[others], default=0.0)
+    return Lead(table.scores, base[own], _changes(ahead, len(table.scores), slope, low, high))
+
+
+def _changes(
+    ahead: Callable[[np.ndarray], np.ndarray], n: int, slope: float, low: float, high: float
+) -> tuple[tuple[float, ...], ...]:
+    """Of n functions of ε, none steeper than ``slope``: from where on each is above 0, from where on not, and so on.
+
+    A piece in whose middle a function is farther from 0 than it can climb needs no second look; others are halved.
+    """
+    edges = np.linspace(low, high, PIECES + 1)
+    which = np.repeat(np.arange(n), PIECES)
+    a, b = np.tile(edges[:-1], n), np.tile(edges[1:], n)
+    found: list[list[tuple[float, bool]]] = [[] for _ in range(n)]
+    while len(a):
+        middle = (a + b) / 2
+        points, place = np.unique(middle, return_inverse=True)
+        value = ahead(points)[place, which]
+        settled = (np.abs(value) > slope * (b - a) / 2) | (b - a < FINE * middle)
+        if (near := np.flatnonzero(~settled & (b - a < CLOSE * middle))).size:
+            points, place = np.unique(np.concatenate([a[near], b[near]]), return_inverse=True)
+            sides = ahead(points)[place, np.tile(which[near], 2)].reshape(2, -1)
+            settled[near] = ((sides > 0) == (value[near] > 0)).all(axis=0)
+        for k, start, above in zip(which[settled], a[settled], value[settled] > 0, strict=True):
+            found[k].append((float(start), bool(above)))
+        a, middle, b, which = a[~settled], middle[~settled], b[~settled], which[~settled]
+        a, b, which = np.concatenate([a, middle]), np.concatenate([middle, b]), np.tile(which, 2)
+    out = []
+    for pieces in found:
+        ends: list[float] = []
+        for start, above in sorted(pieces):
+            if above != bool(len(ends) % 2):
+                ends.append(start)
+        out.append(tuple(ends))
+    return tuple(out)
