@@ -630,6 +630,9 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert payload(at)["attack"] == {}, "not worked out before it is asked for"
     at.session_state["play_strip"] = {"view": {"run": 1, "eps": 8.1, "token": None, "tint": "attack"}}
     settle(at)
+    if (job := at.session_state["session"].at("risk").job) is not None:
+        assert job.wait(100)
+        settle(at)
     marks = payload(at)["attack"]
     assert marks["along"][2] is not None and 0 < marks["p"][2] < 1 and marks["chance"] < 0.02
     link, command, code = (c.value for c in at.code[:3])
