@@ -13,10 +13,12 @@ from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.figures import audit_figure
+from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.private import Private
 from pages.ui import controls
+from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.text import literal
@@ -43,40 +45,42 @@ class Request(Private):
         return dpt.get_mechanism(self.mechanism, **dict(self.options))
 
 
-def chosen_mechanism() -> tuple[str, str, str, bool, dict[str, Any]]:
-    """Title, mechanism, fault, twin and options from the controls."""
-    kind = st.radio(
+def chosen_mechanism(top: Any) -> tuple[str, str, str, bool, dict[str, Any]]:
+    """Title, mechanism, fault, twin and options from the controls; those that may stay as they are stand below."""
+    kind = top.radio(
         "Audit", ["A mechanism", "A planted fault"], horizontal=True, key="audit_kind", label_visibility="collapsed"
     )
     if kind == "A planted fault":
-        name = st.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
+        name = top.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
         fault = FAULTS[name]
-        st.caption(literal(fault.explanation))
-        twin = st.toggle(
+        top.caption(literal(fault.explanation))
+        twin = top.toggle(
             "Take the fault out", key="audit_twin", help="The audit then looks at the same mechanism as it should be."
         )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
-        chosen = {"epsilon": epsilon_input(epsilon, f"fault-{name}")}
+        chosen = {"epsilon": epsilon_input(top, epsilon, f"fault-{name}")}
         return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
     specs = {s.name: s for s in dpt.mechanisms()}
-    spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="audit_mechanism")]
-    st.caption(spec.summary)
+    spec = specs[top.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="audit_mechanism")]
+    top.caption(spec.summary)
     chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
-    chosen["epsilon"] = epsilon_input(default, f"{spec.name}-{default:g}")
+    chosen["epsilon"] = epsilon_input(top, default, f"{spec.name}-{default:g}")
     return spec.title, spec.name, "", False, chosen
 
 
-def epsilon_input(default: float, key: str) -> float:
-    return st.number_input(
+def epsilon_input(place: Any, default: float, key: str) -> float:
+    return place.number_input(
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
-        key=f"audit-epsilon-{key}",
+        key=f"audit-epsilon-{key}", help=said_of("ε"),
     )  # fmt: skip
 
 
 def request() -> tuple[Request | None, bool]:
     """What the controls ask for, and whether the button was pressed."""
-    title, mechanism, fault, twin, chosen = chosen_mechanism()
+    top = st.container()
+    title, mechanism, fault, twin, chosen = chosen_mechanism(top)
+    pressed = top.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = st.text_area(
         "Words or texts, one on each line", key="audit_lines", height=120,
         placeholder="Empty: words of the public vocabulary, or short texts for language models.",
@@ -94,7 +98,6 @@ def request() -> tuple[Request | None, bool]:
                     "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key="audit_claim"
                 )
             )
-    pressed = st.button("Run the audit", type="primary", width="stretch", key="audit_run")
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
     if len(lines) > MAX_LINES:
         st.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
@@ -141,8 +144,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
             "not follow them."
         )
     else:
-        dark = st.context.theme.type == "dark"
-        st.plotly_chart(audit_figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
+        chart(audit_figure(report, dark()), key="audit_figure", alt=report.sentence())
     if report.witness is not None and report.verdict != "refuted":
         st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
     if report.unit:

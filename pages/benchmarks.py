@@ -10,6 +10,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.evaluation import curves, results
 from dptext_core.figures import benchmarks as figures
+from dptext_core.figures.glossary import said_of
 from dptext_core.metrics import measure
 from pages.ui import links
 from pages.ui.shell import within_app
@@ -55,7 +56,11 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     there = curves.metrics_of(found, data, kinds)
     if key.endswith("n_w"):  # N_w over N_w says nothing
         there = [m for m in there if m != "n_w"]
-    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=key) if there else ""
+    if not there:
+        return ""
+    symbols = {"n_w": "N_w", "s_w": "S_w"}
+    help = " ".join(f"{symbols[m]}: {said_of(symbols[m])}" for m in there if m in symbols)
+    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=key, help=help or None)
 
 
 def take_point(key: str) -> None:
@@ -241,7 +246,10 @@ def main() -> None:
         if view == "Curves" and curves.metrics_of(found, data, ("deniability",)):
             axes = {"Same N_w": "n_w", "ε": "epsilon"}
             first = "Same N_w" if mixed else "ε"
-            picked = st.segmented_control("Across", list(axes), default=first, key=f"bench_x_{data}_{mixed}")
+            picked = st.segmented_control(
+                "Across", list(axes), default=first, key=f"bench_x_{data}_{mixed}",
+                help=f"N_w: {said_of('N_w')} ε: {said_of('ε')}",
+            )  # fmt: skip
             x = axes[picked or first]
         download = st.container(width="content")
     left, right = st.columns(2, gap="large")

@@ -13,6 +13,7 @@ from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS
 from dptext_core.figures import audit_figure
+from dptext_core.figures.glossary import said_of
 from pages.ui.text import literal
 
 TOP = Path(__file__).resolve().parents[1]
@@ -54,6 +55,7 @@ def metric(at: AppTest, label: str) -> str:
 def test_the_empty_page_says_what_to_do():
     at = app()
     assert not at.exception and "Run the audit" in at.info[0].value and not at.metric
+    assert at.number_input[0].help == said_of("ε")
 
 
 def test_typed_words_are_audited():

@@ -12,6 +12,7 @@ from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
 from dptext_core.evaluation import curves, results
+from dptext_core.figures.glossary import said_of
 from pages.ui import links
 from pages.ui.session import Session
 
@@ -64,6 +65,8 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     assert not at.exception
     kept, hidden = charts(at)
     assert "N_w" in axis(kept) and "N_w" in axis(hidden)
+    bubble = at.button_group(key="bench_x_sst2_True").help
+    assert said_of("N_w") in bubble and said_of("ε") in bubble
     assert names(kept) == ["DP-MLM", "1-Diffractor", "CusText", "SanText", "MVC"]
     captions = " ".join(c.value for c in at.caption)
     assert "Equal ε is not equal privacy" in captions and "unit of distance" in captions
