@@ -21,6 +21,7 @@ from pages.ui import controls
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
+from pages.ui.stay import stay, stay_all
 from pages.ui.text import literal
 
 MAX_LINES = 500
@@ -48,21 +49,30 @@ class Request(Private):
 def chosen_mechanism(top: Any) -> tuple[str, str, str, bool, dict[str, Any]]:
     """Title, mechanism, fault, twin and options from the controls; those that may stay as they are stand below."""
     kind = top.radio(
-        "Audit", ["A mechanism", "A planted fault"], horizontal=True, key="audit_kind", label_visibility="collapsed"
+        "Audit",
+        ["A mechanism", "A planted fault"],
+        horizontal=True,
+        key=stay("audit_kind"),
+        label_visibility="collapsed",
     )
     if kind == "A planted fault":
-        name = top.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
+        name = top.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key=stay("audit_fault"))
         fault = FAULTS[name]
         top.caption(literal(fault.explanation))
         twin = top.toggle(
-            "Take the fault out", key="audit_twin", help="The audit then looks at the same mechanism as it should be."
+            "Take the fault out",
+            key=stay("audit_twin"),
+            help="The audit then looks at the same mechanism as it should be.",
         )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
         chosen = {"epsilon": epsilon_input(top, epsilon, f"fault-{name}")}
         return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
     specs = {s.name: s for s in dpt.mechanisms()}
-    spec = specs[top.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="audit_mechanism")]
+    spec = specs[
+        top.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key=stay("audit_mechanism"))
+    ]
     top.caption(spec.summary)
+    stay_all("audit-")
     chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
     chosen["epsilon"] = epsilon_input(top, default, f"{spec.name}-{default:g}")
@@ -72,7 +82,7 @@ def chosen_mechanism(top: Any) -> tuple[str, str, str, bool, dict[str, Any]]:
 def epsilon_input(place: Any, default: float, key: str) -> float:
     return place.number_input(
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
-        key=f"audit-epsilon-{key}", help=said_of("ε"),
+        key=stay(f"audit-epsilon-{key}"), help=said_of("ε"),
     )  # fmt: skip
 
 
@@ -82,20 +92,22 @@ def request() -> tuple[Request | None, bool]:
     title, mechanism, fault, twin, chosen = chosen_mechanism(top)
     pressed = top.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = st.text_area(
-        "Words or texts, one on each line", key="audit_lines", height=120,
+        "Words or texts, one on each line", key=stay("audit_lines"), height=120,
         placeholder="Empty: words of the public vocabulary, or short texts for language models.",
         help="Each drawn word is compared with each other one that the promise makes alike.",
     )  # fmt: skip
     claim = None
     with st.expander("More"):
         draws = st.select_slider(
-            "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key="audit_draws",
+            "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key=stay("audit_draws"),
             help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
         )  # fmt: skip
-        if st.toggle("Hold it against an ε of mine", key="audit_own", help="Then any two inputs count as neighbours."):
+        if st.toggle(
+            "Hold it against an ε of mine", key=stay("audit_own"), help="Then any two inputs count as neighbours."
+        ):
             claim = float(
                 st.number_input(
-                    "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key="audit_claim"
+                    "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key=stay("audit_claim")
                 )
             )
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())

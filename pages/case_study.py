@@ -12,6 +12,7 @@ from dptext_core.figures import case_study as figure_of
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
+from pages.ui.stay import stay
 from pages.ui.text import literal
 
 LONGEST = 500
@@ -22,14 +23,14 @@ def named(epsilon: float | None) -> str:
 
 
 def request() -> core.Question:
-    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=100, key="case_text")
+    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=100, key=stay("case_text"))
     pretrained = st.selectbox(
-        "The model was pre-trained on", list(core.SETS), format_func=core.SETS.__getitem__, key="case_pretrained",
+        "The model was pre-trained on", list(core.SETS), format_func=core.SETS.__getitem__, key=stay("case_pretrained"),
         help="Snips: requests for music, books, films, restaurants and the weather. ATIS: questions about flights.",
     )  # fmt: skip
     epsilons = {named(e): e for e in reversed(core.EPSILONS)}
     epsilon = st.select_slider(
-        "Privacy budget ε", list(epsilons), value=named(1000.0), key="case_epsilon",
+        "Privacy budget ε", list(epsilons), value=named(1000.0), key=stay("case_epsilon"),
         help="ε of the whole sentence. Without noise nothing is promised.",
     )  # fmt: skip
     again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")

@@ -10,6 +10,7 @@ from dptext_core.evaluation.findings import AGREES, DISAGREES, MISSING, OPEN, PA
 from dptext_core.mechanisms import codec
 from pages.ui.charts import chart, dark
 from pages.ui.shell import compact, within_app
+from pages.ui.stay import stay
 from pages.ui.text import literal
 
 ICONS = {
@@ -74,7 +75,7 @@ def main() -> None:
         return
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in HEADINGS}
     chosen = st.pills(
-        "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key="found_verdict",
+        "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key=stay("found_verdict"),
         format_func=lambda v: f"{HEADINGS[v]} ({counts[v]})", label_visibility="collapsed",
     )  # fmt: skip
     for finding in all_of_them:

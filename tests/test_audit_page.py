@@ -19,9 +19,11 @@ from pages.ui.text import literal
 TOP = Path(__file__).resolve().parents[1]
 
 
-def app() -> AppTest:
+def app(**session) -> AppTest:
     at = AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120)
     at.session_state["app"] = True
+    for name, value in session.items():
+        at.session_state[name] = value
     return at.run()
 
 
@@ -68,6 +70,10 @@ def test_typed_words_are_audited():
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)
     assert list(left_out["input"]) == ["the", "*Qwzzx*"]
+    # Another page was shown: Streamlit has forgotten the controls, and the session has not.
+    again = app(session=at.session_state["session"])
+    assert again.text_area(key="audit_lines").value == at.text_area(key="audit_lines").value
+    assert again.selectbox(key="audit_mechanism").value == "diffractor" and again.success
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,11 @@ def found(tmp_path, monkeypatch) -> results.Results:
     return whole
 
 
-def page() -> AppTest:
+def page(**session) -> AppTest:
     at = AppTest.from_file(TOP / "pages" / "benchmarks.py", default_timeout=60)
     at.session_state["app"] = True
+    for name, value in session.items():
+        at.session_state[name] = value
     return at.run()
 
 
@@ -79,6 +81,8 @@ def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found
     assert not at.exception
     kept = charts(at)[0]
     assert "ε" in axis(kept) and "hollow: papers" in names(kept)
+    again = page(session=at.session_state["session"])  # as after another page, where Streamlit forgets controls
+    assert again.button_group(key="bench_x_sst2_True").value == "ε"
     assert any("DP-MLM, Table 1" in m.value.replace("\\", "") for m in at.markdown), (
         "what a table of a paper holds is said"
     )

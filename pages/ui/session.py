@@ -31,9 +31,10 @@ class Session:
     copies that the browser has told of, as (draw, run, ε). work: long work, by its place. text, undo: the text in the
     box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
     query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
-    wrong with it. addresses: those that the page has had. shares_for: for what text and words a table of shares was
-    made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that a
-    new pass was last asked for. hidden: names of controls that a link hides. upload: the data of the page Batch;
+    wrong with it. addresses: those that the pages have had; asked: how often an address asked for something. controls:
+    what controls were left at that have to stay so (``stay``). shares_for: for what text and words a table of shares
+    was made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that
+    a new pass was last asked for. hidden: names of controls that a link hides. upload: the data of the page Batch;
     uploads: how many there were; batch_error: what went wrong there and is still to be said. kept: scores and draws of
     settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
     its controls show them. word: where the word begins in the text that Compare shows. points: of the trade-off, as
@@ -55,6 +56,8 @@ class Session:
     link_new: bool = False
     link_problem: str = ""
     addresses: dict[tuple[tuple[str, str], ...], None] = field(default_factory=dict)
+    asked: int = 0
+    controls: dict[str, Any] = field(default_factory=dict)
     shares_for: dict[str, tuple[Any, int]] = field(default_factory=dict)
     public_plan: tuple[Any, Budget] | None = None
     moved_to: float | None = None

@@ -57,6 +57,11 @@ def playground(page: Page) -> None:
     word = page.locator(".strip .text button", has=page.locator(".was", has_text=WORD)).first
     word.wait_for(timeout=LONG)
     calm(page)
+    for _ in range(20):  # a draw in which something still stands, to show how that is said
+        if page.locator(".strip .chip:not(.gone)").count():
+            break
+        page.get_by_role("button", name="Draw again").click()
+        calm(page)
     if page.locator(".strip .from").inner_text() != WORD:  # a click on the word that is chosen would free it
         word.click()
     page.locator(".strip .from", has_text=WORD).wait_for(timeout=LONG)
