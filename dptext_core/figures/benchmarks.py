@@ -298,14 +298,13 @@ def _paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
 
 
 def _level(figure: go.Figure, value: float | None, name: str, colours: dict[str, str]) -> None:
-    """A line across with its name at the end, and on the side, where there are fewer marks."""
+    """A line across with its name at the right end, on the side where there are fewer marks."""
     if value is None:
         return
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
     figure.add_annotation(
-        text=f"{name}: {c.said(value)}", xref="paper", y=value, showarrow=False,
-        **({"x": 0, "xanchor": "left", "yanchor": "bottom"} if name == UNPROTECTED
-           else {"x": 1, "xanchor": "right", "yanchor": "top"}),
+        text=f"{name}: {c.said(value)}", x=1, xref="paper", xanchor="right", y=value, showarrow=False,
+        yanchor="bottom" if name == UNPROTECTED else "top",
         font={"color": colours["soft"], "size": 11},
     )  # fmt: skip
 
