@@ -31,13 +31,24 @@ def forward() -> None:
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
 shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidden"))
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
-# of captions has a contrast of 3.9, and its ring around what has the focus can hardly be seen on some controls.
+# of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
+# Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the
+# next one is still found; on a narrow one, choices beside each other would be cut off.
 st.html("""<style>
 [data-testid='stHeaderActionElements'] { display: none; }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
-[data-testid='stMainBlockContainer'] { padding-top: 4.4rem; padding-bottom: 3rem; }
-.stApp :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
+[data-testid='stMainBlockContainer'] { padding-top: 4.4rem; padding-bottom: 3rem; max-width: 100rem; }
+[data-testid='stMarkdownContainer'] :is(p, li) { max-width: 90ch; }
+[data-testid='stButtonGroup'] [role] { flex-wrap: wrap; }
+[data-testid='stMultiSelect'] :has(> [data-testid='stMultiSelectTagsContainer']) { height: auto; max-height: none; }
+[data-testid='stMultiSelectTagsContainer'] { flex-wrap: wrap; row-gap: 0.25rem; padding-block: 0.3rem; }
+:root :is([data-testid='stSliderThumbValue'], [data-testid='stButtonGroup'] :is([data-selected], [data-focused],
+  [data-hovered], [data-pressed])) { color: light-dark(#0b62ad, #8fc1f2) !important; }
+[data-testid='stCode'] .token { color: inherit !important; }
+:root :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
 </style>""")
+# Streamlit says this of the page, but not of what opens over it.
+st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
 page = st.navigation(shown, position="top")
 if forget.reload():
     st.stop()

@@ -13,12 +13,15 @@ from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.figures import audit_figure
+from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.private import Private
 from pages.ui import controls
+from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
+from pages.ui.stay import stay, stay_all
 from pages.ui.text import literal
 
 MAX_LINES = 500
@@ -58,35 +61,42 @@ class Request(Private):
 def chosen_mechanism(choice: Any, below: Any) -> tuple[str, str, str, bool, dict[str, Any]]:
     """Title, mechanism, fault, twin and options from the controls: what is audited, and below it how."""
     kind = choice.radio(
-        "Audit", ["A mechanism", "A planted fault"], horizontal=True, key="audit_kind", label_visibility="collapsed"
+        "Audit",
+        ["A mechanism", "A planted fault"],
+        horizontal=True,
+        key=stay("audit_kind"),
+        label_visibility="collapsed",
     )
     if kind == "A planted fault":
-        name = choice.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key="audit_fault")
+        name = choice.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key=stay("audit_fault"))
         fault = FAULTS[name]
         choice.caption(literal(fault.explanation))
         twin = below.toggle(
-            "Take the fault out", key="audit_twin", help="The audit then looks at the same mechanism as it should be."
+            "Take the fault out",
+            key=stay("audit_twin"),
+            help="The audit then looks at the same mechanism as it should be.",
         )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
-        with choice:
-            chosen = {"epsilon": epsilon_input(epsilon, f"fault-{name}")}
+        chosen = {"epsilon": epsilon_input(choice, epsilon, f"fault-{name}")}
         return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
     specs = {s.name: s for s in dpt.mechanisms()}
     titles = {name: s.title for name, s in specs.items()}
-    spec = specs[choice.selectbox("Mechanism", list(specs), format_func=titles.__getitem__, key="audit_mechanism")]
+    spec = specs[
+        choice.selectbox("Mechanism", list(specs), format_func=titles.__getitem__, key=stay("audit_mechanism"))
+    ]
     choice.caption(spec.summary)
+    stay_all("audit-")
     with below:
         chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
-    with choice:
-        chosen["epsilon"] = epsilon_input(default, f"{spec.name}-{default:g}")
+    chosen["epsilon"] = epsilon_input(choice, default, f"{spec.name}-{default:g}")
     return spec.title, spec.name, "", False, chosen
 
 
-def epsilon_input(default: float, key: str) -> float:
-    return st.number_input(
+def epsilon_input(place: Any, default: float, key: str) -> float:
+    return place.number_input(
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
-        key=f"audit-epsilon-{key}",
+        key=stay(f"audit-epsilon-{key}"), help=said_of("ε"),
     )  # fmt: skip
 
 
@@ -95,20 +105,22 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     title, mechanism, fault, twin, chosen = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
-        "Words or texts, one on each line", key="audit_lines", height=120,
+        "Words or texts, one on each line", key=stay("audit_lines"), height=120,
         placeholder="Empty: words of the public vocabulary, or short texts for language models.",
         help="Each drawn word is compared with each other one that the promise makes alike.",
     )  # fmt: skip
     claim = None
     with below.expander("More"):
         draws = st.select_slider(
-            "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key="audit_draws",
+            "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key=stay("audit_draws"),
             help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
         )  # fmt: skip
-        if st.toggle("Hold it against an ε of mine", key="audit_own", help="Then any two inputs count as neighbours."):
+        if st.toggle(
+            "Hold it against an ε of mine", key=stay("audit_own"), help="Then any two inputs count as neighbours."
+        ):
             claim = float(
                 st.number_input(
-                    "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key="audit_claim"
+                    "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key=stay("audit_claim")
                 )
             )
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
@@ -157,8 +169,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
             "not follow them."
         )
     else:
-        dark = st.context.theme.type == "dark"
-        st.plotly_chart(audit_figure(report, dark), theme=None, config={"displayModeBar": False}, key="audit_figure")
+        chart(audit_figure(report, dark()), key="audit_figure", alt=report.sentence())
     if report.witness is not None and report.verdict != "refuted":
         st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
     if report.unit:

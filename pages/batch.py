@@ -12,6 +12,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.experiments import batch as core
 from dptext_core.experiments import job_folders, office, release_files, tables
+from dptext_core.figures.glossary import said_of
 from dptext_core.metrics.registry import measure
 from pages.ui import controls
 from pages.ui.jobs import Job
@@ -74,11 +75,11 @@ def take(name: str, data: bytes) -> None:
     try:
         mine.upload = taken(name, data)
     except (dpt.DPTextError, OSError) as error:
-        mine.batch_error = said_of(error)
+        mine.batch_error = told_of(error)
     st.rerun()
 
 
-def said_of(error: Exception) -> str:
+def told_of(error: Exception) -> str:
     if isinstance(error, dpt.DPTextError):
         return str(error)
     return "The server could not store the file. Try again later, or use the command line."
@@ -175,8 +176,7 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     default = controls.epsilon_range(spec, chosen)[2]
     chosen["epsilon"] = budget.number_input(
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, format="%g",
-        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)),
-        help="Smaller hides more; larger keeps more of the text.",
+        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)), help=said_of("ε"),
     )  # fmt: skip
     asked = core.Asked(upload.file, column, header, tuple(keep), spec.name, tuple(sorted(chosen.items())))
     try:
@@ -243,7 +243,7 @@ def start(upload: Upload, asked: core.Asked, keep: bool) -> None:
         if keep:
             upload.keep(asked)
     except (dpt.DPTextError, OSError) as error:
-        st.error(literal(said_of(error)))
+        st.error(literal(told_of(error)))
         return
     upload.batch = core.Batch(upload.folder, asked)
     mine.at("batch_first").stop()

@@ -10,9 +10,11 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.evaluation import curves, results
 from dptext_core.figures import benchmarks as figures
+from dptext_core.figures.glossary import said_of
 from dptext_core.metrics import measure
 from pages.ui import links
 from pages.ui.shell import within_app
+from pages.ui.stay import stay
 from pages.ui.text import literal
 
 #: Shown at first, as far as they were measured: one of each family before others of the same.
@@ -35,19 +37,19 @@ def chosen_data(found: results.Results) -> tuple[str, list[str]]:
     """Data set and mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
-    data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key="bench_data")
+    data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
     there = curves.mechanisms_of(found, data)
     first = [m for m in (*FIRST, *there) if m in there]
     chosen = right.multiselect(
         "Mechanisms", there, default=list(dict.fromkeys(first))[:MOST], format_func=curves.title,
-        key=f"bench_mechanisms_{data}",
+        key=stay(f"bench_mechanisms_{data}"),
     )  # fmt: skip
     return data, chosen
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
     """A switch that is there where it does something, and keeps what it was set to where it is not."""
-    state[key] = state.get(key, first)
+    stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
 
@@ -74,7 +76,11 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     there = curves.metrics_of(found, data, kinds)
     if key.endswith("n_w"):  # N_w over N_w says nothing
         there = [m for m in there if m != "n_w"]
-    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=key) if there else ""
+    if not there:
+        return ""
+    symbols = {"n_w": "N_w", "s_w": "S_w"}
+    help = " ".join(f"{symbols[m]}: {said_of(symbols[m])}" for m in there if m in symbols)
+    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=stay(key), help=help or None)
 
 
 def take_point(key: str) -> None:
@@ -270,12 +276,15 @@ def main() -> None:
     data, names = chosen_data(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="bench_view") or VIEWS[0]
+        view = st.segmented_control("View", VIEWS, default=VIEWS[0], key=stay("bench_view")) or VIEWS[0]
         x = "epsilon"
         if view == "Curves" and curves.metrics_of(found, data, ("deniability",)):
             axes = {"Same N_w": "n_w", "ε": "epsilon"}
             first = "Same N_w" if mixed else "ε"
-            picked = st.segmented_control("Across", list(axes), default=first, key=f"bench_x_{data}_{mixed}")
+            picked = st.segmented_control(
+                "Across", list(axes), default=first, key=stay(f"bench_x_{data}_{mixed}"),
+                help=f"N_w: {said_of('N_w')} ε: {said_of('ε')}",
+            )  # fmt: skip
             x = axes[picked or first]
         download = st.container(width="content")
     bar = st.container(horizontal=True)

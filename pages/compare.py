@@ -14,6 +14,7 @@ import dptext_core as dpt
 from dptext_core import figures, side_by_side
 from dptext_core.checks import shown
 from dptext_core.evaluation import curves
+from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, many, number, percent
 from dptext_core.mechanisms import codec
 from dptext_core.metrics import score
@@ -35,8 +36,8 @@ NEXT = ("diffractor", "santext", "custext", "dp-mlm")
 STEPS = 61
 MODES = {"own": "An ε for each", "epsilon": "Equal ε", "total": "Equal total ε", "n_w": "Equal N_w"}
 MODES_HELP = (
-    "Equal ε and equal total ε set the number that is promised. Equal N_w sets what is measured: the chance that a "
-    "drawn word stays what it is."
+    "Equal ε and equal total ε set the number that is promised. Equal N_w sets what is measured. "
+    f"ε: {said_of('ε')} Total ε: {said_of('Total ε')} N_w: {said_of('N_w')}"
 )
 
 
@@ -160,18 +161,18 @@ def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> 
     if mode == "own":
         low, high, default = controls.epsilon_range(specs[name], chosen)
         now = setting["epsilon"] if name == setting["mechanism"] else default
-        epsilon = epsilon_slider("ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
+        epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
     setting |= {"mechanism": name, "options": chosen, "epsilon": epsilon or setting["epsilon"]}
     return Column(id_, name, tuple(sorted(chosen.items())), epsilon)
 
 
-def epsilon_slider(label: str, low: float, high: float, now: float, key: str) -> float:
+def epsilon_slider(label: str, low: float, high: float, now: float, key: str, symbol: str = "ε") -> float:
     """A slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
     now = min(max(state.get(key, now), low), high)
     marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
     found = sorted({e for e in marks if low <= e <= high} | {now, low, high})
     state[key] = now
-    return st.select_slider(label, found, format_func=number, key=key)
+    return st.select_slider(label, found, format_func=number, key=key, help=said_of(symbol))
 
 
 def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], text: str) -> tuple[str, float] | None:
@@ -181,7 +182,7 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
     if mode == "n_w":
         share = st.slider(
             "Chance that a drawn word stays (N_w)", 5, 95, step=5, format="%d%%", key=stay("compare_n_w", 40),
-            help="Each mechanism gets the ε at which it keeps so many of the words that all of them draw.",
+            help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw.",
         )  # fmt: skip
         return mode, share / 100
     ranges = [dpt.mechanism_class(name).epsilon_range(options) for name, options in drafts]
@@ -200,7 +201,9 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
         st.caption("None of these has a total on this text.")
         return None
     ends = min(t[0] for t in totals), max(t[1] for t in totals)
-    return mode, epsilon_slider("Total ε of the text, the same for all", *ends, totals[0][2], stay("compare_total"))
+    return mode, epsilon_slider(
+        "Total ε of the text, the same for all", *ends, totals[0][2], stay("compare_total"), "Total ε"
+    )
 
 
 # --- the work
@@ -299,11 +302,11 @@ def measured(value: float | None, form: str, found: side_by_side.Figures) -> str
 
 
 MEASURES_HELP = {
-    "ε": "The privacy budget of one draw, in the unit of its mechanism.",
+    "ε": said_of("ε"),
     "counts": "What is promised, and what ε is counted by.",
-    "total ε": "ε of the whole rewrite, if you release it.",
-    "words stay (N_w)": "The chance that a drawn word stays what it is. Less is more private.",
-    "different words (S_w)": "So many different words are expected in 100 draws of a word. More is more private.",
+    "total ε": said_of("Total ε"),
+    "words stay (N_w)": said_of("N_w"),
+    "different words (S_w)": said_of("S_w"),
     "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
     "cosine": "Likeness in meaning to the original: 1 is the same. It is measured by a model of sentences.",
 }

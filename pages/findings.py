@@ -8,7 +8,9 @@ from dptext_core import DPTextError, figures
 from dptext_core.evaluation import results
 from dptext_core.evaluation.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings
 from dptext_core.mechanisms import codec
-from pages.ui.shell import within_app
+from pages.ui.charts import chart, dark
+from pages.ui.shell import compact, within_app
+from pages.ui.stay import stay
 from pages.ui.text import literal
 
 ICONS = {
@@ -30,7 +32,7 @@ HEADINGS = {
 def show(finding: Finding) -> None:
     icon, colour = ICONS[finding.verdict]
     with st.container(border=True):
-        st.markdown(f"##### {literal(finding.claim)}")
+        st.markdown(f"### {literal(finding.claim)}")
         st.markdown(f":{colour}-badge[{icon} {HEADINGS[finding.verdict]}]")
         st.caption(literal(finding.source))
         for line in finding.numbers:
@@ -38,8 +40,8 @@ def show(finding: Finding) -> None:
         if finding.reason:
             st.markdown("**Likely reason.** " + literal(finding.reason))
         if finding.figure and st.toggle("Show the figure", key=f"found_{finding.figure}"):
-            figure = getattr(figures, finding.figure)(finding.drawn, dark=st.context.theme.type == "dark")
-            st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"found_{finding.figure}_figure")
+            figure = getattr(figures, finding.figure)(finding.drawn, dark=dark())
+            chart(figure, key=f"found_{finding.figure}_figure", alt=f"What the lines above say: {finding.claim}")
         if finding.rows:
             with st.expander(f"The {len(finding.rows):,} rows it stands on"):
                 st.dataframe(
@@ -73,7 +75,7 @@ def main() -> None:
         return
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in HEADINGS}
     chosen = st.pills(
-        "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key="found_verdict",
+        "Verdict", [v for v in HEADINGS if counts[v]], selection_mode="multi", key=stay("found_verdict"),
         format_func=lambda v: f"{HEADINGS[v]} ({counts[v]})", label_visibility="collapsed",
     )  # fmt: skip
     for finding in all_of_them:
@@ -86,4 +88,5 @@ def main() -> None:
 
 
 within_app("findings")
+compact("60rem")
 main()

@@ -301,7 +301,10 @@ def clip_figure() -> None:
         return
     if not st.toggle("Show what the width costs", key="play_clip_costs"):
         return
-    chart(figures.clipping(rows, dark=dark()), key="play_clip_figure")
+    chart(
+        figures.clipping(rows, dark=dark()), key="play_clip_figure",
+        alt="Likeness in meaning and chance of staying over the width of the clipping range, for several ε",
+    )  # fmt: skip
     st.caption(
         f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} drawn words, with the bundled model. A range goes from "
         "the mean μ of the scores to so many standard deviations σ above it: the paper's to 4σ, the tuned one to "
@@ -662,7 +665,7 @@ def more(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tupl
         clip_panel(result, token, result.distribution(token), logits, costs)
     elif chosen is not None:
         view = views[titles.index(chosen)]
-        chart(figures.draw_view(view, dark=dark()), key=f"play_{type(view).__name__}")
+        chart(figures.draw_view(view, dark=dark()), key=f"play_{type(view).__name__}", alt=figures.caption(view))
         st.caption(literal(figures.caption(view)))
 
 
@@ -680,7 +683,7 @@ def clip_panel(
         logits, used.low, used.high, marks=marks, others={c.name: (c.low, c.high) for c in costs if not c.used},
         dark=dark(),
     )  # fmt: skip
-    chart(figure, key="play_histogram")
+    chart(figure, key="play_histogram", alt="The model's scores, with the clipping ranges of the table below")
     st.dataframe(
         {
             "range": [f"{c.name}{' (used)' if c.used else ''}" for c in costs],
@@ -725,7 +728,7 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
     figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark())
     colours = figures.DARK if dark() else figures.LIGHT
     figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
-    chart(figure, key="play_curves")
+    chart(figure, key="play_curves", alt=f"{y_title} of {word} over ε")
     if mean is not None:
         st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")
 

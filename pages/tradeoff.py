@@ -14,6 +14,7 @@ import dptext_core as dpt
 from dptext_core import figures, side_by_side, trade_off
 from dptext_core.evaluation import curves
 from dptext_core.figures import to_html
+from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.trade_off import Advice, Point
@@ -41,9 +42,8 @@ CHEAP = ("unchanged", "bleu", "n_w")
 HIDDEN = {"n_w": "Chance of staying (N_w)", "bayes": "Best guess of an attacker", "unchanged": "Words unchanged",
           "epsilon": "ε alone"}  # fmt: skip
 HIDDEN_HELP = (
-    "N_w: the chance that a drawn word stays what it is. Best guess: how often the best attacker guesses a drawn word "
-    "from its replacement. Words unchanged: counted in the rewrites, kept words included. ε alone is what is promised: "
-    "it counts something else for each mechanism, so that one ε is not one privacy."
+    f"N_w: {said_of('N_w')} Best guess: how often the best attacker guesses a drawn word from its replacement. Words "
+    f"unchanged: counted in the rewrites, kept words included. ε alone: what is promised. {said_of('ε')}"
 )
 #: Where the limit begins, in percent.
 LIMITS = {"n_w": 30, "bayes": 30, "unchanged": 60}
@@ -114,7 +114,7 @@ def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
     )  # fmt: skip
     found: list[tuple[str, Options]] = []
     with st.expander("More points"):
-        points = st.select_slider("ε of each mechanism", POINTS, key=stay("trade_points", 7))
+        points = st.select_slider("ε of each mechanism", POINTS, key=stay("trade_points", 7), help=said_of("ε"))
         draws = st.select_slider(
             "Draws at each point", DRAWS, key=stay("trade_draws", 5),
             help="Each is a rewrite with fresh noise. More draws tell more surely which point is better.",
@@ -381,7 +381,7 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
     early = live and not trade_off.enough(points, len(tried.settings), tried.points, hidden, shown)
     place = st.container()
-    st.markdown("##### Which mechanism and ε should I start with?")
+    st.markdown("### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, shown)
     with place:
         picture(points, hidden, shown, advice, live, early)

@@ -13,14 +13,17 @@ from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS
 from dptext_core.figures import audit_figure
+from dptext_core.figures.glossary import said_of
 from pages.ui.text import literal
 
 TOP = Path(__file__).resolve().parents[1]
 
 
-def app() -> AppTest:
+def app(**session) -> AppTest:
     at = AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120)
     at.session_state["app"] = True
+    for name, value in session.items():
+        at.session_state[name] = value
     return at.run()
 
 
@@ -54,6 +57,7 @@ def metric(at: AppTest, label: str) -> str:
 def test_the_empty_page_says_what_to_do():
     at = app()
     assert not at.exception and "Run the audit" in at.info[0].value and not at.metric
+    assert at.number_input[0].help == said_of("ε")
 
 
 def test_typed_words_are_audited():
@@ -66,6 +70,10 @@ def test_typed_words_are_audited():
     assert metric(at, "Claimed") == metric(at, "Measured")
     left_out = next(d.value for d in at.dataframe if "why" in d.value)
     assert list(left_out["input"]) == ["the", "*Qwzzx*"]
+    # Another page was shown: Streamlit has forgotten the controls, and the session has not.
+    again = app(session=at.session_state["session"])
+    assert again.text_area(key="audit_lines").value == at.text_area(key="audit_lines").value
+    assert again.selectbox(key="audit_mechanism").value == "diffractor" and again.success
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.experiments import batch as core
 from dptext_core.experiments import job_folders
+from dptext_core.figures.glossary import said_of
 from dptext_core.metrics import cosine
 from pages.ui import uploads
 from pages.ui.jobs import Work
@@ -93,6 +94,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     at = page()
     assert at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Column to rewrite")).value == "text"
     assert "45 rows" in said(at) and not any(b.key == "batch_start" for b in at.button)
+    assert at.number_input[0].help == said_of("ε")
     press(at, "batch_ten")
     assert f"Row 0: {TEXT}." in said(at) and "This text is refused" in said(at) and "drawn afresh" in said(at)
     at.number_input[0].set_value(3.0).run()

@@ -12,6 +12,7 @@ from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
 from dptext_core.evaluation import curves, results
+from dptext_core.figures.glossary import said_of
 from pages.ui import links
 from pages.ui.session import Session
 
@@ -25,9 +26,11 @@ def found(tmp_path, monkeypatch) -> results.Results:
     return whole
 
 
-def page() -> AppTest:
+def page(**session) -> AppTest:
     at = AppTest.from_file(TOP / "pages" / "benchmarks.py", default_timeout=60)
     at.session_state["app"] = True
+    for name, value in session.items():
+        at.session_state[name] = value
     return at.run()
 
 
@@ -77,6 +80,8 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     assert not at.exception
     kept, hidden = charts(at)
     assert "N_w" in axis(kept) and "N_w" in axis(hidden)
+    bubble = at.button_group(key="bench_x_sst2_True").help
+    assert said_of("N_w") in bubble and said_of("ε") in bubble
     assert panels(kept) == ["DP-MLM", "1-Diffractor", "CusText", "SanText", "MVC"]
     assert not kept["layout"]["showlegend"] and kept["layout"]["yaxis3"]["matches"] == "y"
     of_third = [t for t in kept["data"] if t.get("xaxis") == "x3" and t["x"]]
@@ -95,6 +100,8 @@ def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found
     kept = charts(at)[0]
     assert "ε" in axis(kept) and "bench_papers" in switches(at)
     assert any("Hollow: the papers." in c.value for c in at.caption)
+    again = page(session=at.session_state["session"])  # as after another page, where Streamlit forgets controls
+    assert again.button_group(key="bench_x_sst2_True").value == "ε"
     assert any("DP-MLM, Table 1" in m.value.replace("\\", "") for m in at.markdown), (
         "what a table of a paper holds is said"
     )

@@ -78,9 +78,11 @@ def settle(at: AppTest) -> AppTest:
     return at
 
 
-def page() -> AppTest:
+def page(**session) -> AppTest:
     at = AppTest.from_file(TOP / "pages" / "case_study.py", default_timeout=60)
     at.session_state["app"] = True
+    for name, value in session.items():
+        at.session_state[name] = value
     return settle(at.run())
 
 
@@ -105,6 +107,8 @@ def test_no_noise_is_a_choice_of_its_own_and_promises_nothing(asked):
     settle(at.select_slider(key="case_epsilon").set_value("∞: no noise").run())
     settle(at.selectbox(key="case_pretrained").set_value("atis").run())
     assert asked[-1] == ("atis", None) and SENTENCES[1] in said(at)
+    again = page(session=at.session_state["session"])  # as after another page, where Streamlit forgets controls
+    assert again.select_slider(key="case_epsilon").value == "∞: no noise" and len(asked) == 3
     assert "There is no privacy guarantee" in at.warning[0].value
     assert "∞: no noise" in at.select_slider(key="case_epsilon").options
 

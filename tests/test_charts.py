@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,7 +21,7 @@ def page():
     from pages.ui.charts import chart
 
     x = np.geomspace(1, 50, 9)
-    chart(figures.curves({"<b>a</b>": (x, x / 50, x / 60, x / 40)}), key="a")
+    chart(figures.curves({"<b>a</b>": (x, x / 50, x / 60, x / 40)}), key="a", alt="A line")
 
 
 def test_a_figure_arrives_as_it_was_made_and_is_not_built_again(monkeypatch):
@@ -32,7 +34,17 @@ def test_a_figure_arrives_as_it_was_made_and_is_not_built_again(monkeypatch):
     at = AppTest.from_function(page).run()
     assert not at.exception
     (shown,) = at.get("plotly_chart")
-    assert json.loads(shown.proto.spec) == json.loads(json.dumps(made))
+    assert json.loads(shown.proto.spec) == json.loads(json.dumps(made)) and shown.proto.alt == "A line"
+
+
+def test_every_figure_says_what_it_shows_for_who_cannot_see_it():
+    calls = [
+        node
+        for path in sorted((Path(__file__).resolve().parents[1] / "pages").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "plotly_chart"
+    ]
+    assert len(calls) > 2 and all("alt" in {k.arg for k in call.keywords} for call in calls)
 
 
 def test_a_plot_is_built_as_a_graph_object_is():

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import side_by_side
+from dptext_core.figures.glossary import said_of
 from pages.ui import equal_privacy
 from pages.ui.rewrite_view import copies_of, word_of
 from pages.ui.session import Session
@@ -82,6 +83,7 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
     ]
     table = page.dataframe[0].value
     assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == ["1-Diffractor", "1-Diffractor (tem)"]
+    assert page.select_slider[0].help == said_of("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
 
 

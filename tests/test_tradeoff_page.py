@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import trade_off
+from dptext_core.figures.glossary import said_of
 from dptext_core.metrics import cosine
 from pages.ui.session import Session
 
@@ -74,6 +75,8 @@ def test_the_points_are_measured_and_the_answer_is_that_of_the_core(page):
     assert any("6 points and 3 draws" in c.value for c in page.caption)
     figure = page.get("plotly_chart")[0].proto.spec
     assert "start here" in figure and "doctor" not in figure
+    assert page.select_slider(key="trade_points").help == said_of("ε")
+    assert said_of("N_w") in page.selectbox(key="trade_hidden").help
 
 
 def test_another_measure_or_limit_draws_nothing_again(page):

@@ -98,7 +98,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "MIT",
     ),
     "pictures/*": (
-        "python tests/e2e/take_screenshot.py --out assets/pictures/playground.png",
+        "python tests/e2e/take_pictures.py readme",
         "the app itself, with a text of assets/examples",
         "MIT",
     ),

@@ -249,7 +249,7 @@ def _query(
     if lines:
         dark = st.context.theme.type == "dark"
         figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)
-        chart(figure, key="attack_query")
+        chart(figure, key="attack_query", alt="Chance of finding the original over the answers; in words below")
         st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
     st.caption(
         "The most frequent of N fresh answers, in 2,000 simulated repeats. Every answer that you give spends its ε "

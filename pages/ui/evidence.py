@@ -10,6 +10,7 @@ from dptext_core.evaluation import curves, results
 from dptext_core.figures import benchmarks as benchmark_figures
 from dptext_core.metrics import measure, score
 from pages.ui import runs
+from pages.ui.charts import chart, dark
 from pages.ui.text import literal
 
 #: Of a long text, N_w is the mean over so many of its drawn words.
@@ -45,9 +46,12 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         shown, curves.main_series(printed), metric, baseline=whole.value if whole else None,
         majority=curves.majority(found, data, metric), yours=None if run.spread else epsilon,
         your_text=None if run.spread else of_text(result, metric),
-        dark=st.context.theme.type == "dark", width=450,
+        dark=dark(), width=450,
     )  # fmt: skip
-    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key="play_bench_figure")
+    chart(
+        figure, key="play_bench_figure",
+        alt=f"{measure(metric).title} over ε, as it was measured; the page Benchmarks has the numbers",
+    )  # fmt: skip
     if run.spread:
         st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:

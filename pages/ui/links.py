@@ -122,9 +122,7 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
     return found, ""
 
 
-def left_out(
-    settings: Sequence[Mapping[str, Any]], fields: Mapping[str, dataclasses.Field] | None = None
-) -> list[str]:
+def left_out(settings: Sequence[Mapping[str, Any]], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
     """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
     said: dict[str, None] = {}
     for setting in settings:

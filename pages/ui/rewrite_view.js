@@ -97,6 +97,8 @@ class View {
     }
     const stop = this.words.find((n) => Number(n.dataset.at) === this.data.chosen) ?? this.words[0];
     if (stop) stop.tabIndex = 0;
+    // A long text scrolls: without words to choose, the keyboard still has to reach it.
+    text.tabIndex = stop ? -1 : 0;
     if (held >= 0) this.words[held]?.focus();
     count.textContent = this.data.count;
     copy.hidden = this.data.copies === null;

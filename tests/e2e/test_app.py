@@ -422,7 +422,7 @@ def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: C
     box.press("Control+Enter")
     page.get_by_text("Rewritten by the model that was pre-trained on Snips").wait_for(timeout=LONG)
     page.get_by_text("Whatever you wrote here, the released text is at most").wait_for(timeout=LONG)
-    assert page.locator("h5").first.inner_text().strip()
+    assert page.locator("h3").first.inner_text().strip()
     clean(seen)
 
 
@@ -588,7 +588,52 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     assert box.bounding_box()["y"] < plot.bounding_box()["y"] < option.bounding_box()["y"], "before the options"
     x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
     page.mouse.click(x, y)
-    page.locator(".rewrite .text").first.wait_for(timeout=LONG)
+    page.locator(".rewrite .text[tabindex='0']").first.wait_for(timeout=LONG)
     page.get_by_text("to read, not to release").wait_for(timeout=LONG)
     assert "hidden=n_w" in page.url and "kept=bleu" in page.url, "the address carries the rest too"
+    clean(seen)
+
+
+# --- accessibility
+
+#: What a page shows when it is ready, in the order in which a visitor may go through them.
+PAGES = {
+    "Playground": (".strip .text button", "Try"), "Compare": (".rewrite .word", "Try"),
+    "Trade-off": (".js-plotly-plot .main-svg", "Try"), "Batch": ("text=Come back to a job", "Try"),
+    "Lessons": ("[role=radiogroup] label", "Learn"), "Case study": ("text=was pre-trained on Snips", "Learn"),
+    "Benchmarks": (".js-plotly-plot .main-svg", "Research"), "What we found": ("text=Likely reason.", "Research"),
+    "Audit": ("text=The verdict appears here", "Research"), "Home": ("text=The note is made up", ""),
+    "About": ("text=How to cite", ""),
+}  # fmt: skip
+
+
+#: Of axe-core: what WCAG demands, in the page's own document (there are no others).
+AXE = {"resultTypes": ["violations"], "iframes": False, "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
+    axe = pytest.importorskip("axe_playwright_python.base", reason="pip install axe-playwright-python")
+    seen = opened(open_app)
+    page = seen.page
+    page.emulate_media(reduced_motion="reduce")
+    page.evaluate(axe.AXE_SCRIPT)
+    type_text(page, "My doctor paid.")  # which the pages after it take over, so that they are soon done
+    page.locator(".strip .text .was", has_text="doctor").wait_for(state="attached", timeout=LONG)
+    found = []
+    for title, (ready, section) in PAGES.items():
+        if section and title != "Playground":
+            to_page(page, section, title)
+        elif not section:
+            page.get_by_role("link", name=title, exact=True).click()
+        page.locator(ready).first.wait_for(timeout=LONG)
+        calm(page)
+        result = page.evaluate("options => axe.run(options)", AXE)
+        found += [
+            (title, v["id"], node["target"], node["html"][:200])
+            for v in result["violations"]
+            if v["impact"] in ("serious", "critical")
+            for node in v["nodes"]
+        ]
+    assert not found
     clean(seen)

@@ -1,0 +1,206 @@
+"""Take the pictures of the studio with Debian's Chromium: those of docs/studio.md, and the README's.
+
+Starts a server of its own. Run:  python tests/e2e/take_pictures.py [NAME ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+TOP = Path(__file__).resolve().parents[2]
+DOCS = TOP / "docs" / "pictures"
+LONG = 120_000
+#: The word of the first example that is chosen.
+WORD = "heart"
+#: Bring what is below the title to the top of the screen.
+TO_TOP = "e => { e.scrollIntoView({block: 'start'}); document.querySelector('[data-testid=stMain]').scrollBy(0, -70); }"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture: what is asked for, what is done there, and how large it is."""
+
+    path: Path
+    query: str
+    act: Callable[[Page], None]
+    width: int = 1280
+    height: int = 720
+    dark: bool = False
+
+
+def calm(page: Page) -> None:
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=LONG)
+    page.wait_for_timeout(1500)
+
+
+def to_top(page: Page, text: str) -> None:
+    page.get_by_text(text, exact=True).first.evaluate(TO_TOP)
+
+
+def playground(page: Page) -> None:
+    word = page.locator(".strip .text button", has=page.locator(".was", has_text=WORD)).first
+    word.wait_for(timeout=LONG)
+    calm(page)
+    for _ in range(20):  # a draw in which something still stands, to show how that is said
+        if page.locator(".strip .chip:not(.gone)").count():
+            break
+        page.get_by_role("button", name="Draw again").click()
+        calm(page)
+    if page.locator(".strip .from").inner_text() != WORD:  # a click on the word that is chosen would free it
+        word.click()
+    page.locator(".strip .from", has_text=WORD).wait_for(timeout=LONG)
+
+
+def home(page: Page) -> None:
+    page.get_by_role("slider").first.wait_for(timeout=LONG)
+
+
+def compare(page: Page) -> None:
+    page.locator(".rewrite .word").nth(20).wait_for(timeout=LONG)
+    calm(page)
+    page.locator(".rewrite .word", has_text="Show").or_(page.locator(".rewrite .word").first).first.click()
+    calm(page)
+    to_top(page, "What is equal")
+
+
+def trade_off(page: Page) -> None:
+    page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
+
+
+def batch(page: Page) -> None:
+    page.get_by_role("button", name="Use an example").click(timeout=LONG)
+    page.get_by_role("button", name="Rewrite the first").click(timeout=LONG)
+    page.get_by_role("button", name="Rewrite all").wait_for(timeout=LONG)
+
+
+def lesson(page: Page) -> None:
+    page.locator("[role=radiogroup] label").nth(1).click(timeout=LONG)
+    page.get_by_role("button", name="Show the answer").click(timeout=LONG)
+    page.get_by_test_id("stAlert").wait_for(timeout=LONG)
+    calm(page)
+    page.get_by_test_id("stAlert").evaluate("e => e.scrollIntoView({block: 'center'})")
+
+
+def case_study(page: Page) -> None:
+    page.get_by_text("Rewritten by the model").wait_for(timeout=LONG)
+    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
+
+
+def benchmarks(page: Page) -> None:
+    page.locator(".js-plotly-plot .main-svg").nth(1).wait_for(timeout=LONG)
+    calm(page)
+    to_top(page, "The papers' numbers")
+
+
+def findings(page: Page) -> None:
+    page.get_by_text("Likely reason.").first.wait_for(timeout=LONG)
+
+
+def audit(page: Page) -> None:
+    page.get_by_text("A planted fault", exact=True).click(timeout=LONG)
+    page.get_by_text("Take the fault out").wait_for(timeout=LONG)
+    calm(page)
+    page.get_by_role("button", name="Run the audit").click()
+    page.get_by_role("button", name="Download the report").wait_for(timeout=LONG)
+
+
+def about(page: Page) -> None:
+    page.get_by_text("How to cite").wait_for(timeout=LONG)
+
+
+#: Name → picture. The first is the README's.
+PICTURES = {
+    "readme": Picture(TOP / "assets" / "pictures" / "playground.png", "/", playground, 1440, 900),
+    "playground": Picture(DOCS / "playground.png", "/", playground),
+    "playground-dark": Picture(DOCS / "playground-dark.png", "/", playground, dark=True),
+    "playground-phone": Picture(DOCS / "playground-phone.png", "/", playground, 390, 844),
+    "home": Picture(DOCS / "home.png", "/home", home),
+    "compare": Picture(DOCS / "compare.png", "/compare", compare),
+    "trade-off": Picture(DOCS / "trade-off.png", "/tradeoff", trade_off),
+    "batch": Picture(DOCS / "batch.png", "/batch", batch),
+    "lessons": Picture(DOCS / "lessons.png", "/learn", lesson),
+    "case-study": Picture(DOCS / "case-study.png", "/case_study", case_study),
+    "benchmarks": Picture(DOCS / "benchmarks.png", "/benchmarks", benchmarks),
+    "findings": Picture(DOCS / "findings.png", "/findings", findings),
+    "audit": Picture(DOCS / "audit.png", "/audit", audit),
+    "about": Picture(DOCS / "about.png", "/about", about),
+}
+
+
+def save(data: bytes, path: Path) -> None:
+    """As PNG with a palette: these pictures have few colours."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Image.open(io.BytesIO(data)) as taken:
+        small = taken.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+    print(f"{path.relative_to(TOP)}: {path.stat().st_size:,} bytes")
+
+
+def served(port: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "streamlit", "run", str(TOP / "app.py"), "--server.port", str(port)]
+    jobs = tempfile.mkdtemp()
+    server = subprocess.Popen(
+        [*command, "--server.address", "127.0.0.1", "--server.headless", "true"], cwd=TOP,
+        env=os.environ | {"DPTEXT_JOBS": jobs}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    for _ in range(600):
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+            return server
+        time.sleep(0.1)
+    server.kill()
+    raise SystemExit("The server did not start.")
+
+
+def main() -> None:
+    ap = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    ap.add_argument("names", nargs="*", metavar="NAME", help=f"which pictures, else all: {', '.join(PICTURES)}")
+    names = ap.parse_args().names or list(PICTURES)
+    if unknown := [n for n in names if n not in PICTURES]:
+        ap.error(f"There is no picture {unknown[0]}.")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    server = served(port)
+    try:
+        with sync_playwright() as p:
+            browser = p.chromium.launch(
+                executable_path=shutil.which("chromium"),
+                args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            )
+            for picture in (PICTURES[n] for n in names):
+                page = browser.new_page(
+                    viewport={"width": picture.width, "height": picture.height},
+                    color_scheme="dark" if picture.dark else "light",
+                )
+                page.set_default_timeout(LONG)
+                page.goto(f"http://127.0.0.1:{port}{picture.query}")
+                picture.act(page)
+                calm(page)
+                page.mouse.move(picture.width - 2, picture.height - 2)
+                page.wait_for_timeout(500)
+                save(page.screenshot(), picture.path)
+                page.close()
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+if __name__ == "__main__":
+    main()
