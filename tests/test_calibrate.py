@@ -142,7 +142,9 @@ def test_bayes_success_on_a_text_counts_the_words_that_are_guessed():
     table = np.stack([channel.at(c.epsilon).probs for channel in m.channels(np.arange(60))])
     guess = table.argmax(axis=0)  # the prior is flat: no word of it is counted in public
     share = np.mean([table[r][guess == r].sum() for r in (3, 8, 3, 20, 41)])
-    assert c.interval[0] - 0.05 < share < c.interval[1] + 0.05 and abs(c.reached - 0.6) < 0.05
+    # Twice as far from what was drawn as its 95% interval reaches: one run in ten thousand.
+    reach = (c.interval[1] - c.interval[0]) / 2
+    assert c.interval[0] - reach < share < c.interval[1] + reach and abs(c.reached - 0.6) < 0.05
     assert c.words == 5 and c.draws >= 48
 
 

@@ -416,7 +416,9 @@ def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     kind = type(m)
     table = kind.table
     # With the private scores as proposal nothing is left to clip, and what is drawn is the model's own text.
-    monkeypatch.setattr(kind, "table", lambda self, a, b=None, *more: table(self, a, None if b is None else a, *more))
+    monkeypatch.setattr(
+        kind, "table", lambda self, a, b=None, *more, **named: table(self, a, None if b is None else a, *more, **named)
+    )
     assert audited(m, draws=100).verdict == "refuted"
 
 

@@ -289,5 +289,12 @@ def test_no_test_of_words_by_ascii_letters():
         path for path, text in texts(".py").items()
         if re.match(r"dptext_core/(?!performance/|peers/|languages/)", path) and asks.search(text)
     }  # fmt: skip
-    named = ("cli.py", "mechanisms/codec.py", "mechanisms/base.py", "words/files.py")
+    named = (
+        "cli.py",
+        "mechanisms/codec.py",
+        "mechanisms/base.py",
+        "mechanisms/spelling.py",
+        "never.py",
+        "words/files.py",
+    )
     assert found == {f"dptext_core/{name}" for name in named}

@@ -23,7 +23,7 @@ from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
 from ..languages import ENGLISH
-from ..never import Never
+from ..never import NOTHING, Never
 from ..private import Private
 from ..result import RewriteResult, Sweep, check_pieces, marked
 from ..sampling import NoiseStream
@@ -177,7 +177,8 @@ class Mechanism(ABC):
     @cached_property
     def never(self) -> Never:
         """The words that are never released."""
-        return Never(frozenset(getattr(self.config, "never", ())))
+        words = frozenset(getattr(self.config, "never", ()))
+        return Never(words) if words else NOTHING
 
     def _never_exposed(self) -> tuple[str, ...]:
         """What the list of these words may show."""
