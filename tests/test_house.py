@@ -340,11 +340,13 @@ def test_examples_are_short_and_complete():
 #: Runs each script as ``python FILE --help`` would, from a clean list of folders and with none of our modules loaded;
 #: what all of them import from elsewhere is loaded once.
 EACH_TOOL = """
-import contextlib, io, runpy, sys, traceback
+import contextlib, io, pathlib, runpy, sys, traceback
 root, *tools = sys.argv[1:]
+installed = pathlib.Path(sys.prefix).as_posix() + "/"  # may lie inside the clone
 folders = list(sys.path)
 for tool in tools:
-    ours = [n for n, m in sys.modules.items() if n != "__main__" and str(getattr(m, "__file__", "")).startswith(root)]
+    at = {n: str(getattr(m, "__file__", "")) for n, m in sys.modules.items() if n != "__main__"}
+    ours = [n for n, file in at.items() if file.startswith(root) and not file.startswith(installed)]
     for name in ours:
         del sys.modules[name]
     sys.path[:], sys.argv = [tool.rpartition("/")[0], *folders], [tool, "--help"]

@@ -130,7 +130,8 @@ def test_the_first_minute(open_app: Callable) -> None:
     assert page.locator(".strip .from").inner_text() == "heart", "a word that gives it away is chosen"
     # The text, the slider and ten lines of the rewrite are on the screen.
     line, text = (page.locator(f".strip .{name}").first.bounding_box() for name in ("word", "text"))
-    assert text["y"] + 10 * line["height"] <= 720 and page.get_by_role("textbox", name="Text", exact=True).bounding_box()["y"] < 300
+    box = page.get_by_role("textbox", name="Text", exact=True).bounding_box()
+    assert text["y"] + 10 * line["height"] <= 720 and box["y"] < 300
 
     # From the top of the page to the slider, and back to the prompts that lead.
     page.keyboard.press("Tab")
