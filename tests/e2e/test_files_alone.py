@@ -83,7 +83,7 @@ def test_epsilon_is_dragged_in_a_file_and_the_words_are_those_of_a_sweep(page: P
     assert len(seen) > 2
     assert page.locator("img").count() == 0 and "onerror=alert" in words(page)
     page.locator(".strip .word").nth(1).click()
-    assert page.locator(".strip .rows .row:visible").count() > 3
+    page.locator(".strip .rows .row:visible").nth(3).wait_for()
 
 
 def test_the_pages_of_a_gallery_lead_to_each_other_and_share_their_script(page: Page, tmp_path: Path) -> None:
