@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import ConfigError, ModelUnavailable
 from .blocks import Block, Kind, Open, Outcome, Task, Worker
-from .ready import connected
+from .ready import check_installed, connected
 
 #: Blocks with one worker: while it computes one, the next is on its way.
 _EACH = 2
@@ -51,7 +51,8 @@ class _Actor:
 
 def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
     """Workers for ``blocks.rewrite_data``. count: how many; None: as many as the cluster has room for. gpus: how much of
-    a GPU each of them takes."""
+    a GPU each of them takes. Raises ConfigError where Ray is not installed."""
+    check_installed()
 
     @contextlib.contextmanager
     def opened(task: Task) -> Iterator[RayWorkers]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import secrets
 import shutil
@@ -24,6 +25,12 @@ _OWN = {
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
+
+
+def check_installed() -> None:
+    """Raises ConfigError where Ray is not there, without importing it."""
+    if sys.modules.get("ray", ...) is None or importlib.util.find_spec("ray") is None:
+        raise ConfigError(f"Ray is not installed here. Install it with: {INSTALL}")
 
 
 def ray_module(part: str = "ray") -> Any:
@@ -65,10 +72,11 @@ def connected(cpus: int | None = None) -> Iterator[Any]:
                     "address, or take the variable away to use this machine alone."
                 ) from error
         else:
-            folder = tempfile.mkdtemp(prefix="dptext-ray-")  # which nobody else can read
+            # Nobody else can read it. Ray opens the folder that it is given to everybody: that is one in it.
+            folder = tempfile.mkdtemp(prefix="dptext-")
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
             ray.init(
-                address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, _temp_dir=folder,
+                address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, _temp_dir=f"{folder}/ray",
                 **quiet,
             )  # fmt: skip
         undo.callback(ray.shutdown)
