@@ -57,7 +57,7 @@ def add(commands: Any) -> Any:
     positive = cli._typed_in(cli._positive)
     group.add_argument("--workers", type=positive, metavar="N", help="how many (default: one a processor)")
     group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
-    group.add_argument("--gpus", type=cli._typed_in(_share), metavar="X",
+    group.add_argument("--gpus", type=cli._typed_in(cli.share_of_gpu), metavar="X",
                        help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)")  # fmt: skip
     parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
                         help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged")  # fmt: skip
@@ -66,16 +66,6 @@ def add(commands: Any) -> Any:
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
     parser.set_defaults(run=run)
     return parser
-
-
-def _share(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0 < found <= 64:
-        raise cli.ConfigError(f"A number of GPUs above 0 and at most 64 is needed, such as 1 or 0.5, not {text!r}.")
-    return found
 
 
 def data_options(
