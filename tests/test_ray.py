@@ -18,7 +18,7 @@ from dptext_core.experiments.rewriting import rewrite_data
 from dptext_core.scale import blocks, cluster, ready
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-WORDS = "doctor nurse letter house river music window garden friend".split()
+WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
 
 
 def rows(tmp_path: Path, n: int) -> tables.Source:

@@ -9,20 +9,41 @@ import pickle
 import re
 import stat
 import sys
+import threading
+import types
 from pathlib import Path
 
 import pytest
 from foreign import Swap
+from small_spaces import random_space, words
 
 import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.experiments import tables
 from dptext_core.experiments.rewriting import rewrite_data
-from dptext_core.scale import blocks
+from dptext_core.models import MaskRequest
+from dptext_core.scale import blocks, serving
 from dptext_core.scale.blocks import Outcome, Worker
 
-WORDS = "doctor nurse letter house river music window garden friend".split()
+WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
 CORE = Path(dpt.__file__).parent
+
+
+@pytest.fixture(autouse=True, scope="module")
+def swap():
+    dpt.register(Swap)
+    yield
+    dpt.unregister(Swap.name)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory) -> str:
+    """A small word space in a file: the bundled one takes longer to read than all of these tests."""
+    names = [*WORDS, *words(40)]
+    lines = (f"{w} {' '.join(map(str, v))}" for w, v in zip(names, random_space(len(names)).vectors, strict=True))
+    path = tmp_path_factory.mktemp("space") / "small.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
 
 
 @pytest.fixture
@@ -77,16 +98,16 @@ def numbers(out: Path) -> list[int]:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("custext", {"epsilon": 2.0, "strategy": "record", "oov": "random"}),
-        ("custext", {"epsilon": 2.0, "strategy": "dataset", "oov": "random"}),
-        ("dp-mlm", {"epsilon": 60.0, "model": "tiny"}),
+        ("foreign-swap", {"epsilon": 2.0}),
+        ("custext", {"epsilon": 2.0, "strategy": "dataset", "oov": "random", "space": "small", "k": 5}),
+        pytest.param("dp-mlm", {"epsilon": 60.0, "model": "tiny"}, marks=pytest.mark.slow),
     ],
 )
 def test_seeded_rows_are_those_of_one_machine_whatever_the_workers_and_the_blocks(
-    tmp_path, data, tiny_model, name, options
+    tmp_path, data, request, name, options
 ):
-    if "model" in options:
-        options = options | {"model": tiny_model}
+    files = {"model": "tiny_model", "space": "vectors"}
+    options = options | {k: request.getfixturevalue(files[k]) for k in options.keys() & files.keys()}
     m = dpt.get_mechanism(name, **options)
     alone = rewrite_data(data, m, tmp_path / "alone", keep=["id"], seed=7, batch=5)
     rows = (tmp_path / "alone" / "rows.jsonl").read_bytes()
@@ -102,7 +123,7 @@ def test_seeded_rows_are_those_of_one_machine_whatever_the_workers_and_the_block
 
 
 def test_a_block_that_is_lost_is_given_again_and_one_that_always_is_ends_the_run(tmp_path, data):
-    m, out = dpt.get_mechanism("custext", epsilon=2.0), tmp_path / "out"
+    m, out = Swap.create(epsilon=2.0), tmp_path / "out"
     workers = Pretend(lose={0: 1, 3: blocks.TRIES - 1})
     found = blocks.rewrite_data(data, m, out, workers, block=4)
     assert numbers(out) == list(range(23)) and found["rows"] == 23 and workers.given == 6 + blocks.TRIES
@@ -116,7 +137,7 @@ def test_a_block_that_is_lost_is_given_again_and_one_that_always_is_ends_the_run
 
 @pytest.mark.parametrize("last", [0, 1, 4])
 def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
-    m, out = dpt.get_mechanism("custext", epsilon=2.0), tmp_path / "out"
+    m, out = Swap.create(epsilon=2.0), tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         blocks.rewrite_data(data, m, out, Pretend(3, last=last), block=4)
     kept = {line for p in out.rglob("*.jsonl") for line in p.read_text().splitlines()}
@@ -133,7 +154,7 @@ def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
 
 
 def test_a_kill_while_a_block_is_put_behind_the_others_doubles_nothing(tmp_path, data):
-    m, out = dpt.get_mechanism("custext", epsilon=2.0), tmp_path / "out"
+    m, out = Swap.create(epsilon=2.0), tmp_path / "out"
     blocks.rewrite_data(data, m, out, Pretend(3), block=4)
     lines = (out / "rows.jsonl").read_text().splitlines(True)
     (out / "rows.jsonl").write_text("".join(lines[:10]) + lines[10][:9])
@@ -147,8 +168,8 @@ def test_a_kill_while_a_block_is_put_behind_the_others_doubles_nothing(tmp_path,
     assert after[:12] == lines[:12] and after[16:20] == lines[16:20]
 
 
-def test_workers_share_one_key_over_a_stop_and_it_dies_with_the_last_row(tmp_path, data):
-    m, out = dpt.get_mechanism("custext", epsilon=0.5, strategy="dataset"), tmp_path / "out"
+def test_workers_share_one_key_over_a_stop_and_it_dies_with_the_last_row(tmp_path, data, vectors):
+    m, out = dpt.get_mechanism("custext", epsilon=0.5, strategy="dataset", space=vectors, k=5), tmp_path / "out"
     key = out / "noise.key"
     seen = set()
 
@@ -173,8 +194,8 @@ def test_workers_share_one_key_over_a_stop_and_it_dies_with_the_last_row(tmp_pat
     assert len(released) == 9 and all(len(words) == 1 for words in released.values()), "a word is drawn once for all"
 
 
-def test_rows_under_a_key_that_is_gone_are_not_gone_on_with(tmp_path, data):
-    m, out = dpt.get_mechanism("custext", epsilon=0.5, strategy="dataset"), tmp_path / "out"
+def test_rows_under_a_key_that_is_gone_are_not_gone_on_with(tmp_path, data, vectors):
+    m, out = dpt.get_mechanism("custext", epsilon=0.5, strategy="dataset", space=vectors, k=5), tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         blocks.rewrite_data(data, m, out, Pretend(1, last=2), block=4)
     (out / "noise.key").unlink()
@@ -210,14 +231,16 @@ def own():
 def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     with pytest.raises(dpt.ConfigError, match="Rewrite the data set on one machine"):
         blocks.rewrite_data(data, Together.create(), tmp_path / "out", Pretend())
-    task = blocks.Task("custext", {"epsilon": 1.0}, {}, "text", (), None)
+    task = blocks.Task("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None)
     with pytest.raises(dpt.ConfigError, match="Install the same one on every machine"):
         Worker(dataclasses.replace(task, version="0.0"))
     with pytest.raises(dpt.ConfigError, match="Put the same files on every machine"):
         Worker(dataclasses.replace(task, loads={"vectors": "0" * 64}))
     one = blocks.Block(0, 0, [{"text": "qzk"}])
     worker = Worker(dataclasses.replace(task, mechanism="broken"))
-    assert worker.answer("rewrite", one, None).value[0]["dp"]["error"].startswith("Foreign swap stopped with RuntimeError")
+    assert (
+        worker.answer("rewrite", one, None).value[0]["dp"]["error"].startswith("Foreign swap stopped with RuntimeError")
+    )
     refused = Worker(dataclasses.replace(task, options={"epsilon": (1.0, 2.0)})).answer("rewrite", one, None)
     assert isinstance(pickle.loads(pickle.dumps(refused)).refused, dpt.ConfigError)
     worker.rewrite = lambda *_: 1 / 0
@@ -251,3 +274,95 @@ def test_ray_is_imported_in_one_place_and_only_when_asked_for():
     assert found == []
     users = [p.name for p in CORE.rglob("*.py") if re.search(r"\bray_module\(", p.read_text(encoding="utf-8"))]
     assert set(users) <= {"ready.py", "cluster.py", "serving.py"}
+
+
+class Replicas:
+    """What a handle of Ray Serve is to a front end: answers come when they are asked for, or never."""
+
+    def __init__(self, never=False, error=None):
+        self.never, self.error, self.cancelled, self.calls = never, error, 0, []
+
+    @property
+    def score(self):
+        return self
+
+    def remote(self, requests):
+        self.calls.append(len(requests))
+        return Response(self, requests)
+
+
+class Response:
+    def __init__(self, replicas, requests):
+        self.replicas, self.requests = replicas, requests
+
+    def result(self, timeout_s):
+        if self.replicas.error is not None:
+            raise self.replicas.error
+        if self.replicas.never:
+            raise TimeoutError
+        return Outcome([[float(r.target)] * 3 for r in self.requests])
+
+    def cancel(self):
+        self.replicas.cancelled += 1
+
+
+class Full(Exception):
+    pass
+
+
+@pytest.fixture
+def remote(monkeypatch):
+    def made(**options):
+        one = serving.RemoteEngine("bundled", "auto", capacity=1)
+        one._handle, one._width = Replicas(**options), 3
+        return one
+
+    exceptions = types.SimpleNamespace(BackPressureError=Full, RayServeException=ValueError, RayError=OSError)
+    monkeypatch.setattr(
+        serving, "ray_module", lambda *_: types.SimpleNamespace(exceptions=exceptions, **vars(exceptions))
+    )
+    return made
+
+
+def test_a_front_end_asks_replicas_in_parts_and_puts_their_scores_in_order(remote):
+    requests = [MaskRequest(None, [[1]], i) for i in range(2 * serving.CALL + 3)]
+    engine, seen = remote(), []
+    scores = engine.score(requests, progress=lambda *done: seen.append(done))
+    assert scores[:, 1].tolist() == list(range(len(requests))) and scores.dtype == "float32"
+    assert engine._handle.calls == [serving.CALL, serving.CALL, 3] and seen[-1] == (len(requests),) * 2
+    assert engine.waiting == 0
+
+
+def test_a_call_to_replicas_ends_and_takes_back_what_is_open(remote):
+    requests = [MaskRequest(None, [[1]], 0)] * (serving.CALL + 1)
+    stop = threading.Event()
+    stop.set()
+    for options, given, expected in (
+        ({"never": True}, {"cancel": stop}, dpt.Cancelled), ({"never": True}, {"timeout": 0.01}, dpt.Busy),
+        ({"error": Full()}, {}, dpt.Busy), ({"error": OSError()}, {}, dpt.Busy),
+    ):  # fmt: skip
+        engine = remote(**options)
+        with pytest.raises(expected):
+            engine.score(requests, **given)
+        assert engine._handle.cancelled == 2 and engine.waiting == 0
+    engine._calls = 1
+    with pytest.raises(dpt.Busy):
+        engine.score(requests)
+
+
+def test_one_setting_says_where_scores_are_computed(monkeypatch):
+    from dptext_core.models import worker
+
+    monkeypatch.setattr(worker, "_engines", {})
+    for setting in ("", "local"):
+        monkeypatch.setenv("DPTEXT_ENGINE", setting)
+        assert isinstance(dpt.models.engine(), worker.Engine)
+    monkeypatch.setenv("DPTEXT_ENGINE", "ray:auto")
+    assert isinstance(dpt.models.engine(), serving.RemoteEngine) and dpt.models.engine() is dpt.models.engine()
+    monkeypatch.setenv("DPTEXT_ENGINE", "ray")
+    with pytest.raises(dpt.ConfigError, match="ray:ADDRESS"):
+        dpt.models.engine()
+    monkeypatch.setenv("DPTEXT_ENGINE", "ray:auto")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(dpt.ConfigError, match=r"pip install -r requirements-ray\.txt"):
+        dpt.models.engine().score([])

@@ -1,6 +1,6 @@
 """Rewrite a file on a cluster of two nodes beside its head, and kill one of them in the middle. Prints what was found.
 
-    python tests/two_nodes.py DATA OUT SEED
+python tests/two_nodes.py DATA OUT SEED
 """
 
 from __future__ import annotations

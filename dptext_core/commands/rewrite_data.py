@@ -77,7 +77,8 @@ def data_options(
     pipe = ", or - for JSONL from standard input" if piped else ""
     parser.add_argument(
         flag, metavar="DATA", required=required,
-        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, a data set of your own{pipe}",
+        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, a data "
+        f"set of your own{pipe}",
     )  # fmt: skip
     parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="of a data set of your own, this split")
     if not any(a.dest == "header" for a in parser._actions):
@@ -149,9 +150,13 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
     if args.engine == "local":
         for name, given in (("--workers", args.workers), ("--block", args.block), ("--gpus", args.gpus)):
             if given is not None:
-                raise cli.ConfigError(f"{name} is for workers, and there are none here. Add --engine ray, or leave it out.")
+                raise cli.ConfigError(
+                    f"{name} is for workers, and there are none here. Add --engine ray, or leave it out."
+                )
     elif args.out == "-":
-        raise cli.ConfigError("Workers finish blocks in any order, so --engine ray needs a folder. Name one with --out.")
+        raise cli.ConfigError(
+            "Workers finish blocks in any order, so --engine ray needs a folder. Name one with --out."
+        )
     if args.out == "-":
         for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
             if given:

@@ -17,7 +17,9 @@ def add(commands: Any) -> None:
     positive = cli._typed_in(cli._positive)
     parser.add_argument("--model", default="bundled", help="bundled (default), a folder, or an id in the local cache")
     parser.add_argument("--replicas", type=positive, default=1, metavar="N", help="how many at least (default 1)")
-    parser.add_argument("--most", type=positive, metavar="N", help="how many at most, where calls wait (default: as many)")
+    parser.add_argument(
+        "--most", type=positive, metavar="N", help="how many at most, where calls wait (default: as many)"
+    )
     parser.add_argument("--gpus", type=cli._typed_in(cli.share_of_gpu), default=0.0, metavar="X",
                         help="how much of a GPU each replica takes, such as 1 or 0.5 (default 0)")  # fmt: skip
     parser.add_argument("--stop", action="store_true", help="serve it no longer")

@@ -1,9 +1,9 @@
 """A data set in blocks of rows, given to workers that each hold one mechanism, into the folder of a run.
 
-A block is so many rows one after the other; where it begins does not depend on how many workers there are. The rows of a
-block that is done are appended to ``rows.jsonl`` when those before it are there, and lie in ``blocks/`` until then, each
-block a file that was written under another name and renamed. So a run that is stopped anywhere goes on with what is
-missing, and a block whose worker died, or that two workers did, is in the result exactly once.
+A block is so many rows one after the other; where it begins does not depend on how many workers there are. The rows of
+a block that is done are appended to ``rows.jsonl`` when those before it are there, and lie in ``blocks/`` until then,
+each block a file that was written under another name and renamed. So a run that is stopped anywhere goes on with what
+is missing, and a block whose worker died, or that two workers did, is in the result exactly once.
 
 What is common to all workers travels in :class:`Task`. A mechanism that draws for all rows together does so in parts
 under one noise stream. Where there is no seed, its key lies in ``noise.key`` in the folder of the run, so that all

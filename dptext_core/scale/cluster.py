@@ -2,8 +2,9 @@
 
 Plain actors, and not a pipeline of Ray Data: its ``map_batches`` chooses itself where blocks begin and in which order
 they are read, gives no block of its own a number that a run could go on from, and takes memory for what waits by the
-size of its store. Here at most two blocks are with a worker, one that it computes and one that waits, and nothing else is
-held. A worker that dies, with its node or by itself, is replaced where there is room, and its blocks are given to others.
+size of its store. Here at most two blocks are with a worker, one that it computes and one that waits, and nothing else
+is held. A worker that dies, with its node or by itself, is replaced where there is room, and its blocks are given to
+others.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class _Actor:
 
 
 def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
-    """Workers for ``blocks.rewrite_data``. count: how many; None: as many as the cluster has room for. gpus: how much of
-    a GPU each of them takes. Raises ConfigError where Ray is not installed."""
+    """Workers for ``blocks.rewrite_data``. count: how many; None: as many as the cluster has room for. gpus: how much
+    of a GPU each of them takes. Raises ConfigError where Ray is not installed."""
     check_installed()
 
     @contextlib.contextmanager
@@ -126,8 +127,8 @@ class RayWorkers:
                 found.append((block, outcome))
         if not self._load and time.monotonic() - self._since > PATIENCE:
             raise ConfigError(
-                f"No worker began within {PATIENCE:.0f} seconds. Look whether the cluster has a free processor (and GPU, "
-                "where one was asked for) and memory for the model."
+                f"No worker began within {PATIENCE:.0f} seconds. Look whether the cluster has a free processor (and "
+                "GPU, where one was asked for) and memory for the model."
             )
         return found
 

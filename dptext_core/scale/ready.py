@@ -1,4 +1,5 @@
-"""Ray where it is installed: imported by way of this alone, its statistics off, and a cluster of one's own that nobody else sees."""
+"""Ray where it is installed: imported by way of this alone, its statistics off; a cluster of one's own, seen by nobody
+else."""
 
 from __future__ import annotations
 
@@ -76,8 +77,8 @@ def connected(cpus: int | None = None) -> Iterator[Any]:
             folder = tempfile.mkdtemp(prefix="dptext-")
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
             ray.init(
-                address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, _temp_dir=f"{folder}/ray",
-                **quiet,
+                address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False,
+                _temp_dir=f"{folder}/ray", **quiet,
             )  # fmt: skip
         undo.callback(ray.shutdown)
         yield ray

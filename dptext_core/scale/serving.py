@@ -1,13 +1,14 @@
 """Scores of masked language models from a pool of replicas behind Ray Serve, for many front ends.
 
-Where the environment variable DPTEXT_ENGINE is ``ray:ADDRESS`` (the address of a cluster that this machine is a node of,
-or ``auto``), ``dptext_core.models.engine`` gives a :class:`RemoteEngine` in the place of the engine of this process, for
-English on whatever device the replicas have. Nothing else changes: what a text is masked with and what is drawn stays
-here, scores come from there. Replicas hold nothing of a text once it is answered, and log none.
+Where the environment variable DPTEXT_ENGINE is ``ray:ADDRESS`` (the address of a cluster that this machine is a node
+of, or ``auto``), ``dptext_core.models.engine`` gives a :class:`RemoteEngine` in the place of the engine of this process,
+for English on whatever device the replicas have. Nothing else changes: what a text is masked with and what is drawn
+stays here, scores come from there. Replicas hold nothing of a text once it is answered, and log none.
 
-Batching is the engine's own (``models.worker``), one in each replica, fed by all calls that reach it: it fills a pass with
-requests of the same shape, of whoever they are, and its scores do not depend on who else is served, which batches that
-Serve cuts by time could not promise. Serve spreads calls over replicas, and adds and takes away replicas as calls wait.
+Batching is the engine's own (``models.worker``), one in each replica, fed by all calls that reach it: it fills a pass
+with requests of the same shape, of whoever they are, and its scores do not depend on who else is served, which batches
+that Serve cuts by time could not promise. Serve spreads calls over replicas, and adds and takes away replicas as calls
+wait.
 """
 
 from __future__ import annotations
@@ -122,16 +123,16 @@ def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float =
     )(Replica)  # fmt: skip
     try:
         ray_serve.run(deployment.options(name="Scores").bind(model), name=application(model), route_prefix=None)
-    except (*_gone(), RuntimeError) as error:  # the last one where a replica stops while it begins
+    except _gone(RuntimeError) as error:  # this one where a replica stops while it begins
         raise ModelUnavailable(
-            f"The model {model!r} could not be served ({type(error).__name__}). Look whether each node has the program, "
-            "the model's files and a free processor (and GPU, where one was asked for)."
+            f"The model {model!r} could not be served ({type(error).__name__}). Look whether each node has the "
+            "program, the model's files and a free processor (and GPU, where one was asked for)."
         ) from error
 
 
-def _gone() -> tuple[type[Exception], ...]:
+def _gone(*more: type[Exception]) -> tuple[type[Exception], ...]:
     """What Ray and Serve raise where what was asked is not there, or was."""
-    return ray_module().exceptions.RayError, ray_module("ray.serve.exceptions").RayServeException, TimeoutError
+    return ray_module().exceptions.RayError, ray_module("ray.serve.exceptions").RayServeException, TimeoutError, *more
 
 
 def withdraw(address: str, model: str) -> None:
@@ -152,8 +153,8 @@ def connect(address: str) -> Any:
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 raise ConfigError(
-                    f"There is no cluster to be reached at {address} ({type(error).__name__}). Start one with: ray start "
-                    f"--head, join it on this machine, and correct {VARIABLE} or the address."
+                    f"There is no cluster to be reached at {address} ({type(error).__name__}). Start one with: ray "
+                    f"start --head, join it on this machine, and correct {VARIABLE} or the address."
                 ) from error
     return ray
 
