@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ..errors import ConfigError, ModelUnavailable
-from .blocks import Block, Kind, Open, Outcome, Task, Worker
+from .blocks import TRIES, Block, Kind, Open, Outcome, Task, Worker
 from .ready import check_installed, connected
 
 #: Blocks with one worker: while it computes one, the next is on its way.
@@ -79,6 +79,7 @@ class RayWorkers:
             count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
         if count < 1:
             raise ConfigError("The cluster has no place for a worker. Ask for fewer GPUs a worker, or add machines.")
+        self._count, self._failed = count, 0
         self._since = time.monotonic()
         self._starting: dict[Any, Any] = {}
         self._running: dict[Any, tuple[Any, Block]] = {}
@@ -138,8 +139,15 @@ class RayWorkers:
         if outcome.refused is not None:
             raise outcome.refused
         if outcome.lost:
+            self._failed += 1
+            if self._failed > TRIES * self._count:
+                raise ConfigError(
+                    "Workers die before they begin. Install the same packages on every machine of the cluster, and look "
+                    "whether the mechanism fits into the memory of each."
+                )
             self._start()
         else:
+            self._failed = 0
             self._load[actor] = 0
 
     def _outcome(self, ref: Any) -> Outcome:

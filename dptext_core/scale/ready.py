@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
@@ -57,8 +58,10 @@ def connected(cpus: int | None = None) -> Iterator[Any]:
     address = os.environ.get("RAY_ADDRESS", "").strip()
     with contextlib.ExitStack() as undo:
         if not address and not ("ray" in sys.modules and ray_module().is_initialized()):
-            undo.callback(_restore, {name: os.environ.get(name) for name in _OWN})
-            os.environ.update(_OWN)
+            undo.callback(_restore, {name: os.environ.get(name) for name in (*_OWN, "PYTHONPATH")})
+            # Workers find this package where we did.
+            paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+            os.environ |= _OWN | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         ray = ray_module()
         if ray.is_initialized():
             yield ray

@@ -1,7 +1,7 @@
 """Scores of masked language models from a pool of replicas behind Ray Serve, for many front ends.
 
 Where the environment variable DPTEXT_ENGINE is ``ray:ADDRESS`` (the address of a cluster that this machine is a node
-of, or ``auto``), ``dptext_core.models.engine`` gives a :class:`RemoteEngine` in the place of the engine of this process,
+of, or ``auto``), ``dptext_core.models.engine`` gives a :class:`RemoteEngine` in place of the engine of this process,
 for English on whatever device the replicas have. Nothing else changes: what a text is masked with and what is drawn
 stays here, scores come from there. Replicas hold nothing of a text once it is answered, and log none.
 
