@@ -8,10 +8,15 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 
-os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+PLACE = tempfile.mkdtemp(prefix="dptext-")
+os.environ |= {
+    "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_TMPDIR": PLACE,
+}  # fmt: skip
 
 from ray.cluster_utils import Cluster
 
@@ -20,11 +25,10 @@ from dptext_core.experiments import tables
 from dptext_core.scale import blocks, cluster
 
 STORE = 100 << 20
-HEAD = {"num_cpus": 0, "object_store_memory": STORE, "temp_dir": tempfile.mkdtemp(prefix="dptext-") + "/ray"}
 
 
 def main(path: str, out: str, seed: str) -> None:
-    nodes = Cluster(initialize_head=True, head_node_args=HEAD)
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": STORE})
     try:
         first, _ = (nodes.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(2))
         os.environ["RAY_ADDRESS"] = nodes.address
@@ -42,6 +46,7 @@ def main(path: str, out: str, seed: str) -> None:
         print(json.dumps({"rows": found["rows"], "killed": killed}))
     finally:
         nodes.shutdown()
+        shutil.rmtree(PLACE, ignore_errors=True)
 
 
 main(*sys.argv[1:])
