@@ -18,11 +18,11 @@ os.environ |= {
     "RAY_TMPDIR": PLACE,
 }  # fmt: skip
 
-from ray.cluster_utils import Cluster
+from ray.cluster_utils import Cluster  # noqa: E402 (it reads these when it is imported)
 
-import dptext_core as dpt
-from dptext_core.experiments import tables
-from dptext_core.scale import blocks, cluster
+import dptext_core as dpt  # noqa: E402
+from dptext_core.experiments import tables  # noqa: E402
+from dptext_core.scale import blocks, cluster  # noqa: E402
 
 STORE = 100 << 20
 

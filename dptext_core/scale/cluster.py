@@ -142,8 +142,8 @@ class RayWorkers:
             self._failed += 1
             if self._failed > TRIES * self._count:
                 raise ConfigError(
-                    "Workers die before they begin. Install the same packages on every machine of the cluster, and look "
-                    "whether the mechanism fits into the memory of each."
+                    "Workers die before they begin. Install the same packages on every machine of the cluster, and "
+                    "look whether the mechanism fits into the memory of each."
                 )
             self._start()
         else:
