@@ -27,7 +27,18 @@ import dptext_core as dpt
 
 from . import plugins
 from .checks import shown
-from .commands import case_study, downstream, gallery, models, pretrain, report, rewrite_data, runs, tradeoff
+from .commands import (
+    case_study,
+    downstream,
+    gallery,
+    models,
+    pretrain,
+    report,
+    rewrite_data,
+    runs,
+    serve_model,
+    tradeoff,
+)
 from .coverage import coverage_note
 from .distribution import TokenDistribution
 from .document import Document
@@ -84,6 +95,17 @@ def _typed_in(read: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return value
+
+
+def share_of_gpu(text: str) -> float:
+    """How much of a GPU one process takes. Raises ConfigError."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 64:
+        raise ConfigError("A number of GPUs above 0 and at most 64 is needed, such as 1 or 0.5.")
+    return found
 
 
 def _short(text: str) -> str:
@@ -357,6 +379,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     for command in (*named.values(), listing):
         _add_plugin_option(command)
     models.add(commands)
+    serve_model.add(commands)
     pretrain.add(commands)
     for module in (downstream, runs, case_study, gallery, tradeoff):
         _add_plugin_option(module.add(commands))

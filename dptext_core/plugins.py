@@ -70,6 +70,11 @@ def problems() -> tuple[str, ...]:
     return tuple(_state.problems)
 
 
+def files() -> tuple[str, ...]:
+    """The files that this process has loaded, for others that are to have the same mechanisms."""
+    return tuple(sorted(map(str, _state.files)))
+
+
 def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
     """Run a file that registers parts; one that was loaded already is not run again.
 

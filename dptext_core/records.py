@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from .checks import whole
@@ -71,8 +71,9 @@ def rewrite_records(
     rows: mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a pandas data frame as a whole.
     No more than ``batch`` rows are held, save where the mechanism draws for all texts together (``m.together``). The
     first ``start`` rows are passed over and not drawn. A row that cannot be rewritten comes out with its error. seed: a
-    demonstration, not private; the same seed and batch give the same rows, wherever the run starts. Raises ConfigError
-    for what no row can be rewritten with, Cancelled, ModelUnavailable.
+    demonstration, not private; the noise of a row follows from the seed and its number, so that the same seed gives the
+    same rows wherever the run starts. Raises ConfigError for what no row can be rewritten with, Cancelled,
+    ModelUnavailable.
     """
     if not isinstance(m, Mechanism):
         raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
@@ -97,29 +98,59 @@ def rewrite_records(
             f"rows are rows or texts, one after the other, not {type(rows).__name__}. Give them as a list, a generator "
             "or the like."
         ) from None
-    stream = None if seed is None else NoiseStream(seed)
-    return _records(given, m, column, stream, start, batch, cancel)
+    stream = None if seed is None else seeded(seed)
+    rows = itertools.islice(given, start, None)
+    return _records(rows, start, m, column, stream, None if m.together else batch, None, cancel)
+
+
+def seeded(seed: int) -> NoiseStream:
+    """The stream of all rows of a seeded run: what :func:`rewrite_part` takes for any of them."""
+    return NoiseStream(seed).at("records")
+
+
+def rewrite_part(
+    rows: Iterable[Any], first: int, m: Mechanism, column: str, *, stream: NoiseStream | None, draws: int | None = None,
+    batch: int = BATCH, cancel: threading.Event | None = None,
+) -> Iterator[Record]:  # fmt: skip
+    """Some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
+
+    stream: that of all rows (:func:`seeded`), or, where the mechanism draws for all texts together, the one that all
+    parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
+    """
+    return _records(iter(rows), first, m, column, stream, None if m.together else batch, draws, cancel)
+
+
+def shared_draws(
+    rows: Iterable[Any], m: Mechanism, column: str, cancel: threading.Event | None = None
+) -> frozenset[Hashable] | None:
+    """What the rows that can be rewritten draw once for all, see :meth:`Mechanism.shared_draws`."""
+    texts, _, _ = _texts(list(rows), column)
+    try:
+        return m.shared_draws(list(texts.values()), cancel)
+    except _FATAL:
+        raise
+    except Exception as error:
+        if not (at_fault := _faults(texts, m, cancel)):
+            raise error
+        return m.shared_draws([text for i, text in texts.items() if i not in at_fault], cancel)
 
 
 def _records(
-    rows: Iterator[Any], m: Mechanism, column: str, stream: NoiseStream | None, start: int, batch: int, cancel: Any
-) -> Iterator[Record]:
-    size = None if m.together else batch
-    # The noise of a seeded row follows from the place in its batch: one that was begun is drawn whole again.
-    at = start if stream is None else start - start % batch
-    rows = itertools.islice(rows, at, None)
+    rows: Iterator[Any], at: int, m: Mechanism, column: str, stream: NoiseStream | None, size: int | None,
+    draws: int | None, cancel: Any,
+) -> Iterator[Record]:  # fmt: skip
     while block := list(itertools.islice(rows, size)):
         check_cancel(cancel)
-        own = NoiseStream() if stream is None else stream.at("records", at)
+        own = NoiseStream() if stream is None else stream
         for record in _block(block, at, m, column, own, cancel):
-            if record.index >= start:
-                yield record
+            if draws is not None and record.guarantee is not None:
+                record = replace(record, guarantee=m.guarantee_over(record.guarantee, draws))
+            yield record
         at += len(block)
 
 
-def _block(
-    block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, cancel: threading.Event | None
-) -> Iterator[Record]:
+def _texts(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str], list[Mapping[str, Any]]]:
+    """By their places in the block: the texts, and why a row has none; and the other columns of each row."""
     texts: dict[int, str] = {}
     errors: dict[int, str] = {}
     others: list[Mapping[str, Any]] = []
@@ -138,17 +169,27 @@ def _block(
             )
         else:
             errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
+    return texts, errors, others
+
+
+def _faults(texts: Mapping[int, str], m: Mechanism, cancel: Any) -> dict[int, str]:
+    return {i: why for i, text in texts.items() if (why := _fault(text, m, cancel))}
+
+
+def _block(
+    block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, cancel: threading.Event | None
+) -> Iterator[Record]:
+    texts, errors, others = _texts(block, column)
     try:
-        results = _results(texts, m, stream, cancel)
+        results = _results(texts, at, m, stream, cancel)
     except _FATAL:
         raise
     except Exception as error:
         # Nothing was released of it: find who is at fault, and draw for the others again.
-        at_fault = {i: why for i, text in texts.items() if (why := _fault(text, m, cancel))}
-        if not at_fault:
+        if not (at_fault := _faults(texts, m, cancel)):
             raise error
         errors |= at_fault
-        results = _results({i: text for i, text in texts.items() if i not in errors}, m, stream, cancel)
+        results = _results({i: text for i, text in texts.items() if i not in errors}, at, m, stream, cancel)
     for i, other in enumerate(others):
         if i in errors:
             yield Record(at + i, None, None, errors[i], other)
@@ -167,10 +208,14 @@ def _cells(row: Any) -> Mapping[str, Any]:
     return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else {}
 
 
-def _results(texts: Mapping[int, str], m: Mechanism, stream: NoiseStream, cancel: Any) -> Iterator[RewriteResult]:
-    """One a text, in order. What a text is to blame for is raised here, and not later."""
+def _results(
+    texts: Mapping[int, str], at: int, m: Mechanism, stream: NoiseStream, cancel: Any
+) -> Iterator[RewriteResult]:
+    """One a text, in order, each with the noise of its number. What a text is to blame for is raised here, and not
+    later."""
     if not texts:
         return iter(())
+    stream = stream.numbered([at + i for i in texts])
     if not m.together:
         return iter(m.rewrite(list(texts.values()), stream=stream, cancel=cancel))
     each = m.rewrite_each(list(texts.values()), stream=stream, cancel=cancel)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -46,7 +47,7 @@ class NoiseStream:
     same path gives the same stream, different paths independent ones.
     """
 
-    __slots__ = ("_block", "_key", "seed")
+    __slots__ = ("_block", "_key", "_numbers", "seed")
 
     def __init__(self, seed: int | None = None):
         if seed is None:
@@ -56,19 +57,42 @@ class NoiseStream:
             self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
         self.seed = seed
         self._block = 0
+        self._numbers: Sequence[int] | None = None
+
+    @classmethod
+    def of_key(cls, key: bytes) -> NoiseStream:
+        """The stream of 32 bytes of the operating system's randomness, for processes that have to share one."""
+        stream = cls()
+        stream._key = bytes(key)
+        return stream
 
     def at(self, *path: int | str) -> NoiseStream:
         """The stream at ``path`` below this one."""
+        if self._numbers is not None and path and isinstance(path[0], int):
+            path = (self._numbers[path[0]], *path[1:])
         child = object.__new__(NoiseStream)
         child._key = blake2b(repr(path).encode(), digest_size=32, key=self._key).digest()
         child.seed = self.seed
         child._block = 0
+        child._numbers = None
         return child
+
+    def numbered(self, numbers: Sequence[int] | None) -> NoiseStream:
+        """The same stream for some texts out of many: ``at(i, …)`` is then ``at(numbers[i], …)``, so that a text has
+        the noise of its own number, whichever texts are rewritten beside it. None: without such numbers."""
+        other = self.skip(0)
+        other._numbers = numbers
+        return other
+
+    def number(self, i: int) -> int:
+        """The number of the i-th text: see :meth:`numbered`."""
+        return i if self._numbers is None else self._numbers[i]
 
     def skip(self, blocks: int) -> NoiseStream:
         """The same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
         later = object.__new__(NoiseStream)
         later._key, later.seed, later._block = self._key, self.seed, self._block + blocks
+        later._numbers = self._numbers
         return later
 
     @property

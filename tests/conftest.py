@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
 import os
 import sys
 
@@ -23,6 +24,10 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+
+
+# Tests of an extra that is not installed are not there: a skipped one would look like a hole.
+collect_ignore = [] if importlib.util.find_spec("ray") else ["test_ray.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

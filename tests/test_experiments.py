@@ -168,6 +168,21 @@ def test_what_is_no_data_at_all_is_named(tmp_path, swap):
         tables.source(numbered(tmp_path, 1), ("9",))
 
 
+def test_the_files_of_a_folder_are_one_data_set(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name, text in (("b.txt", "two\nthree\n"), ("a.txt", "one\n"), ("_SUCCESS.txt", "x\n"), ("notes.md", "x\n")):
+        write(folder / name, text)
+    data = tables.source(folder, ("text",))
+    assert [row["text"] for row in data.rows()] == ["one", "two", "three"] and (data.count, data.name) == (3, "parts")
+    (folder / "b.txt").rename(folder / "c.txt")
+    assert tables.source(folder, ("text",)).sha256 != data.sha256
+    with pytest.raises(dpt.InputError, match="folders have no splits"):
+        tables.source(folder, ("text",), split="train")
+    with pytest.raises(dpt.InputError, match=r"has no file of \.csv"):
+        tables.source(tmp_path, ("text",))
+
+
 def test_a_text_file_has_a_row_a_line(tmp_path):
     data = tables.source(write(tmp_path / "a.txt", "\ufeffone\r\n\r\ntwo\x85more\nthree"), ("text",))
     assert [row["text"] for row in data.rows()] == ["one", "two\x85more", "three"] and data.count == 3

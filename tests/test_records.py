@@ -9,7 +9,7 @@ import pytest
 from foreign import Generator, Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.records import Overall, rewrite_records
+from dptext_core.records import Overall, rewrite_part, rewrite_records, seeded, shared_draws
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -140,6 +140,39 @@ def test_a_seeded_run_is_the_same_from_every_start_and_says_so(start):
     whole = [r.text for r in rewrite_records(rows(10), Swap.create(), seed=5, batch=4)]
     found = list(rewrite_records(rows(10), Swap.create(), seed=5, batch=4, start=start))
     assert [r.text for r in found] == whole[start:] and all(r.guarantee.seeded for r in found)
+
+
+def test_the_noise_of_a_seeded_row_is_that_of_its_number_whatever_is_rewritten_beside_it():
+    given = [row["text"] for row in rows(10)]
+    whole = [r.text for r in rewrite_records(given, Picky.create(), seed=5)]
+    assert len(set(whole)) > 5
+    for batch in (1, 3, 10):
+        assert [r.text for r in rewrite_records(given, Picky.create(), seed=5, batch=batch)] == whole
+    given[2], given[4] = None, "refused"
+    assert [r.text for r in rewrite_records(given, Picky.create(), seed=5)] == [
+        *whole[:2],
+        None,
+        whole[3],
+        None,
+        *whole[5:],
+    ]
+    part = rewrite_part(given[3:7], 3, Picky.create(), "text", stream=seeded(5), batch=2)
+    assert [(r.index, r.text) for r in part] == [(3, whole[3]), (4, None), (5, whole[5]), (6, whole[6])]
+
+
+def test_parts_under_one_stream_are_the_whole_where_draws_are_shared():
+    m = dpt.get_mechanism("custext", epsilon=1.0, strategy="dataset", oov="random")
+    given = [f"{word} qzkv{i} the {word}" for i, word in enumerate(["doctor", "letter", None, "doctor", "sister"])]
+    given[2] = None
+    whole = list(rewrite_records(given, m, seed=4))
+    found = [shared_draws(given[a:b], m, "text") for a, b in ((0, 2), (2, 5))]
+    draws = len(found[0] | found[1])
+    parts = [
+        *rewrite_part(given[:2], 0, m, "text", stream=seeded(4), draws=draws),
+        *rewrite_part(given[2:], 2, m, "text", stream=seeded(4), draws=draws),
+    ]
+    assert [(r.index, r.text, r.guarantee) for r in parts] == [(r.index, r.text, r.guarantee) for r in whole]
+    assert draws == whole[0].guarantee.draws == 3 and Swap.create().shared_draws(["doctor"]) is None
 
 
 def test_draws_for_a_whole_data_set_are_made_at_once(counted):

@@ -12,11 +12,12 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from .. import cli
+from .. import cli, plugins
 from ..coverage import coverage_note
 from ..errors import InputError
 from ..mechanisms import codec
 from ..records import BATCH, Overall, rewrite_records
+from ..scale import BLOCK
 
 #: Rows with an error that are named.
 ERRORS = 20
@@ -52,6 +53,16 @@ def add(commands: Any) -> Any:
     )  # fmt: skip
     parser.add_argument("--batch", type=cli._typed_in(cli._positive), default=BATCH, metavar="N",
                         help=f"rows that are rewritten together (default {BATCH})")  # fmt: skip
+    group = parser.add_argument_group("more than one process, see docs/scale.md")
+    group.add_argument(
+        "--engine", choices=("local", "ray"), default="local",
+        help="ray: workers on the cluster that RAY_ADDRESS names, else on this machine (default local)",
+    )  # fmt: skip
+    positive = cli._typed_in(cli._positive)
+    group.add_argument("--workers", type=positive, metavar="N", help="how many (default: one a processor)")
+    group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
+    group.add_argument("--gpus", type=cli._typed_in(cli.share_of_gpu), metavar="X",
+                       help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)")  # fmt: skip
     parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
                         help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged")  # fmt: skip
     parser.add_argument("--seed", type=cli._typed_in(lambda t: codec.whole("the seed", t)), metavar="N",
@@ -70,7 +81,8 @@ def data_options(
     pipe = ", or - for JSONL from standard input" if piped else ""
     parser.add_argument(
         flag, metavar="DATA", required=required,
-        help=f"{what}: a file ({', '.join(KINDS)}), the folder of a rewriting run, a data set of your own{pipe}",
+        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, a data "
+        f"set of your own{pipe}",
     )  # fmt: skip
     parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="of a data set of your own, this split")
     if not any(a.dest == "header" for a in parser._actions):
@@ -100,11 +112,20 @@ def run(args: argparse.Namespace) -> None:
         _stream(args, mechanism, keep)
         return
     data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
+    common: dict[str, Any] = {
+        "column": args.text_column, "keep": keep, "seed": args.seed, "batch": args.batch, "measures": measures,
+        "progress": cli._progress(f"rewriting {data.count:,} rows"),
+    }  # fmt: skip
     try:
-        result = rewriting.rewrite_data(
-            data, mechanism, args.out, column=args.text_column, keep=keep, seed=args.seed, batch=args.batch,
-            measures=measures, progress=cli._progress(f"rewriting {data.count:,} rows"),
-        )  # fmt: skip
+        if args.engine == "ray":
+            from ..scale import blocks, cluster
+
+            result = blocks.rewrite_data(
+                data, mechanism, args.out, cluster.ray_workers(args.workers, args.gpus or 0.0),
+                block=args.block or BLOCK, plugins=plugins.files(), **common,
+            )  # fmt: skip
+        else:
+            result = rewriting.rewrite_data(data, mechanism, args.out, **common)
     except KeyboardInterrupt:
         cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise
@@ -135,6 +156,16 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
     """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
     from ..experiments import release_files
 
+    if args.engine == "local":
+        for name, given in (("--workers", args.workers), ("--block", args.block), ("--gpus", args.gpus)):
+            if given is not None:
+                raise cli.ConfigError(
+                    f"{name} is for workers, and there are none here. Add --engine ray, or leave it out."
+                )
+    elif args.out == "-":
+        raise cli.ConfigError(
+            "Workers finish blocks in any order, so --engine ray needs a folder. Name one with --out."
+        )
     if args.out == "-":
         for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
             if given:

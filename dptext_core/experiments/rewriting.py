@@ -53,13 +53,7 @@ def rewrite_data(
     ConfigError where the folder holds another run, Cancelled with all finished rows in the file.
     """
     check_columns(column, keep)
-    options, loads = _asked(m)
-    config = {
-        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
-        "data": data.to_dict(), "column": column,
-        "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
-    }  # fmt: skip
-    with RunFolder(out, config) as folder:
+    with RunFolder(out, config_of(data, m, column, keep, seed, batch)) as folder:
         whole = so_far(folder.path, m.together)
         if m.together and 0 < whole.rows < data.count:
             raise ConfigError(
@@ -86,6 +80,18 @@ def rewrite_data(
     return result
 
 
+def config_of(
+    data: Source, m: Mechanism, column: str, keep: Sequence[str], seed: int | None, batch: int
+) -> dict[str, Any]:
+    """What the rows of a run follow from: its config.json."""
+    options, loads = asked(m)
+    return {
+        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
+        "data": data.to_dict(), "column": column,
+        "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
+    }  # fmt: skip
+
+
 def check_columns(column: str, keep: Sequence[str]) -> None:
     """Raises ConfigError for names that a line of the result cannot have together."""
     if OWN in (column, *keep):
@@ -103,7 +109,7 @@ def so_far(folder: Path, together: bool) -> Overall:
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
             raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")
         try:
-            whole.add(_promise(line[OWN]), line[OWN].get("untouched", False))
+            whole.add(promise_of(line[OWN]), line[OWN].get("untouched", False))
         except (KeyError, TypeError):
             raise InputError(
                 f"Row {whole.rows} in {folder.name} does not say what is promised of it. Name another folder."
@@ -123,7 +129,7 @@ def options_of(m: Mechanism) -> dict[str, str]:
     return {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)}
 
 
-def _asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
+def asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
     """The options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
     nobody else has to know."""
     options, loads = options_of(m), dict(m.loads())
@@ -165,7 +171,7 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
     return {OWN: own, **{k: r.row[k] for k in keep}, column: r.text}
 
 
-def _promise(own: dict[str, Any]) -> Guarantee | None:
+def promise_of(own: dict[str, Any]) -> Guarantee | None:
     """What :func:`line_of` wrote of a guarantee, as far as a total needs it."""
     if own.get("error") is not None:
         return None

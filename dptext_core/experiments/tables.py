@@ -75,6 +75,8 @@ def source(
     loader = components.data_sets().get(str(given))
     if loader is not None:
         return _loaded(str(given), loader, tuple(columns), split)
+    if path.is_dir():
+        return _folder(path, name, tuple(columns), header, split, each)
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
         f"There is no file {shown(str(given))}, and no data set of that name is registered ({names}). Correct the path."
@@ -134,6 +136,21 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, 
         except InputError as error:
             raise InputError(f"{error}{more}") from None
     return Source(name, digest.hexdigest(), count, rows, unread)
+
+
+def _folder(path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool) -> Source:
+    """The files of a folder, one after the other by their names; those of other kinds are passed over."""
+    found = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
+    if split:
+        raise InputError(f"{name} is a folder, and folders have no splits. Name a folder with the files of that split.")
+    if not found:
+        raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Name another folder, or a file.")
+    parts = [_file(p, p.name, columns, header, each) for p in found]
+    digest = hashlib.sha256("".join(f"{len(p.name)} {p.name} {p.sha256}\n" for p in parts).encode())
+    return Source(
+        name, digest.hexdigest(), sum(p.count for p in parts),
+        lambda: itertools.chain.from_iterable(p.rows() for p in parts), sum(p.unread for p in parts),
+    )  # fmt: skip
 
 
 def _kind(path: Path) -> str:

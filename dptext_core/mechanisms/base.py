@@ -382,6 +382,16 @@ class Mechanism(ABC):
     def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
         return iter(self._rewrite_list(texts, stream, progress, cancel))
 
+    def shared_draws(self, texts: Sequence[str], cancel: threading.Event | None = None) -> frozenset[Hashable] | None:
+        """Where texts share draws (:attr:`together`), what these texts draw once for all: with it a data set can be
+        rewritten in parts, each under the same noise stream (:meth:`NoiseStream.numbered`). None where it cannot.
+        Draws nothing, and runs no model."""
+        return None
+
+    def guarantee_over(self, guarantee: Guarantee, draws: int) -> Guarantee:
+        """The promise of a text of a part, where ``draws`` things are drawn once for all parts together."""
+        return guarantee
+
     def _checked(self, result: RewriteResult) -> RewriteResult:
         """The result, marked where it is seeded. Raises ConfigError where its pieces are not those of its text."""
         if result.pieces is not None:

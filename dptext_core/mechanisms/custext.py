@@ -31,6 +31,7 @@ import numpy as np
 
 from ..distribution import Channel, ScoreTable, TokenDistribution
 from ..errors import ConfigError
+from ..guarantee import Guarantee
 from ..result import RewriteResult
 from ..sampling import LOG_DEPTH, NoiseStream
 from ..words import WordSpace
@@ -421,7 +422,7 @@ class CusText(PriorMechanism):
         return self.config.strategy == "dataset"
 
     def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
-        return stream.at(0 if self.together else i)
+        return stream.numbered(None).at(0) if self.together else stream.at(i)
 
     def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
         return stream.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_stream(stream, i)
@@ -446,15 +447,24 @@ class CusText(PriorMechanism):
         if not self.together:
             yield from super()._rewrite_each(texts, stream, progress, cancel)
             return
+        distinct = self._distinct(texts, cancel)
+        for result in self._blocks(texts, stream, progress, cancel):
+            yield replace(result, guarantee=self.guarantee_over(result.guarantee, len(distinct)))
+
+    def shared_draws(self, texts: Sequence[str], cancel: threading.Event | None = None) -> frozenset[int] | None:
+        return self._distinct(texts, cancel) if self.together else None
+
+    def _distinct(self, texts: Sequence[str], cancel: threading.Event | None) -> frozenset[int]:
         distinct: set[int] = set()
         for i, text in enumerate(texts):
             if i % BLOCK == 0:
                 check_cancel(cancel)
             rows = self._planned(text).rows
             distinct.update(rows[rows >= 0].tolist())
-        total = len(distinct) * self.config.epsilon
-        for result in self._blocks(texts, stream, progress, cancel):
-            yield replace(result, guarantee=replace(result.guarantee, draws=len(distinct), total=total))
+        return frozenset(distinct)
+
+    def guarantee_over(self, guarantee: Guarantee, draws: int) -> Guarantee:
+        return replace(guarantee, draws=draws, total=draws * self.config.epsilon)
 
     # --- the promise
 

@@ -566,7 +566,9 @@ class WordMechanism(Mechanism):
         for start in range(0, len(texts), BLOCK):
             block = [p for text, n in in_runs(texts[start : start + BLOCK]) for p in [self._planned(text)] * n]
             streams = [self._text_stream(stream, i) for i in range(start, start + len(block))]
-            yield from self._rewrite_all(block, streams, cancel, None, start)
+            yield from self._rewrite_all(
+                block, streams, cancel, None, [stream.number(i) for i in range(start, start + len(block))]
+            )
             if progress:
                 progress(start + len(block), len(texts))
 
@@ -582,9 +584,10 @@ class WordMechanism(Mechanism):
         return out
 
     def _rewrite_all(
-        self, texts: Sequence[WordPrepared], stream: Sequence[NoiseStream], cancel, progress=None, first: int = 0
-    ) -> Iterator[RewriteResult]:
-        """first: the number of the first of these texts in its list."""
+        self, texts: Sequence[WordPrepared], stream: Sequence[NoiseStream], cancel, progress=None,
+        numbers: Sequence[int] | None = None,
+    ) -> Iterator[RewriteResult]:  # fmt: skip
+        """numbers: those of these texts among all that are rewritten; None: 0, 1, …"""
         check_cancel(cancel)
         known = [np.flatnonzero(p.rows >= 0) for p in texts]
         epsilons = [self._epsilons(p) for p in texts]
@@ -598,7 +601,8 @@ class WordMechanism(Mechanism):
         words = self._draw_texts(texts, known, epsilons, stream, draws, cancel, progress) if len(draws.rows) else []
         at = 0
         promises = {id(p): self.guarantee(p) for p in {id(p): p for p in texts}.values()}
-        for number, (prepared, k, each, own) in enumerate(zip(texts, known, epsilons, stream, strict=True), first):
+        numbers = range(len(texts)) if numbers is None else numbers
+        for number, prepared, k, each, own in zip(numbers, texts, known, epsilons, stream, strict=True):
             drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
             yield self._result(prepared, each, drawn, own, self._unknown_stream(own, number), promises[id(prepared)])
             at += len(k)

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -272,13 +272,20 @@ class Engine:
             thread.join(wait)
 
 
-_engines: dict[tuple[str, Path | None, str | None, Language], Engine] = {}
+_engines: dict[tuple[str, Path | None, str | None, Language], Any] = {}
 _guard = threading.Lock()
 
 
 def shared_engine(name: str, device: str | None = None, language: Language = ENGLISH) -> Engine:
-    """The one engine of this process for model `name` on `device`. Raises what `masked_lm_spec` raises."""
+    """The one engine of this process for model `name` on `device`, or what stands for the replicas that the variable
+    DPTEXT_ENGINE names. Raises what `masked_lm_spec` raises, and ConfigError."""
     from .registry import masked_lm_spec
+
+    address = None
+    if os.environ.get("DPTEXT_ENGINE") and device is None and language is ENGLISH:
+        from ..scale.serving import served_address
+
+        address = served_address()
 
     spec = masked_lm_spec(name)
     if device is not None:
@@ -286,8 +293,12 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
 
         # The best device and None are one engine; only an explicit device costs an import of torch here.
         device = None if resolve_device(device) == best_device() else device
-    key = (str(spec.folder), spec.low_rank, device, language)
+    key = (str(spec.folder), spec.low_rank, device if address is None else f"ray:{address}", language)
     with _guard:
+        if key not in _engines and address is not None:
+            from ..scale.serving import RemoteEngine
+
+            _engines[key] = RemoteEngine(name, address)
         if key not in _engines:
             _engines[key] = Engine(name, device, language=language)
         return _engines[key]
@@ -305,7 +316,8 @@ def _after_fork() -> None:
     global _guard
     _guard = threading.Lock()
     for engine in _engines.values():
-        engine._reset()
+        if isinstance(engine, Engine):
+            engine._reset()
     if (loader := sys.modules.get("dptext_core.models.masked_lm")) is not None:
         loader.forget_locks()
 
