@@ -71,8 +71,7 @@ def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[s
     try:
         value = _asked(cls, field, key)
     except ConfigError as error:
-        until = "no word is taken out" if field.metadata["kind"] == "words" else "the default is used"
-        st.error(literal(f"{error} Until then {until}."))
+        st.error(literal(f"{error} Until then the default is used."))
         return {}
     return {} if value is None or value == field.default else {field.name: value}
 
@@ -107,12 +106,38 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
         return st.number_input(label, min_value=low, max_value=high, value=start, help=help, key=key, **form)
     if kind == "words":
         typed = st.text_area(label, value=start, height=68, placeholder="For example: heck, darn", help=help, key=key)
-        value = codec.read(field, typed)
-        cls.check_never(never.Never(frozenset(value)), cls.config_cls())
+        value, wrong = _words(cls, field, typed)
+        if wrong:
+            st.error(literal(wrong))
         st.caption(never.note(len(value)) if value else "The list is empty: every word of the mechanism can come out.")
         return value
     typed = st.text_input(label, value=start, help=help, key=key)
     return default if typed == start else codec.read(field, typed)
+
+
+def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[tuple[str, ...], str]:
+    """The words of a list, and what is wrong with others: those that can be taken out are, whatever stands beside them.
+    Raises ConfigError where the mechanism takes none."""
+
+    def taken(text: str) -> tuple[str, ...]:
+        value = codec.read(field, text)
+        cls.check_never(never.Never(frozenset(value)), cls.config_cls())
+        return value
+
+    try:
+        return taken(typed), ""
+    except ConfigError as error:
+        good, letters = [], 0
+        for word in dict.fromkeys(never.split(typed)):
+            try:
+                taken(word)
+            except ConfigError:
+                continue
+            if (letters := letters + len(word) + 1) <= never.MOST:
+                good.append(word)
+        if not good:
+            raise
+        return taken(", ".join(good)), f"{error} All others are taken out."
 
 
 def _lists(label: str, help: str, key: str) -> tuple[str, ...]:

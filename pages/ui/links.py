@@ -72,7 +72,7 @@ def from_query(
 ) -> tuple[Setting | None, str | None]:
     """The setting of an address and None, or None and what is wrong with it; both None where it carries no setting."""
     if "mechanism" not in params:
-        return None, None
+        return None, f"{refused}: it has an ε and names no mechanism." if "epsilon" in params else None
     name = params["mechanism"]
     try:
         fields = _fields(name)

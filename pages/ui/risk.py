@@ -47,6 +47,10 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | No
 def below(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Under the words that are marked so: progress, or the button that starts what takes long."""
     held = session().at(PLACE)
+    try:
+        risk.check(type(run.mechanism)(result.config))
+    except dpt.NoDistribution:  # said beside the words
+        return
     if held.job is not None:
         held.waiting("risk_stop")
     elif not _answers(held, run, result) or held.error is not None:

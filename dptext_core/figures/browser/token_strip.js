@@ -687,10 +687,12 @@ class Strip {
     if (this.riskAt !== eps || again) {
       this.riskAt = eps;
       this.riskLabels = false;
+      const none = data.attack?.chance === undefined;
       this.tokens.forEach((t, i) => {
         if (!t.drawn || t.a !== "replace") return;
         t.risk = data.attack ? (named(data.attack, i, eps) ?? NaN) : NaN;
         if (t.risk >= 0) t.node.style.setProperty("--r", t.risk.toFixed(3));
+        else if (none) t.node?.style.removeProperty("--r"); // those of another mechanism
       });
       // Not known at this ε: the bars of another ε are dimmed until they are.
       this.el.classList.toggle("risk-away", this.tokens.some((t) => Number.isNaN(t.risk)));
