@@ -23,7 +23,7 @@ from pages.ui.rewrite_view import payload, rewrite_view, word_of
 from pages.ui.session import COLUMNS, session
 from pages.ui.shell import within_app
 from pages.ui.stay import stay
-from pages.ui.text import MAX_WORDS, literal, number_of_words
+from pages.ui.text import literal, too_long
 from pages.ui.text_box import text_box
 
 PAGE = "compare"
@@ -424,8 +424,8 @@ def main() -> None:
     if not text.strip():
         st.info("Type a text, and its rewrites appear here.")
         return
-    if (words := number_of_words(text)) > MAX_WORDS:
-        st.error(f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it.")
+    if said := too_long(text):
+        st.error(said)
         return
     compared(text)
 

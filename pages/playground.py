@@ -36,9 +36,10 @@ from pages.ui import (
     share,
 )
 from pages.ui.charts import chart, dark
+from pages.ui.public import limits
 from pages.ui.session import session
 from pages.ui.shell import beside, last_page, within_app
-from pages.ui.text import MAX_MB, MAX_WORDS, decode, literal, number_of_words
+from pages.ui.text import MAX_MB, decode, literal, number_of_words, too_long
 from pages.ui.token_strip import token_strip
 
 PAGE = "playground"
@@ -163,8 +164,8 @@ def text_box() -> None:
         before = session().undo
         if before and before != state.play_text:
             st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
-    if (words := number_of_words(state.play_text)) > MAX_WORDS:
-        st.caption(f"{words:,} words: too many for this page.")
+    if too_long(state.play_text):
+        st.caption(f"{number_of_words(state.play_text):,} words: too many for this page.")
 
 
 def options_column() -> runs.Inputs | None:
@@ -201,7 +202,7 @@ def options_column() -> runs.Inputs | None:
         if session().upload_error:
             st.error(literal(session().upload_error))
     text = state.play_text
-    if not text.strip() or number_of_words(text) > MAX_WORDS:
+    if not text.strip() or too_long(text):
         return None
     return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
 
@@ -238,12 +239,9 @@ def nothing_to_rewrite() -> None:
         if drawn_all_the_same:
             st.caption(WAITS)
         return
-    st.error(
-        f"This page takes up to {MAX_WORDS:,} words, and this text has {number_of_words(text):,}. Shorten it, or "
-        "rewrite it with `python -m dptext_core rewrite --file FILE`."
-    )
+    st.error(too_long(text, ", or rewrite it with `python -m dptext_core rewrite --file FILE`"))
     st.button(
-        f"Keep the first {MAX_WORDS:,} words", key="play_shorten", type="primary",
+        f"Keep the first {limits().words:,} words", key="play_shorten", type="primary",
         on_click=lambda: use_text(first_words(text)),
     )  # fmt: skip
     if session().run is not None:
@@ -260,7 +258,7 @@ def of_another_text() -> None:
 
 def first_words(text: str) -> str:
     tokens = [t for t in dpt.Document.parse(text).tokens if t.kind in ("word", "number")]
-    return text[: tokens[MAX_WORDS - 1].end]
+    return text[: tokens[limits().words - 1].end]
 
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:

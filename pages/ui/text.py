@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 
 from dptext_core import Document, InputError
+from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
 #: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
-#: Words of the longest text that a page rewrites at once.
-MAX_WORDS = 1000
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
@@ -22,9 +21,17 @@ def literal(text: str) -> str:
 
 def number_of_words(text: str) -> int:
     """How many words a text has; 0 for one that is too short to have too many."""
-    if len(text) < 2 * MAX_WORDS:  # a word and its space
+    if len(text) < 2 * limits().words:  # a word and its space
         return 0
     return sum(t.kind in ("word", "number") for t in Document.parse(text).tokens)
+
+
+def too_long(text: str, otherwise: str = "") -> str:
+    """What to say of a text with too many words for a page, and what else one can do; empty for any other."""
+    most = limits().words
+    if (words := number_of_words(text)) <= most:
+        return ""
+    return f"This page takes up to {most:,} words, and this text has {words:,}. Shorten it{otherwise}."
 
 
 def decode(data: bytes, name: str = "The file") -> str:
