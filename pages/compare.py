@@ -25,6 +25,7 @@ from pages.ui.shell import within_app
 from pages.ui.stay import stay
 from pages.ui.text import literal, too_long
 from pages.ui.text_box import text_box
+from pages.ui.token_strip import view_of
 
 PAGE = "compare"
 state = st.session_state
@@ -115,8 +116,7 @@ def setting_of_run() -> links.Setting:
     epsilon = run.payload["eps"]
     if not run.spread:
         # Where the browser's slider stands by now.
-        moved = ((state.get("play_strip") or {}).get("view") or {}).get("eps")
-        epsilon = moved if isinstance(moved, float | int) and not isinstance(moved, bool) else epsilon
+        epsilon = view_of(state.get("play_strip")).get("eps", epsilon)
     options = {k: v for k, v in run.inputs.options if k != "epsilon"}
     return {"mechanism": run.inputs.mechanism, "options": options, "epsilon": float(epsilon)}
 

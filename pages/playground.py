@@ -40,7 +40,7 @@ from pages.ui.public import limits
 from pages.ui.session import session
 from pages.ui.shell import beside, last_page, within_app
 from pages.ui.text import MAX_MB, decode, literal, number_of_words, too_long
-from pages.ui.token_strip import token_strip
+from pages.ui.token_strip import token_strip, view_of
 
 PAGE = "playground"
 #: Seconds that a page waits for a rewrite that needs no model.
@@ -328,9 +328,7 @@ def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None
                 return default
             return min(max(current_epsilon(before), axis[0]), axis[1])
         default = run.payload["eps"]
-    view = (state.get("play_strip") or {}).get("view") or {}
-    epsilon = view.get("eps")
-    return float(epsilon) if isinstance(epsilon, int | float) and not isinstance(epsilon, bool) else default
+    return view_of(state.get("play_strip")).get("eps", default)
 
 
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
@@ -415,7 +413,7 @@ def rewritten() -> None:
         st.warning(literal(run.note))
     prompts(run, epsilon)
     result = run.at(epsilon)
-    marked = risk.asked((state.get("play_strip") or {}).get("view"))
+    marked = risk.asked(view_of(state.get("play_strip")))
     attack = risk.marks(run, result, marked)
     view = token_strip(run.payload if attack is None else {**run.payload, "attack": attack}, key="play_strip")
     if marked and attack is not None:
@@ -449,7 +447,7 @@ def prompts(run: runs.Run, epsilon: float) -> None:
     done = session().followed
     if epsilon < 0.7 * run.payload["default_eps"]:
         done.add("drag")
-    view = (state.get("play_strip") or {}).get("view") or {}
+    view = view_of(state.get("play_strip"))
     if view.get("run") == run.number and view.get("token") != run.payload.get("pin"):
         done.add("word")
     if state.get("play_further") == PANELS[0]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from dptext_core import Document, InputError
 from pages.ui.public import limits
@@ -11,12 +12,21 @@ from pages.ui.public import limits
 MAX_MB = 1
 #: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
+#: Beyond it a number of a browser has no last digit, and is none of ours.
+MOST = 1 << 53
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
 def literal(text: str) -> str:
     """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
     return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
+
+
+def number(told: Any) -> float | None:
+    """A number that a browser told; None where it is none that counts something."""
+    if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) < MOST:
+        return None
+    return told
 
 
 def number_of_words(text: str) -> int:
