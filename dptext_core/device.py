@@ -49,8 +49,8 @@ def enough_memory(device: str) -> Iterator[None]:
             raise
         what = "This machine" if device == "cpu" else f"The device {device!r}"
         raise Busy(
-            f"{what} has not enough memory for a pass of the language model. Close what else uses it, or give a shorter "
-            "text."
+            f"{what} has not enough memory for a pass of the language model. Close what else uses it, or give a "
+            "shorter text."
         ) from None
 
 

@@ -320,9 +320,10 @@ def checkpoint(given: tuple[str, bytes]) -> None:
         m = dpt.get_mechanism("dp-mlm", epsilon=50, model=str(folder), clip_min=-4, clip_max=8)
         assert m.rewrite("My doctor called.", seed=1).text
     finally:
-        for kept in (masked_lm._loaded, worker._engines):
+        held: tuple[dict[Any, Any], ...] = (masked_lm._loaded, worker._engines)
+        for kept in held:
             for key in [k for k in kept if str(folder) in map(str, k)]:
-                del kept[key]  # type: ignore[attr-defined]
+                del kept[key]
         shutil.rmtree(folder)
 
 

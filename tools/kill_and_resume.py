@@ -5,7 +5,7 @@
     python tools/kill_and_resume.py --spawn                     each command in an interpreter of its own
 
 batch: rewrite-data over a table. bench: rows of bench audit, written one by one. file: a rewrite into a file that is
-there already. model: a language model that is added to the cache (the conversion itself stands in by a file that grows).
+there. model: a language model that is added to the cache (the conversion itself stands in by a file that grows).
 A command runs in a fork of this process, so that the moments fall into its work and not into the start of Python;
 with --spawn it is started as a user would. The moments are drawn from the time that it takes undisturbed.
 """
@@ -69,8 +69,8 @@ def table(folder: Path) -> None:
 
 def batch(folder: Path) -> list[str]:
     return [
-        "rewrite-data", "--data", str(folder / "data.txt"), "--mechanism", "diffractor", "--epsilon", "2", "--seed", "7",
-        "--out", str(folder / "out"), "--batch", "4",
+        "rewrite-data", "--data", str(folder / "data.txt"), "--mechanism", "diffractor", "--epsilon", "2",
+        "--seed", "7", "--out", str(folder / "out"), "--batch", "4",
     ]  # fmt: skip
 
 
@@ -142,15 +142,16 @@ def stand_in(folder: Path):
 
     from dptext_core.models import added
 
+    packed = [folder / f"part{k}" for k in range(2)]
     before = added.SOURCES, added.parts, added.convert
     name, known = next(iter(added.SOURCES.items()))
-    whole = hashlib.sha256(b"".join((folder / f"part{k}").read_bytes() for k in range(2))).hexdigest()
+    whole = hashlib.sha256(b"".join(f.read_bytes() for f in packed)).hexdigest()
 
-    def convert(file: Path, to: Path, step: Callable[[int], None] = lambda done: None) -> None:
-        to.mkdir()
+    def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done: None) -> None:
+        folder.mkdir()
         data = file.read_bytes()
         for n, part in enumerate(added.FILES[:-1]):
-            with (to / part).open("wb") as out:
+            with (folder / part).open("wb") as out:
                 for k in range(20):
                     out.write(data[k * 1000 : (k + 5) * 1000])
                     out.flush()
@@ -158,7 +159,7 @@ def stand_in(folder: Path):
             step(5 + 20 * n)
 
     added.SOURCES = {name: replace(known, sha256=whole)}
-    added.parts = lambda _: [folder / f"part{k}" for k in range(2)]  # type: ignore[assignment]
+    added.parts = lambda _: packed  # type: ignore[assignment]
     added.convert = convert
     os.environ["DPTEXT_MODELS"] = str(folder / "models")
     try:
