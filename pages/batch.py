@@ -46,10 +46,11 @@ def begin() -> None:
             key=f"batch_upload_{mine.uploads}",
         )  # fmt: skip
         example = st.button("Use an example", key="batch_example")
+        tables_taken = "CSV, TSV, JSONL or Parquet" if ".parquet" in limits().kinds else "CSV, TSV or JSONL"
         rows = f" and {limits().rows:,} rows" if limits().rows else ""
         st.caption(
-            "CSV, TSV, JSONL or Parquet: choose the column with the text. TXT: each line is a row. DOCX: each "
-            "paragraph. PDF: each page. "
+            f"{tables_taken}: choose the column with the text. TXT: each line is a row. DOCX: each paragraph. PDF: "
+            "each page. "
             f"At most {limits().upload} MB{rows}; the command line takes more."
         )
         if not office.ready():

@@ -151,7 +151,7 @@ def test_strangers_see_a_page_without_what_they_may_not(strangers, monkeypatch, 
     at.session_state["app"] = True
     at.run()
     said = " ".join(c.value for c in (*at.caption, *at.markdown))
-    assert not at.exception and "2 MB and 1,000 rows" in said and "keep" not in said.lower()
+    assert not at.exception and "2 MB and 1,000 rows" in said and "keep" not in said.lower() and "Parquet" not in said
     assert not at.text_input, "no code to type"
 
 

@@ -392,8 +392,11 @@ def main() -> None:
     done = dict.fromkeys(names, 0)
     while True:
         for name in names:
+            if seed > args.seed and time.monotonic() >= end:
+                break
             fuzz(name, ROUND, seed)
             done[name] += max(1, ROUND // ENTRANCES[name].cost)
+            print(f"{name}: {done[name]:,}", file=sys.stderr, flush=True)
         seed += 1
         if time.monotonic() >= end:
             break
