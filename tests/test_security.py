@@ -38,9 +38,10 @@ def strangers(monkeypatch):
 
 
 def lines(heading: str) -> list[list[str]]:
-    """The rows of the table below a heading."""
+    """The rows of the first table below a heading."""
     part = DOCUMENT.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in part.splitlines() if row.startswith("|")]
+    table = part[part.index("|") :].split("\n\n", 1)[0]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
     return rows[2:]
 
 
