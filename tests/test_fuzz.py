@@ -1,22 +1,11 @@
-"""Every entrance, given anything: some hundred examples. ``tools/fuzz.py`` gives it as many as there is time for."""
+"""Every entrance, given anything: some hundred examples. ``tests/fuzz.py`` gives it as many as there is time for."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import fuzz
 import pytest
 
 import dptext_core as dpt
-
-PATH = Path(__file__).resolve().parents[1] / "tools" / "fuzz.py"
-spec = importlib.util.spec_from_file_location("fuzz_tool", PATH)
-assert spec and spec.loader
-fuzz = importlib.util.module_from_spec(spec)
-sys.modules["fuzz_tool"] = fuzz
-spec.loader.exec_module(fuzz)
-
 
 #: What loads a model takes longer.
 NAMES = [n if e.cost < 10 else pytest.param(n, marks=pytest.mark.slow) for n, e in fuzz.ENTRANCES.items()]

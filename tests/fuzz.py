@@ -1,8 +1,8 @@
 """Give every entrance of the program anything: it ends in a result, or in one sentence of an error of ours.
 
-    python tools/fuzz.py                                   some hundred examples at each entrance
-    python tools/fuzz.py --entrance vectors --seconds 600  as many as fit into ten minutes, at one
-    python tools/fuzz.py --entrance session --seconds 600 --atheris
+    python tests/fuzz.py                                   some hundred examples at each entrance
+    python tests/fuzz.py --entrance vectors --seconds 600  as many as fit into ten minutes, at one
+    python tests/fuzz.py --entrance session --seconds 600 --atheris
 
 With ``--atheris`` the examples are led by which code they reach. It needs the package of that name, which is no
 requirement of this program. Needs requirements-dev.txt.
