@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import forget, hide, sessions, shell, uploads
+from pages.ui import forget, hide, public, sessions, shell, uploads
 
 #: Section → page → its title. The pages without a section come first.
 SECTIONS = {
@@ -54,6 +54,7 @@ if forget.reload():
     st.stop()
 st.session_state.app = True
 sessions.watch()
+public.enter()
 uploads.watch()
 if wanted := st.session_state.pop("app_wanted", None):
     st.switch_page(pages[wanted])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from .errors import ConfigError
+from .errors import Busy, ConfigError
 
 
 def best_device(load: bool = True) -> str:
@@ -34,3 +37,35 @@ def resolve_device(device: str | None) -> str:
     if device == "mps" and not torch.backends.mps.is_available():
         raise ConfigError("This machine, or this build of torch, has no device 'mps': use 'cpu'.")
     return device
+
+
+@contextmanager
+def enough_memory(device: str) -> Iterator[None]:
+    """Around a pass of a model. Raises Busy, with what to do, where the device has no memory for it."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not _no_memory(error):
+            raise
+        what = "This machine" if device == "cpu" else f"The device {device!r}"
+        raise Busy(
+            f"{what} has not enough memory for a pass of the language model. Close what else uses it, or give a "
+            "shorter text."
+        ) from None
+
+
+def _no_memory(error: Exception) -> bool:
+    said = str(error)
+    ours = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return ours or "not enough memory" in said or "can't allocate memory" in said
+
+
+def give_back_memory(device: str) -> None:
+    """Give back what PyTorch holds of the device's memory and does not use."""
+    import torch
+
+    gc.collect()
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    elif device == "mps":
+        torch.mps.empty_cache()

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from . import hosting
 from .checks import usable_path
 from .errors import ConfigError, DPTextError
 from .experiments import components
@@ -51,11 +52,16 @@ _state = _State()
 
 
 def load() -> None:
-    """Load what is installed and what DPTEXT_PLUGINS names, once a process. Raises nothing: see :func:`problems`."""
+    """Load what is installed and what DPTEXT_PLUGINS names, once a process; nothing for strangers (``hosting``).
+
+    Raises nothing: see :func:`problems`.
+    """
     with _state.lock:
         if _state.begun:
             return
         _state.begun = True
+        if hosting.public():
+            return
         for name in os.environ.get(VARIABLE, "").split(os.pathsep):
             if name.strip():
                 _noted(partial(load_file, name, f"take it out of {VARIABLE}"))

@@ -22,7 +22,7 @@ from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.stay import stay, stay_all
-from pages.ui.text import literal
+from pages.ui.text import literal, too_long
 
 MAX_LINES = 500
 #: The choice with its button on the left and the rest of the options below it, the verdict on the right; one below the
@@ -126,6 +126,9 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
     if len(lines) > MAX_LINES:
         choice.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
+        return None, False
+    if said := too_long(typed):
+        choice.error(said)
         return None, False
     return Request(title, mechanism, fault, twin, tuple(sorted(chosen.items())), lines, claim, draws), pressed
 

@@ -16,11 +16,12 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.metrics.registry import measure
 from pages.ui import controls
 from pages.ui.jobs import Job
+from pages.ui.public import limits
 from pages.ui.session import session
 from pages.ui.shell import within_app
 from pages.ui.stay import stay, stay_all
 from pages.ui.text import literal
-from pages.ui.uploads import MAX_MB, Upload, finder, opened, taken
+from pages.ui.uploads import Upload, finder, opened, taken
 
 #: Rows of results on the screen at a time, and characters of a cell.
 PAGE, CELL = 20, 1000
@@ -42,26 +43,30 @@ def begin() -> None:
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         sent = st.file_uploader(
-            "A file with a text in each row", type=[k[1:] for k in tables.KINDS], max_upload_size=MAX_MB,
+            "A file with a text in each row", type=[k[1:] for k in limits().kinds], max_upload_size=limits().upload,
             key=f"batch_upload_{mine.uploads}",
         )  # fmt: skip
         example = st.button("Use an example", key="batch_example")
+        tables_taken = "CSV, TSV, JSONL or Parquet" if ".parquet" in limits().kinds else "CSV, TSV or JSONL"
+        rows = f" and {limits().rows:,} rows" if limits().rows else ""
         st.caption(
-            "CSV, TSV, JSONL or Parquet: choose the column with the text. TXT: each line is a row. DOCX: each "
-            "paragraph. PDF: each page. "
-            f"At most {MAX_MB} MB; the command line takes more."
+            f"{tables_taken}: choose the column with the text. TXT: each line is a row. DOCX: each paragraph. PDF: "
+            "each page. "
+            f"At most {limits().upload} MB{rows}; the command line takes more."
         )
         if not office.ready():
             st.caption(f"PDF is not ready on this server. Its owner can add it: `{office.INSTALL}`")
-    with right, st.container(border=True):
-        st.markdown("**Come back to a job**")
-        code = st.text_input("Job code", key="batch_code", help="You got it when you asked to keep a job.")
-        if st.button("Open the job", key="batch_open", width="stretch"):
-            open_kept(code)
+    if limits().keeps:
+        with right, st.container(border=True):
+            st.markdown("**Come back to a job**")
+            code = st.text_input("Job code", key="batch_code", help="You got it when you asked to keep a job.")
+            if st.button("Open the job", key="batch_open", width="stretch"):
+                open_kept(code)
+    unless = ", unless you ask to keep the job" if limits().keeps else ""
     st.caption(
         "Your file lies in a folder of its own on this server, which only the server's owner can read. It is deleted "
-        "with all results within two minutes after you close this page, unless you ask to keep the job. Nothing in it "
-        "is logged or sent anywhere."
+        f"with all results within two minutes after you close this page{unless}. Nothing in it is logged or sent "
+        "anywhere."
     )
     if sent is not None or example:
         name, data = (sent.name, sent.getvalue()) if sent is not None else ("example.csv", core.example())
@@ -129,7 +134,10 @@ def setup(upload: Upload) -> None:
         work = session().at("batch_read")
         if work.asked != (upload.folder, header):
             path = upload.path
-            work.start((upload.folder, header), lambda progress, cancel: core.look(path, header), "Reading the file")
+            work.start(
+                (upload.folder, header), lambda progress, cancel: core.look(path, header, most=limits().rows),
+                "Reading the file",
+            )  # fmt: skip
         if work.running():
             upload.look = None
         elif work.result is not None:
@@ -222,7 +230,7 @@ def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
 def every(upload: Upload, look: core.Look, asked: core.Asked) -> None:
     """The button that rewrites all rows, and whether the job may outlive the session."""
     with st.container(border=True):
-        keep = st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
+        keep = limits().keeps and st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
         if keep:
             st.caption(
                 "The job then goes on when you close this page or lose the connection. You get a code that brings it "

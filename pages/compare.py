@@ -24,8 +24,9 @@ from pages.ui.rewrite_view import payload, rewrite_view, word_of
 from pages.ui.session import COLUMNS, session
 from pages.ui.shell import within_app
 from pages.ui.stay import stay
-from pages.ui.text import MAX_WORDS, literal, number_of_words
+from pages.ui.text import literal, too_long
 from pages.ui.text_box import text_box
+from pages.ui.token_strip import view_of
 
 PAGE = "compare"
 state = st.session_state
@@ -116,8 +117,7 @@ def setting_of_run() -> links.Setting:
     epsilon = run.payload["eps"]
     if not run.spread:
         # Where the browser's slider stands by now.
-        moved = ((state.get("play_strip") or {}).get("view") or {}).get("eps")
-        epsilon = moved if isinstance(moved, float | int) and not isinstance(moved, bool) else epsilon
+        epsilon = view_of(state.get("play_strip")).get("eps", epsilon)
     options = {k: v for k, v in run.inputs.options if k != "epsilon"}
     return {"mechanism": run.inputs.mechanism, "options": options, "epsilon": float(epsilon)}
 
@@ -427,8 +427,8 @@ def main() -> None:
     if not text.strip():
         st.info("Type a text, and its rewrites appear here.")
         return
-    if (words := number_of_words(text)) > MAX_WORDS:
-        st.error(f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it.")
+    if said := too_long(text):
+        st.error(said)
         return
     compared(text)
 

@@ -36,10 +36,11 @@ from pages.ui import (
     share,
 )
 from pages.ui.charts import chart, dark
+from pages.ui.public import limits
 from pages.ui.session import session
 from pages.ui.shell import beside, last_page, within_app
-from pages.ui.text import MAX_MB, MAX_WORDS, decode, literal, number_of_words
-from pages.ui.token_strip import token_strip
+from pages.ui.text import MAX_MB, decode, literal, number_of_words, too_long
+from pages.ui.token_strip import token_strip, view_of
 
 PAGE = "playground"
 #: Seconds that a page waits for a rewrite that needs no model.
@@ -163,8 +164,8 @@ def text_box() -> None:
         before = session().undo
         if before and before != state.play_text:
             st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
-    if (words := number_of_words(state.play_text)) > MAX_WORDS:
-        st.caption(f"{words:,} words: too many for this page.")
+    if too_long(state.play_text):
+        st.caption(f"{number_of_words(state.play_text):,} words: too many for this page.")
 
 
 def options_column() -> runs.Inputs | None:
@@ -201,7 +202,7 @@ def options_column() -> runs.Inputs | None:
         if session().upload_error:
             st.error(literal(session().upload_error))
     text = state.play_text
-    if not text.strip() or number_of_words(text) > MAX_WORDS:
+    if not text.strip() or too_long(text):
         return None
     return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
 
@@ -238,12 +239,9 @@ def nothing_to_rewrite() -> None:
         if drawn_all_the_same:
             st.caption(WAITS)
         return
-    st.error(
-        f"This page takes up to {MAX_WORDS:,} words, and this text has {number_of_words(text):,}. Shorten it, or "
-        "rewrite it with `python -m dptext_core rewrite --file FILE`."
-    )
+    st.error(too_long(text, ", or rewrite it with `python -m dptext_core rewrite --file FILE`"))
     st.button(
-        f"Keep the first {MAX_WORDS:,} words", key="play_shorten", type="primary",
+        f"Keep the first {limits().words:,} words", key="play_shorten", type="primary",
         on_click=lambda: use_text(first_words(text)),
     )  # fmt: skip
     if session().run is not None:
@@ -260,7 +258,7 @@ def of_another_text() -> None:
 
 def first_words(text: str) -> str:
     tokens = [t for t in dpt.Document.parse(text).tokens if t.kind in ("word", "number")]
-    return text[: tokens[MAX_WORDS - 1].end]
+    return text[: tokens[limits().words - 1].end]
 
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -333,9 +331,7 @@ def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None
                 return default
             return min(max(current_epsilon(before), axis[0]), axis[1])
         default = run.payload["eps"]
-    view = (state.get("play_strip") or {}).get("view") or {}
-    epsilon = view.get("eps")
-    return float(epsilon) if isinstance(epsilon, int | float) and not isinstance(epsilon, bool) else default
+    return view_of(state.get("play_strip")).get("eps", default)
 
 
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
@@ -420,7 +416,7 @@ def rewritten() -> None:
         st.warning(literal(run.note))
     prompts(run, epsilon)
     result = run.at(epsilon)
-    marked = risk.asked((state.get("play_strip") or {}).get("view"))
+    marked = risk.asked(view_of(state.get("play_strip")))
     attack = risk.marks(run, result, marked)
     view = token_strip(run.payload if attack is None else {**run.payload, "attack": attack}, key="play_strip")
     if marked and attack is not None:
@@ -454,7 +450,7 @@ def prompts(run: runs.Run, epsilon: float) -> None:
     done = session().followed
     if epsilon < 0.7 * run.payload["default_eps"]:
         done.add("drag")
-    view = (state.get("play_strip") or {}).get("view") or {}
+    view = view_of(state.get("play_strip"))
     if view.get("run") == run.number and view.get("token") != run.payload.get("pin"):
         done.add("word")
     if state.get("play_further") == PANELS[0]:

@@ -25,7 +25,7 @@ from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
 from pages.ui.shell import beside, within_app
 from pages.ui.stay import stay
-from pages.ui.text import MAX_WORDS, literal, number_of_words
+from pages.ui.text import literal, too_long
 from pages.ui.text_box import text_box
 from pages.ui.tried import Tried
 
@@ -430,8 +430,8 @@ def main() -> None:
         if not text.strip():
             st.info("Type a text. What can be kept and hidden of it appears here.")
             return
-        if (words := number_of_words(text)) > MAX_WORDS:
-            st.error(f"This page takes up to {MAX_WORDS:,} words, and this text has {words:,}. Shorten it.")
+        if said := too_long(text):
+            st.error(said)
             return
         if not settings:
             st.info("Choose a mechanism.")

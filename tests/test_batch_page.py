@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.metrics import cosine
 from pages.ui import uploads
 from pages.ui.jobs import Work
+from pages.ui.public import OWN
 from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[1]
@@ -226,7 +228,7 @@ def test_a_file_that_cannot_be_used_says_what_to_do(name, data, message):
 
 
 def test_what_is_too_large_or_of_another_kind_is_refused_before_it_is_stored(folder, monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_MB", 0)
+    monkeypatch.setattr(uploads, "limits", lambda: replace(OWN, upload=0))
     for name, message in (("a.csv", "larger than 0 MB"), ("a.exe", "none of")):
         with pytest.raises(dpt.InputError, match=message):
             uploads.taken(name, b"text\na\n")

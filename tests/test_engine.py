@@ -238,6 +238,57 @@ def test_errors_travel_and_the_engine_goes_on(fake):
     assert fake.waiting == 0
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("how", ["ends", "answers nothing"])
+def test_an_engine_that_dies_fails_its_callers_and_starts_again(fake, how, monkeypatch):
+    """Also those whose requests were in the pass, which wait for nobody any more."""
+    fake._lm.permits.release(50)
+    died = SystemExit if how == "ends" else ValueError
+
+    def forward(inputs, rows, length):
+        if how == "ends":
+            raise SystemExit
+        return np.zeros((len(inputs) + 1, 2), np.float32)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(fake._lm, "forward", forward)
+        threads = [call(fake.score, ["x"]), call(fake.score, ["y"] * 9)]
+        for thread, got in threads:
+            thread.join(10)
+            assert not thread.is_alive(), "a caller waits for an engine that is gone"
+            assert isinstance(got[0], Cancelled if died is SystemExit else died) and str(got[0])
+    assert fake.score(["y"]).tolist() == [[0.0, 1.0]] and fake.waiting == 0
+
+
+@pytest.mark.parametrize("error", ["torch", "processor", "python"])
+def test_a_pass_without_memory_is_made_again_and_then_said(lm, monkeypatch, error):
+    """In the same shape: with fewer rows at once the last bits of the scores would be others."""
+    import torch
+
+    raised = {
+        "torch": torch.OutOfMemoryError("CUDA out of memory."), "python": MemoryError(),
+        "processor": RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
+    }[error]  # fmt: skip
+    inputs = [lm.model_input(r) for r in requests(lm, SHORT)]
+    shape = lm.shape_for(max(len(x.ids) for x in inputs))
+    wanted, logits, left = lm.forward(inputs[: shape[0]], *shape), lm._logits, [1]
+
+    def scarce(*given):
+        if left and left.pop():
+            raise raised
+        return logits(*given)
+
+    monkeypatch.setattr(lm, "_logits", scarce)
+    assert np.array_equal(lm.forward(inputs[: shape[0]], *shape), wanted)
+    left += [1] * 2
+    with pytest.raises(Busy, match=r"not enough memory .* Close what else uses it"):
+        lm.forward(inputs[: shape[0]], *shape)
+    left += [1]
+    raised = RuntimeError("something else")
+    with pytest.raises(RuntimeError, match="something else"):
+        lm.forward(inputs[: shape[0]], *shape)
+
+
 def test_stopping_releases_the_callers_and_starts_again(fake):
     thread, got = call(fake.score, ["x"] * 50)
     assert fake._lm.begun.wait(20)

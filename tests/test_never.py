@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import runpy
 import unicodedata
 from pathlib import Path
@@ -14,7 +15,7 @@ from small_spaces import random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core import cli
+from dptext_core import attacks, cli
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.custext import build_groups, utilities
 from dptext_core.mechanisms.masked_words import candidates
@@ -22,6 +23,7 @@ from dptext_core.mechanisms.mvc import nearest_words
 from dptext_core.mechanisms.spelling import Spelling
 from dptext_core.never import Never, fold, forms, word_set
 from dptext_core.words import WordSpace
+from dptext_core.words import space as word_spaces
 
 N = 30
 LISTED = tuple(words(N)[i] for i in (0, 3, 4, 11, 29))
@@ -223,3 +225,31 @@ def test_the_command_takes_words_and_files_and_is_written_back(tmp_path, space, 
     m = made("santext", space)
     assert ["--never", ",".join(sorted(LISTED))] in [codec.arguments(m)[i : i + 2] for i in range(9)]
     assert "5 words never released" in codec.describe(m.config)
+
+
+def smaller_spaces() -> int:
+    gc.collect()
+    return len(word_spaces._smaller)
+
+
+def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkeypatch):
+    """Else each visitor's list would leave a copy of a word space in the process: all caches are by weak reference."""
+    word_spaces._without.cache_clear()
+    before = smaller_spaces()
+    for k, name in enumerate(SPACE_NAMES):
+        for word in words(N)[5 : 5 + 4]:
+            m = made(name, space, never=(word,))
+            m.rewrite(TEXT, seed=k)
+            del m
+    attacks.public_prior(made("santext", space))
+    # Two for whoever asks again, and two with noise that MVC keeps.
+    assert smaller_spaces() - before <= 4
+    # What a server of strangers holds at most: one more is refused with what to do, until one is gone.
+    monkeypatch.setattr(word_spaces, "most_smaller", smaller_spaces() + 1)
+    held = [made("santext", space, never=(word,)) for word in words(N)[5:9]]
+    for m in held[:3]:
+        m.vocabulary  # noqa: B018
+    with pytest.raises(dpt.Busy, match="Empty the list, or try again"):
+        held[3].rewrite(TEXT)
+    del held[:2], m
+    assert LEFT and held[-1].rewrite(TEXT).text

@@ -82,7 +82,13 @@ def other(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("made", [bomb, cut, other])
+def moved(path: Path) -> Path:
+    """Cut off at its beginning: its list says that a part begins before the file."""
+    path.write_bytes(word(path, paragraph(SECRET)).read_bytes()[1:])
+    return path
+
+
+@pytest.mark.parametrize("made", [bomb, cut, other, moved])
 def test_what_no_word_processor_wrote_is_refused_and_not_quoted(tmp_path, made):
     with pytest.raises(dpt.InputError, match="no whole DOCX file") as stop:
         tables.source(made(tmp_path / "a.docx"), ("text",))

@@ -668,7 +668,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
     assert links.of(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
     at.text_area(key="play-tem-never").set_value("heck f*ck").run()
-    assert any("this is 3 of them" in e.value and "Until then" in e.value for e in at.error)
+    assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
     at.text_area(key="play-tem-never").set_value("mask")
     at.selectbox(key="play-tem-oov").set_value("mask")
     settle(at)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 
+from ..answers import kept_with_first
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..words import WordSpace, word_space
@@ -64,7 +64,7 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     )
 
 
-@lru_cache(maxsize=8)
+@kept_with_first(2)
 def _prior(vocabulary, stop: Lexicon | None, smoothing: float) -> Prior:
     words = tuple(vocabulary.words)
     counts = vocabulary.counts if isinstance(vocabulary, WordSpace) else None

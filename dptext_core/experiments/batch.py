@@ -148,12 +148,14 @@ def example() -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def look(path: Path, header: bool = True, rows: int = FIRST) -> Look:
-    """Read all of a file once. Raises InputError."""
+def look(path: Path, header: bool = True, rows: int = FIRST, most: int | None = None) -> Look:
+    """Read all of a file once. most: rows that are taken. Raises InputError."""
     columns = tables.heading(path, header)
     if not columns:
         raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
     data = tables.source(path, columns, header, each=True)
+    if most is not None and data.count > most:
+        raise InputError(f"{path.name} has {data.count:,} rows, and this server takes up to {most:,}. Divide it.")
     return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import lzma
 import subprocess
 import sys
 import zipfile
@@ -48,10 +49,15 @@ def docx(path: Path) -> Iterator[Row]:
                 if found.characters > CHARACTERS:
                     raise InputError(_TOO_MUCH.format(path.name, CHARACTERS))
             found.parser.Parse(b"", True)
+    except InputError:
+        raise
+    except (
+        zipfile.BadZipFile, KeyError, expat.ExpatError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError,
+        NotImplementedError, _Refused,
+    ):  # fmt: skip
+        raise InputError(broken) from None
     except RuntimeError:  # how zipfile says that a password is needed
         raise InputError(f"{path.name} is locked with a password. Save it without one.") from None
-    except (zipfile.BadZipFile, KeyError, expat.ExpatError, zlib.error, EOFError, NotImplementedError, _Refused):
-        raise InputError(broken) from None
 
 
 class _Refused(Exception):

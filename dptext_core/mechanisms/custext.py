@@ -24,11 +24,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..answers import kept_with_first
 from ..distribution import Channel, ScoreTable, TokenDistribution
 from ..errors import ConfigError
 from ..guarantee import Guarantee
@@ -272,7 +273,7 @@ def _highest(lines: np.ndarray, k: int) -> np.ndarray:
     return out
 
 
-@lru_cache(maxsize=6)
+@kept_with_first(6)
 def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
     return build_groups(space, k, mapping, metric)
 
@@ -284,7 +285,7 @@ def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) ->
     return np.take_along_axis(outputs, order, axis=1), (np.take_along_axis(u, order, axis=1) - 1.0) / 2.0
 
 
-@lru_cache(maxsize=3)
+@kept_with_first(3)
 def _all_tables(
     space: WordSpace, k: int, mapping: str, metric: str, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -563,7 +564,7 @@ class CusText(PriorMechanism):
         return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"})
 
 
-@lru_cache(maxsize=4)
+@kept_with_first(1)
 def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
     sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])

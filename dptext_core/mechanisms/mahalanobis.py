@@ -12,11 +12,12 @@ once for a space.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..answers import kept_with_first
 from ..words import WordSpace
 from .config import option
 from .mvc import MVC, MVCConfig
@@ -71,7 +72,7 @@ class Mahalanobis(MVC):
         return promise | {"near": promise["near"] * stretch, "largest": promise["largest"] * stretch}
 
 
-@lru_cache(maxsize=8)
+@kept_with_first(4)
 def regularised_root(space: WordSpace, lam: float) -> np.ndarray:
     """(λΣ + (1−λ)I)^½, float64 (d, d), symmetric; Σ scaled so that its mean variance is 1."""
     if len(space) < 2:

@@ -17,10 +17,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
+from ..answers import kept_with_first
 from ..distribution import Channel, TokenDistribution, envelope, rarefied
 from ..sampling import NoiseStream
 from ..words import WordSpace
@@ -288,14 +289,14 @@ def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.
     return rows, far
 
 
-@lru_cache(maxsize=8)
+@kept_with_first(1)
 def _half_norms(space: WordSpace) -> np.ndarray:
     """‖y‖²/2 of every word, float64 (V,)."""
     blocks = np.array_split(space.vectors, max(1, len(space) // 4096))
     return np.concatenate([np.square(b.astype(np.float64)).sum(axis=1) for b in blocks]) / 2
 
 
-@lru_cache(maxsize=8)
+@kept_with_first(1)
 def _longest(space: WordSpace) -> float:
     return float(np.sqrt(2 * _half_norms(space).max()))
 

@@ -14,13 +14,14 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from .._assets import bundled, read_json
+from ..answers import kept_with_first
 from ..checks import whole
 from ..distribution import Channel, TokenDistribution, logsumexp
 from ..document import Document
@@ -693,7 +694,7 @@ _DROP = Edit(text="")
 _MASK = Edit(text=MASK)
 
 
-@lru_cache(maxsize=16)
+@kept_with_first(2)
 def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
     found = {w.lower(): i for i, w in enumerate(vocabulary.words)}

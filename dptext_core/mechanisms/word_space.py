@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..answers import kept_with_first
 from ..distribution import Channel
 from ..words import WordSpace, word_space
 from ..words.space import SIZES, without
@@ -89,7 +90,7 @@ class SpaceMechanism(WordMechanism):
         }
 
 
-@lru_cache(maxsize=8)
+@kept_with_first(1)
 def largest_distance(space: WordSpace) -> float:
     """The largest distance of two words, or a bound: of a space with words taken out the one of the whole space, of a
     large space of a user's to the middle of all and back."""
@@ -102,7 +103,7 @@ def largest_distance(space: WordSpace) -> float:
     return 2.0 * max(float(np.linalg.norm(p.astype(np.float64) - middle, axis=1).max()) for p in parts)
 
 
-@lru_cache(maxsize=8)
+@kept_with_first(1)
 def nearest_distance(space: WordSpace) -> float:
     """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency."""
     rows = np.unique(np.linspace(0, len(space) - 1, min(400, len(space))).astype(np.int64))

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import resolve_device
+from ..device import enough_memory, resolve_device
 from ..errors import ConfigError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
@@ -228,7 +228,7 @@ class Generator:
         shape = Shape(len(prompts), width, 1, prefix)
         there = np.pad(there, ((0, 0), (prefix, 0)), constant_values=1)
         ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
-        with self._lock, torch.inference_mode():
+        with self._lock, enough_memory(self.device), torch.inference_mode():
             if left:
                 at = (mask.cumsum(1) - 1).clamp(min=0)[:, prefix:]
                 given = {"position_ids": at} if self._takes_positions else {}
@@ -248,7 +248,7 @@ class Generator:
 
         if state.shape.draws != 1 or state.steps:
             raise ValueError("Only what was just read can be repeated.")
-        with self._lock, torch.inference_mode():
+        with self._lock, enough_memory(self.device), torch.inference_mode():
             cache = copy.deepcopy(state.cache)
             seen = copy.copy(state.seen)
             there, lengths = state.there, state.lengths
@@ -266,7 +266,7 @@ class Generator:
         import torch
 
         ids = torch.as_tensor(self.candidate_ids[list(tokens)][:, None], device=self.device)
-        with self._lock, torch.inference_mode():
+        with self._lock, enough_memory(self.device), torch.inference_mode():
             if state.lengths is not None:
                 state.there = torch.cat([state.there, torch.ones_like(ids)], 1)
                 given = {"position_ids": (state.lengths + state.steps)[:, None]} if self._takes_positions else {}
@@ -324,7 +324,7 @@ class Generator:
             for r, p in enumerate(block):
                 ids[r, : len(p)], there[r, : len(p)] = p, 1
             ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
-            with self._lock, torch.inference_mode():
+            with self._lock, enough_memory(self.device), torch.inference_mode():
                 seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask).last_hidden_state
                 out.append((seen.float() * mask[..., None]).cpu().numpy()[: len(block)])
         found = np.concatenate(out)
@@ -357,7 +357,7 @@ class Generator:
             done = [False] * len(block)
             past: dict[str, Any] = {}
             for k in range(most):
-                with self._lock, torch.inference_mode():
+                with self._lock, enough_memory(self.device), torch.inference_mode():
                     made = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids, **past)
                     scores, past = self._scores(made), {"past_key_values": made.past_key_values}
                 last = [self.end] * ROWS

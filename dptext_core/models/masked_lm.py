@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..device import resolve_device
-from ..errors import ConfigError, DPTextError, ModelUnavailable
+from ..device import enough_memory, give_back_memory, resolve_device
+from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
 from . import internals
@@ -177,7 +177,13 @@ class MaskedLM:
 
         At most `rows` inputs, each at most `length` positions long; see `shape_for`.
         """
-        scores = self._pass(inputs, rows, length)
+        try:
+            scores = self._pass(inputs, rows, length)
+        except Busy:
+            # What others have given back is held for them: once more, in the same shape. A smaller one would give
+            # scores with other last bits.
+            give_back_memory(self.device)
+            scores = self._pass(inputs, rows, length)
         if np.isnan(scores).any():
             raise ModelUnavailable(
                 f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
@@ -202,7 +208,7 @@ class MaskedLM:
             return torch.from_numpy(array).to(self.device)
 
         typed = put(types) if self.template.single_types is not None else None
-        with self._lock, torch.inference_mode():
+        with self._lock, enough_memory(self.device), torch.inference_mode():
             logits = self._logits(put(ids), typed, put(lengths), put(positions))
             return logits[: len(inputs)].cpu().numpy()
 

@@ -26,6 +26,7 @@ from .windows import MaskRequest, ModelInput
 if TYPE_CHECKING:
     from .masked_lm import MaskedLM
 
+_STOPPED = "The engine was stopped. Run again to get a result."
 _POLL = 0.05  # seconds between a caller's looks at its cancel event
 
 
@@ -201,7 +202,7 @@ class Engine:
             with self._state:
                 self._thread = None
                 for job in list(self._jobs):
-                    job.error = Cancelled("The engine was stopped. Run again to get a result.")
+                    job.error = Cancelled(_STOPPED)
                     self._drop(job)
                 self._state.notify_all()
 
@@ -230,13 +231,6 @@ class Engine:
                 shape, batch = self._next_pass()
             try:
                 scores = lm.forward([job.inputs[i] for job, i in batch], *shape)
-            except Exception as error:
-                with self._state:
-                    for job, _ in batch:
-                        job.error = error
-                        self._drop(job)
-                    self._state.notify_all()
-            else:
                 with self._state:
                     for row, (job, i) in zip(scores, batch, strict=True):
                         if not job.dropped:
@@ -244,6 +238,17 @@ class Engine:
                             job.done += 1
                     self._state.notify_all()
                 del scores
+            except BaseException as error:
+                # Whose requests are in the pass waits for this thread alone, whatever ends it.
+                told = error if isinstance(error, Exception) else Cancelled(_STOPPED)
+                with self._state:
+                    for job, _ in batch:
+                        job.error = told
+                        self._drop(job)
+                    self._state.notify_all()
+                if told is not error:
+                    raise
+                del told
             # Nothing of a text stays in this frame while the thread sleeps.
             batch = job = row = None  # type: ignore[assignment]
 

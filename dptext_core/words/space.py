@@ -25,13 +25,14 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
 from .._assets import assets_folder
 from ..checks import shown, whole
 from ..device import best_device
-from ..errors import ConfigError, InputError, ModelUnavailable
+from ..errors import Busy, ConfigError, InputError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
 from . import files
@@ -439,14 +440,35 @@ def without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     return _without(space, places)
 
 
+#: Spaces without some words that this process holds, each as large as the whole one, and how many it may hold: None
+#: where whoever makes them also pays for them.
+_smaller: WeakSet[WordSpace] = WeakSet()
+most_smaller: int | None = None
+
+
+def hold_at_most(n: int) -> None:
+    """Refuse, with Busy, more than so many spaces without some words at a time: for a server that strangers use."""
+    global most_smaller
+    most_smaller = n
+
+
 @lru_cache(maxsize=2)
 def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     # By places, so that what is kept for the process is which public words are missing, and nothing that was typed.
+    if most_smaller is not None and len(_smaller) >= most_smaller:
+        _without.cache_clear()
+        if len(_smaller) >= most_smaller:
+            raise Busy(
+                "This server holds as many lists of words that are never released as it has room for. Empty the list, "
+                "or try again in some minutes."
+            )
     kept = np.delete(np.arange(len(space)), places)
     words = tuple(space.words[i] for i in kept.tolist())
     counts = None if space.counts is None else space.counts[kept]
     codes = None if space.codes is None else space.codes[kept]
-    return WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds)
+    made = WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds)
+    _smaller.add(made)
+    return made
 
 
 @cache

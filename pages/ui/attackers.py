@@ -17,7 +17,7 @@ from dptext_core.guarantee import many, percent
 from pages.ui import runs
 from pages.ui.charts import chart
 from pages.ui.session import session
-from pages.ui.text import literal
+from pages.ui.text import literal, too_long
 
 #: Seconds that a run of the page waits for work before it shows progress.
 PATIENCE = 0.7
@@ -439,6 +439,9 @@ def _texts_of(
     others = tuple(line for line in (given or "").splitlines() if line.strip())
     if not others:
         st.caption("Type at least one other text, and press Ctrl+Enter.")
+        return None
+    if said := too_long(given):
+        st.error(said)
         return None
     return (kind, others), lambda: which_text.listed_lineup(result.original, others)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, models, never, words
+from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, never, words
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
+from pages.ui import public
 from pages.ui.text import literal
 
 
@@ -18,7 +19,7 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
     fields = [
         f
         for f in dataclasses.fields(spec.config_cls)
-        if f.name not in skip and f.metadata["kind"] != "epsilon" and f.metadata.get("page", True)
+        if f.name not in skip and f.metadata["kind"] != "epsilon" and public.page_has(f.metadata)
     ]
     values: dict[str, Any] = {}
     cls = mechanism_class(spec.name)
@@ -80,13 +81,9 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
     meta, default = field.metadata, field.default
     label, help, kind = meta["label"], meta["help"], meta["kind"]
-    if (known := models.offered(meta, str(default))) is not None:
-        return st.selectbox(label, known, help=help, key=key)
-    if meta.get("spaces"):
-        titles = {s.name: s.title for s in words.word_spaces()}
-        return st.selectbox(label, list(titles), format_func=titles.__getitem__, help=help, key=key)
-    if meta.get("offered"):
-        return st.selectbox(label, meta["offered"], help=help, key=key)
+    if (known := public.offered(meta, default)) is not None:
+        titles = {s.name: s.title for s in words.word_spaces()} if meta.get("spaces") else {}
+        return st.selectbox(label, known, format_func=lambda n: titles.get(n, n), help=help, key=key)
     if meta.get("lists"):
         return _lists(label, help, key)
     if kind == "choice":

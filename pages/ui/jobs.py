@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import Cancelled, DPTextError
+from dptext_core import Busy, Cancelled, DPTextError
 from pages.ui import sessions
+from pages.ui.public import limits
 from pages.ui.turns import Turn, all_turns
 
 #: Seconds that a run of a page waits for work before it shows progress and a way to stop.
@@ -19,8 +20,29 @@ PATIENCE = 0.8
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
 
 
+MANY = (
+    "You have {} pieces of work under way, which is as many as this server does for one visitor. Wait for one of them."
+)
+LONG = "This took longer than the {:g} minutes that this server gives to one piece of work. Ask for less at once."
+
+
 class _Left(Cancelled):
-    """Stopped because the visitor had gone."""
+    """Stopped because the visitor had gone, or its time was over."""
+
+
+class _Until(threading.Event):
+    """Set by itself when the time is over. seconds: None for no end."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__()
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def over(self) -> bool:
+        return self._end is not None and time.monotonic() > self._end
+
+    def is_set(self) -> bool:
+        return super().is_set() or self.over
 
 
 class Job:
@@ -33,7 +55,8 @@ class Job:
         self, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str, stays: bool = False
     ):
         self.label = label
-        self.cancel = threading.Event()
+        minutes = limits().minutes
+        self.cancel = _Until(None if minutes is None or stays else 60.0 * minutes)
         self.result: Any = None
         self.error: BaseException | None = None
         self._started = time.monotonic()
@@ -57,7 +80,8 @@ class Job:
                 result = work(self._progress, self.cancel)
             self.result = None if self._forgotten else result
         except Cancelled as error:
-            self.error = _Left(GONE) if self._left else error
+            why = GONE if self._left else LONG.format(limits().minutes) if self.cancel.over else ""
+            self.error = _Left(why) if why else error
         except BaseException as error:
             self.error = error
         finally:
@@ -129,8 +153,11 @@ class Work:
     error: DPTextError | None = None
 
     def start(self, asked: Any, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str) -> None:
-        """Begin, in the place of what runs there."""
+        """Begin, in the place of what runs there; or say in ``error`` that the visitor has too much under way."""
         self.stop()
+        if (most := limits().pieces) <= sum(isinstance(w, Job) and not w.wait(0) for w in sessions.mine()):
+            self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
+            return
         self.attach(asked, Job(work, label))
 
     def attach(self, asked: Any, job: Job) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import models, words
+from dptext_core import words
 from dptext_core.checks import shown
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
-from pages.ui import controls
+from pages.ui import controls, public
 from pages.ui.runs import Inputs
 from pages.ui.session import session
 
@@ -146,7 +146,7 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
     return {
         f.name: f
         for f in dataclasses.fields(dpt.mechanism_class(mechanism).config_cls)
-        if f.metadata["kind"] != "epsilon" and f.metadata.get("page", True) and f.name not in _APART
+        if f.metadata["kind"] != "epsilon" and public.page_has(f.metadata) and f.name not in _APART
     }
 
 
@@ -170,10 +170,7 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     """A parameter as the option wants it, and as its control offers it. Raises ConfigError."""
     meta, name = field.metadata, field.name
     value = codec.read(field, text)
-    spaces = [s.name for s in words.word_spaces()] if meta.get("spaces") else None
-    offered = spaces or models.offered(meta, str(field.default))
-    if meta.get("offered"):
-        offered = list(meta["offered"])
+    offered = public.offered(meta, field.default)
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):

@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.side_by_side import Piece
+from pages.ui.text import number
 
 _HERE = Path(__file__).parent
 
@@ -66,7 +67,7 @@ def rewrite_view(data: Mapping[str, Any], *, key: str, on_word: Callable[[], Non
 def word_of(state: Any) -> int | None:
     """Where the chosen word begins in the original, from what the session holds under the view's key."""
     found = state.get("word") if isinstance(state, Mapping) else None
-    return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    return None if (found := number(found)) is None else int(found)
 
 
 def copies_of(state: Any) -> list[int]:
@@ -74,4 +75,4 @@ def copies_of(state: Any) -> list[int]:
     found = state.get("copies") if isinstance(state, Mapping) else None
     if not isinstance(found, Sequence) or isinstance(found, str | bytes):
         return []
-    return [int(n) for n in found if isinstance(n, int | float) and not isinstance(n, bool)]
+    return [int(n) for n in map(number, found) if n is not None]

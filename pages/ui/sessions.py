@@ -69,6 +69,20 @@ def visitor() -> str | None:
     return context.session_id if context is not None and runtime.exists() else None
 
 
+def before() -> int:
+    """How many sessions are here that came before the one that runs this. Outside of a server: none."""
+    with _lock:
+        here = list(_visits)
+    return here.index(me) if (me := visitor()) in here else 0
+
+
+def mine() -> list[Any]:
+    """The work of the session that runs this. Outside of a server: none."""
+    with _lock:
+        visit = _visits.get(visitor() or "")
+        return [] if visit is None else list(visit.work)
+
+
 def rerun(name: str) -> None:
     """Run the page of a session again, because what it waited for is there. From any thread."""
     if runtime.exists():

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from dptext_core import Document, InputError
+from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
 #: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
-#: Words of the longest text that a page rewrites at once.
-MAX_WORDS = 1000
+#: Beyond it a number of a browser has no last digit, and is none of ours.
+MOST = 1 << 53
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
@@ -20,11 +22,26 @@ def literal(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
 
 
+def number(told: Any) -> float | None:
+    """A number that a browser told; None where it is none that counts something."""
+    if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) < MOST:
+        return None
+    return told
+
+
 def number_of_words(text: str) -> int:
     """How many words a text has; 0 for one that is too short to have too many."""
-    if len(text) < 2 * MAX_WORDS:  # a word and its space
+    if len(text) < 2 * limits().words:  # a word and its space
         return 0
     return sum(t.kind in ("word", "number") for t in Document.parse(text).tokens)
+
+
+def too_long(text: str, otherwise: str = "") -> str:
+    """What to say of a text with too many words for a page, and what else one can do; empty for any other."""
+    most = limits().words
+    if (words := number_of_words(text)) <= most:
+        return ""
+    return f"This page takes up to {most:,} words, and this text has {words:,}. Shorten it{otherwise}."
 
 
 def decode(data: bytes, name: str = "The file") -> str:

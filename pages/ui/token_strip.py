@@ -11,7 +11,6 @@ their author's screen only.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import streamlit as st
 
 from dptext_core.figures import browser
 from dptext_core.figures.token_view import Payload
+from pages.ui.text import number
 
 _mount = st.components.v2.component(
     "dptext_token_strip", html=browser.markup(), css=browser.style(), js=browser.script()
@@ -33,14 +33,13 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
     """The browser's snapshot as plain Python values; None where there is none or it does not have the right form."""
     if not isinstance(raw, Mapping):
         return None
-    run, eps, token = raw.get("run"), raw.get("eps"), raw.get("token")
-    numbers = (int, float)
-    if isinstance(run, bool) or isinstance(eps, bool) or not isinstance(run, numbers) or not isinstance(eps, numbers):
+    run, eps, token = (number(raw.get(name)) for name in ("run", "eps", "token"))
+    if run is None or eps is None:
         return None
-    place = int(token) if isinstance(token, numbers) and not isinstance(token, bool) else None
     tint = raw.get("tint")
     return {
-        "run": int(run), "eps": float(eps), "token": place, "copies": _read_copies(raw.get("copies")),
+        "run": int(run), "eps": float(eps), "token": None if token is None else int(token),
+        "copies": _read_copies(raw.get("copies")),
         "tint": tint if isinstance(tint, str) else "",
     }  # fmt: skip
 
@@ -50,10 +49,14 @@ def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
     out = []
     for copy in raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ():
         match copy:
-            case [str(draw), int(run) | float(run), int(eps) | float(eps)] if not isinstance(run, bool):
-                if math.isfinite(run) and math.isfinite(eps):
-                    out.append((draw, int(run), float(eps)))
+            case [str(draw), run, eps] if number(run) is not None and number(eps) is not None:
+                out.append((draw, int(run), float(eps)))
     return out
+
+
+def view_of(held: Any) -> dict[str, Any]:
+    """The view of what the session holds under a strip's key; empty before the first."""
+    return (_read_view(held.get("view")) if isinstance(held, Mapping) else None) or {}
 
 
 def token_strip(

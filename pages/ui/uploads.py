@@ -13,13 +13,13 @@ from typing import Any
 from streamlit import runtime
 
 from dptext_core import DPTextError, InputError
-from dptext_core.experiments import job_folders
+from dptext_core.experiments import job_folders, tables
 from dptext_core.experiments.batch import Asked, Batch, Look, file_name
 from pages.ui import sessions
 from pages.ui.jobs import Job, Work
+from pages.ui.public import limits
 
-#: The largest file, in MB as Streamlit counts them.
-MAX_MB = 50
+NONE_KEPT = "This server keeps no job. Stay on the page until it is done, or use the program on a machine of yours."
 #: Seconds between two looks for jobs whose time is over.
 LOOK = 60.0
 
@@ -57,6 +57,8 @@ class Upload:
 
     def keep(self, asked: Asked) -> None:
         """Let it outlive the session. Raises InputError."""
+        if not limits().keeps:
+            raise InputError(NONE_KEPT)
         about = {"asked": asked.to_dict(), "count": self.count}
         self.code, self.folder = job_folders.keep(self.folder, about)
         self.expires = job_folders.find(self.code)[1]["expires"]
@@ -97,8 +99,11 @@ class Upload:
 def taken(name: str, data: bytes) -> Upload:
     """A new upload of what a browser sent. Raises InputError."""
     file = file_name(name)
-    if len(data) > MAX_MB << 20:
-        raise InputError(f"{file} is larger than {MAX_MB} MB. Divide it, or rewrite it from the command line.")
+    if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
+        raise InputError(f"This server takes no {kind} file. Give the table as CSV, or use a machine of yours.")
+    most = limits().upload
+    if len(data) > most << 20:
+        raise InputError(f"{file} is larger than {most} MB. Divide it, or rewrite it from the command line.")
     upload = Upload(job_folders.session_folder(), file)
     upload.path.write_bytes(data)
     return upload
@@ -106,6 +111,8 @@ def taken(name: str, data: bytes) -> Upload:
 
 def opened(code: str, work: Work, label: str) -> Upload:
     """A kept job, with its progress or its results in ``work``. Raises InputError."""
+    if not limits().keeps:
+        raise InputError(NONE_KEPT)
     folder, about = job_folders.find(code)
     asked = Asked.from_dict(about.get("asked", {}))
     upload = Upload(folder, asked.file, code.strip(), about["expires"])

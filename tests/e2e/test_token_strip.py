@@ -740,6 +740,10 @@ def test_long_text_stays_usable(open_app: Open) -> None:
         ({"run": 3}, None),
         ({"run": "3", "eps": 1.0, "token": None}, None),
         ([3, 50.0, None], None),
+        ({"run": math.inf, "eps": 1.0}, None),
+        ({"run": 3, "eps": math.nan}, None),
+        ({"run": 3, "eps": 10**400}, None),
+        ({"run": 3, "eps": 5.0, "token": math.nan}, {"run": 3, "eps": 5.0, "token": None, "copies": []}),
     ],
 )
 def test_view_is_read_defensively(raw: Any, view: dict[str, Any] | None) -> None:

@@ -1,0 +1,24 @@
+# DP-Text Studio for a public demo: docs/security.md says how to run it and what belongs in front of it.
+# As it stands it brings PyTorch for GPUs, and runs on processors too. A smaller image for processors alone:
+# docker build --build-arg PIP_OPTIONS="OPTION" -t dptext . with the option that README.md names for such machines.
+FROM python:3.11-slim
+
+ARG PIP_OPTIONS=""
+WORKDIR /app
+COPY requirements.txt ./
+RUN pip install --no-cache-dir $PIP_OPTIONS -r requirements.txt \
+    && useradd --system --no-create-home --shell /usr/sbin/nologin dptext
+COPY app.py ./
+COPY .streamlit ./.streamlit
+COPY assets ./assets
+COPY dptext_core ./dptext_core
+COPY pages ./pages
+
+# Nothing below is the user's to change, and the container's file system may be read-only: only /tmp is written to.
+ENV DPTEXT_PUBLIC=1 HOME=/tmp XDG_CACHE_HOME=/tmp/cache PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
+    HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+USER dptext
+EXPOSE 8501
+HEALTHCHECK CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health')"]
+# DPTEXT_HOST: the name under which the demo is reached.
+CMD ["sh", "-c", "exec python -m streamlit run app.py --server.headless true --server.address 0.0.0.0 --server.maxUploadSize 2 --server.allowedHosts \"${DPTEXT_HOST:?the name under which the demo is reached}\""]
