@@ -177,12 +177,18 @@ def test_a_text_is_cut_into_words_once_and_looked_at_with_no_new_rewrite(monkeyp
     settle(at)
     parsed, rewritten = [], []
     parse, rewrite = dpt.Document.parse, dpt.Mechanism.rewrite
-    monkeypatch.setattr(dpt.Document, "parse", lambda text, *more: parsed.append(text) or parse(text, *more))
+    own = "My doctor paid my sister."  # what is read in the background is an example
+
+    def parsing(text, *more):
+        parsed.extend([text] if text == own else [])
+        return parse(text, *more)
+
+    monkeypatch.setattr(dpt.Document, "parse", parsing)
     monkeypatch.setattr(dpt.Mechanism, "rewrite", lambda *a, **k: rewritten.append(1) or rewrite(*a, **k))
-    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    at.text_area(key="play_text").set_value(own)
     settle(at)
     # Once for the rewrite, and once for what still stands of it.
-    assert parsed == ["My doctor paid my sister."] * 2 and len(rewritten) == 1
+    assert parsed == [own] * 2 and len(rewritten) == 1
     run, low = at.session_state["session"].run, payload(at)["lo"]
     for token in (1, 2, 4):
         at.session_state["play_strip"] = {"view": {"run": run.number, "eps": low, "token": token}}

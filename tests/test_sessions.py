@@ -6,6 +6,8 @@ import threading
 import time
 
 import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 import dptext_core as dpt
 from pages.ui import sessions
@@ -120,15 +122,19 @@ class Page:
 
     def __init__(self, busy: int) -> None:
         self.busy, self.asked = busy, []
-        self._client_state = "as it was left"
+        self._client_state = ClientState(page_script_hash="batch")
+        self.session_state = self
+
+    def get_widget_states(self) -> list[WidgetState]:
+        return [WidgetState(id="keep", bool_value=True)]
 
     @property
     def _scriptrunner(self) -> object | None:
         self.busy -= 1
         return object() if self.busy >= 0 else None
 
-    def request_rerun(self, state: str) -> None:
-        self.asked.append(state)
+    def request_rerun(self, state: ClientState) -> None:
+        self.asked.append((state.page_script_hash, [w.id for w in state.widget_states.widgets]))
 
 
 def told(monkeypatch, page: Page | None, job: Job) -> list[float]:
@@ -152,7 +158,8 @@ def test_a_page_that_waits_is_told_once_and_not_while_it_runs(monkeypatch, busy)
     job.awaited = True
     go.set()
     job._thread.join(5)
-    assert page.asked == ["as it was left"] and waits == [sessions.SETTLE] * busy
+    assert page.asked == [("batch", ["keep"])], "the same page, and its controls stay as they are"
+    assert waits == [sessions.SETTLE] * busy
 
 
 def test_nobody_is_told_who_does_not_wait_or_is_gone(monkeypatch):

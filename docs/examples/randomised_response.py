@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from dptext_core.mechanisms.word_level import SpaceConfig, WordMechanism
 from dptext_core.sampling import DEPTH
 
 
-class Words(NamedTuple):
+@dataclass(frozen=True)
+class Words:
     """The public words that can be released, and that alone are drawn for."""
 
     words: tuple[str, ...]

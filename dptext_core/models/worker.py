@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,9 @@ class Engine:
 
     `capacity`: calls that may wait at once; one more is refused with Busy.
     """
+
+    #: The language of the models that replicas serve.
+    served: ClassVar[Language] = ENGLISH
 
     def __init__(self, name: str, device: str | None = None, capacity: int = 64, language: Language = ENGLISH):
         self.name = name
@@ -287,7 +290,7 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
     from .registry import masked_lm_spec
 
     address = None
-    if os.environ.get("DPTEXT_ENGINE") and device is None and language is ENGLISH:
+    if os.environ.get("DPTEXT_ENGINE") and device is None and language is Engine.served:
         from ..scale.serving import served_address
 
         address = served_address()

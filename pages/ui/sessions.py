@@ -98,7 +98,12 @@ def _rerun(server: runtime.Runtime, name: str) -> None:
         # What the visitor does comes first: a run for it would be cut off, and what it was told lost.
         server.stopped.get_loop().call_later(SETTLE, _rerun, server, name)  # type: ignore[attr-defined]
         return
-    session.request_rerun(session._client_state)
+    # A run in a new thread drops the value of each control that it is not told of.
+    asked = type(session._client_state)()
+    asked.CopyFrom(session._client_state)
+    del asked.widget_states.widgets[:]
+    asked.widget_states.widgets.extend(session.session_state.get_widget_states())
+    session.request_rerun(asked)
 
 
 def _watch() -> None:
