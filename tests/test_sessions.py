@@ -6,8 +6,7 @@ import threading
 import time
 
 import pytest
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import dptext_core as dpt
 from pages.ui import sessions
@@ -118,56 +117,47 @@ def test_a_stop_by_hand_is_told_as_one():
 
 
 class Page:
-    """A session as Streamlit has it. busy: looks at it until its page has run."""
+    """A session as Streamlit has it. busy: looks at it until its page has run. waits: its fragments."""
 
-    def __init__(self, busy: int) -> None:
-        self.busy, self.asked = busy, []
-        self._client_state = ClientState(page_script_hash="batch")
-        self.session_state = self
-
-    def get_widget_states(self) -> list[WidgetState]:
-        return [WidgetState(id="keep", bool_value=True)]
+    def __init__(self, busy: int, waits: tuple[str, ...] = ("f",)) -> None:
+        self.busy, self.waits, self.told = busy, waits, []
 
     @property
     def _scriptrunner(self) -> object | None:
         self.busy -= 1
         return object() if self.busy >= 0 else None
 
-    def request_rerun(self, state: ClientState) -> None:
-        self.asked.append((state.page_script_hash, [w.id for w in state.widget_states.widgets]))
+    def has_fragment(self, name: str) -> bool:
+        return name in self.waits
+
+    def _enqueue_forward_msg(self, message: ForwardMsg) -> None:
+        self.told.append(message.auto_rerun.fragment_id)
 
 
-def told(monkeypatch, page: Page | None, job: Job) -> list[float]:
-    """The waits until the page of session "a" ran, once its job had ended."""
-    waits: list[float] = []
+def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
+    """The looks at the page of session "a" once a job that it awaits had ended."""
+    looks: list[float] = []
     server = Server()
     server.active.update({"a"} if page else ())
     monkeypatch.setattr(server, "get_app_session", lambda name: page, raising=False)
-    monkeypatch.setattr(server, "call_later", lambda s, call, *g: (waits.append(s), call(*g)), raising=False)
+    monkeypatch.setattr(server, "call_later", lambda s, call, *g: (looks.append(s), call(*g)), raising=False)
     monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
     monkeypatch.setattr(sessions.runtime, "get_instance", lambda: server)
-    job._visitor = "a"
-    return waits
+    go = threading.Event()
+    job = Job(lambda progress, cancel: go.wait(5), "x")
+    job._visitor, job.awaited = "a", awaited
+    go.set()
+    job._thread.join(5)
+    return looks
 
 
 @pytest.mark.parametrize("busy", [0, 2])
 def test_a_page_that_waits_is_told_once_and_not_while_it_runs(monkeypatch, busy):
-    go, page = threading.Event(), Page(busy)
-    job = Job(lambda progress, cancel: go.wait(5), "x")
-    waits = told(monkeypatch, page, job)
-    job.awaited = True
-    go.set()
-    job._thread.join(5)
-    assert page.asked == [("batch", ["keep"])], "the same page, and its controls stay as they are"
-    assert waits == [sessions.SETTLE] * busy
+    page = Page(busy)
+    assert ended(monkeypatch, page, "f") == [sessions.SETTLE] * busy and page.told == ["f"]
 
 
 def test_nobody_is_told_who_does_not_wait_or_is_gone(monkeypatch):
-    for page, awaited in ((Page(0), False), (None, True)):
-        go = threading.Event()
-        job = Job(lambda progress, cancel, go=go: go.wait(5), "x")
-        told(monkeypatch, page, job)
-        job.awaited = awaited
-        go.set()
-        job._thread.join(5)
-        assert page is None or page.asked == []
+    for page, awaited in ((Page(0), None), (Page(0, ()), "f"), (None, "f")):
+        ended(monkeypatch, page, awaited)
+        assert page is None or page.told == []

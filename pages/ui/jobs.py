@@ -65,8 +65,8 @@ class Job:
         self._first: tuple[float, int] | None = None
         self._left = self._forgotten = False
         self._ended = threading.Event()
-        #: Whether a page waits for its end, and must be told of it.
-        self.awaited = False
+        #: The fragment of a page that waits for its end, and is told of it.
+        self.awaited: str | None = None
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.cancel)
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
@@ -86,8 +86,8 @@ class Job:
             self.error = error
         finally:
             self._ended.set()
-            if self.awaited and self._visitor is not None:
-                sessions.rerun(self._visitor)
+            if self.awaited is not None and self._visitor is not None:
+                sessions.wake(self._visitor, self.awaited)
 
     def leave(self) -> None:
         """Stop, because nobody is there."""
@@ -208,13 +208,13 @@ class Work:
     def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Progress and a way to stop, where it runs."""
         if self.job is not None:
-            self.job.awaited = True
             # So many pages in all ask how far their work is: each time costs the work a little.
             st.fragment(_waiting, run_every=max(1.0, all_turns.waiting / 2))(self.job, key, text)
 
 
 def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     """Progress and a way to stop. The page is told when the work has ended."""
+    job.awaited = sessions.fragment()
     if job.wait(0):
         st.rerun(scope="app")
     bar, stop = st.columns([5, 1], vertical_alignment="center")

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from weakref import WeakSet, ref
 
 from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 #: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
@@ -83,27 +84,32 @@ def mine() -> list[Any]:
         return [] if visit is None else list(visit.work)
 
 
-def rerun(name: str) -> None:
-    """Run the page of a session again, because what it waited for is there. From any thread."""
+def fragment() -> str | None:
+    """The name of the fragment of a page that runs this; None outside of one."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return None if context is None else context.current_fragment_id
+
+
+def wake(name: str, fragment: str) -> None:
+    """Have the browser of a session run a fragment of its page now, which waits for something. From any thread.
+
+    The browser is asked, and not the page run from here: it alone knows what the controls are set to.
+    """
     if runtime.exists():
         server = runtime.get_instance()
         with suppress(RuntimeError):  # the server has stopped
-            server.stopped.get_loop().call_soon_threadsafe(_rerun, server, name)  # type: ignore[attr-defined]
+            server.stopped.get_loop().call_soon_threadsafe(_wake, server, name, fragment)  # type: ignore[attr-defined]
 
 
-def _rerun(server: runtime.Runtime, name: str) -> None:
+def _wake(server: runtime.Runtime, name: str, fragment: str) -> None:
     if not server.is_active_session(name) or (session := server.get_app_session(name)) is None:
         return
-    if session._scriptrunner is not None:
-        # What the visitor does comes first: a run for it would be cut off, and what it was told lost.
-        server.stopped.get_loop().call_later(SETTLE, _rerun, server, name)  # type: ignore[attr-defined]
-        return
-    # A run in a new thread drops the value of each control that it is not told of.
-    asked = type(session._client_state)()
-    asked.CopyFrom(session._client_state)
-    del asked.widget_states.widgets[:]
-    asked.widget_states.widgets.extend(session.session_state.get_widget_states())
-    session.request_rerun(asked)
+    if session._scriptrunner is not None:  # whether it still waits is known once its page has run
+        server.stopped.get_loop().call_later(SETTLE, _wake, server, name, fragment)  # type: ignore[attr-defined]
+    elif session.has_fragment(fragment):
+        message = ForwardMsg()
+        message.auto_rerun.interval, message.auto_rerun.fragment_id = SETTLE, fragment
+        session._enqueue_forward_msg(message)
 
 
 def _watch() -> None:
