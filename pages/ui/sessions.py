@@ -18,6 +18,7 @@ from weakref import WeakSet, ref
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 #: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
 #: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
@@ -86,8 +87,9 @@ def mine() -> list[Any]:
 
 def fragment() -> str | None:
     """The name of the fragment of a page that runs this; None outside of one."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return None if context is None else context.current_fragment_id
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return None
+    return ThreadState.get().fragment_id
 
 
 def wake(name: str, fragment: str) -> None:
