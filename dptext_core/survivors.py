@@ -327,7 +327,11 @@ class _Search:
             if self.capital(k) and clues.capitals and not self.begins(k) and self.words[k] not in clues.titles:
                 clitic = k + 1 < n and self.tokens[k + 1].kind == "clitic"
                 place = self.words[k - 1] in clues.before_place and self.words[k] not in clues.first_names
-                self.take("place" if place and not clitic else "name", k, self.run(k))
+                kind, end = "place" if place and not clitic else "name", self.run(k)
+                # A first name that begins a sentence stands before its surname; "Ask" before "Tom" is none.
+                before = kind == "name" and self.follows(k) and self.begins(k - 1) and self.capital(k - 1)
+                known = {self.words[k - 1]} & clues.titles or {self.words[k]} & clues.first_names
+                self.take(kind, k - 1 if before and not known else k, end)
         known = {self.words[k] for first, kind in self.kinds.items() if kind == "name"
                  for k in range(first, self.ends[first])}  # fmt: skip
         for k in range(n):

@@ -421,6 +421,7 @@ def rewritten() -> None:
     view = token_strip(run.payload if attack is None else {**run.payload, "attack": attack}, key="play_strip")
     if marked and attack is not None:
         risk.below(run, result)
+    kept_at_any_epsilon(run)
     if view:
         copied(view["copies"])
     token = chosen_token(run, view)
@@ -434,6 +435,22 @@ def rewritten() -> None:
         more(run, result, token, axis)
     further(run, result, token, epsilon)
     address.show(links.of(run.inputs, epsilon)[0] | hide.query())
+
+
+def kept_at_any_epsilon(run: runs.Run) -> None:
+    """Which names and dates no ε hides, as the mechanism keeps such words, and what does."""
+    tokens = run.payload["tokens"]
+    words = dict.fromkeys(
+        tokens[k]["o"] for said in run.payload.get("telling", ()) for k in said["at"] if tokens[k]["a"] == "keep"
+    )
+    if words and run.mechanism.takes_never:
+        them = ", ".join(f"“{w}”" for w in words)
+        st.caption(
+            literal(
+                f"At every ε this stays: {them}. Stop words, numbers and words that the mechanism does not know are "
+            )
+            + "kept. What you write under “More options”, “Words never released”, is replaced."
+        )
 
 
 def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:

@@ -27,6 +27,7 @@ GUARANTEES = " ".join((ROOT / "docs" / "guarantees.md").read_text(encoding="utf-
 FOUND = [
     ("Mrs Halvorsen came.", ["name Halvorsen"]),
     ("I met Dr. J. Peter von Berg and Anna's son.", ["name J. Peter von Berg", "name Anna"]),
+    ("Nora Lindqvist left. Poor Tom cried.", ["name Nora Lindqvist", "name Tom"]),
     ("Halvorsen agreed. I saw Halvorsen.", ["name Halvorsen", "name Halvorsen"]),
     ("Please come. The nurse said: “Thank you.” I'm fine, God bless.", []),
     ("she is at St Olav's Hospital or 14 Mill Lane", ["place St Olav's Hospital", "place 14 Mill Lane"]),
