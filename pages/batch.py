@@ -128,7 +128,7 @@ def setup(upload: Upload) -> None:
         header = True
         if upload.path.suffix.lower() in tables.TABLES:
             header = st.toggle(
-                "The first row names the columns", key=stay(f"batch_header_{upload.folder.name}", True),
+                "The first row names the columns", value=True, key=stay(f"batch_header_{upload.folder.name}", True),
                 help="Turn this off where the first row is data already.",
             )  # fmt: skip
         work = session().at("batch_read")
@@ -163,7 +163,8 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     """Column, mechanism and settings; None where they do not fit together."""
     key = f"{upload.folder.name}_{header}"
     column = st.selectbox(
-        "Column to rewrite", look.columns, key=stay(f"batch_column_{key}", look.longest()), format_func=named(header),
+        "Column to rewrite", look.columns, look.columns.index(look.longest()), format_func=named(header),
+        key=stay(f"batch_column_{key}", look.longest()),
     )  # fmt: skip
     keep = st.multiselect(
         "Columns to keep as they are", [c for c in look.columns if c != column],
@@ -175,7 +176,13 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     # A table is long: begin with a mechanism that is quick.
     first = next((n for n in specs if not dpt.mechanism_class(n).slow_to_prepare), next(iter(specs)))
     spec = specs[
-        st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key=stay("batch_mechanism", first))
+        st.selectbox(
+            "Mechanism",
+            list(specs),
+            list(specs).index(first),
+            format_func=lambda n: specs[n].title,
+            key=stay("batch_mechanism", first),
+        )  # fmt: skip
     ]
     st.caption(spec.summary)
     budget = st.container()
@@ -183,7 +190,7 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     chosen = controls.options(spec, "batch", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
     chosen["epsilon"] = budget.number_input(
-        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, format="%g",
+        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
         key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)), help=said_of("ε"),
     )  # fmt: skip
     asked = core.Asked(upload.file, column, header, tuple(keep), spec.name, tuple(sorted(chosen.items())))

@@ -181,7 +181,7 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
         return None
     if mode == "n_w":
         share = st.slider(
-            "Chance that a drawn word stays (N_w)", 5, 95, step=5, format="%d%%", key=stay("compare_n_w", 40),
+            "Chance that a drawn word stays (N_w)", 5, 95, 40, step=5, format="%d%%", key=stay("compare_n_w", 40),
             help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw.",
         )  # fmt: skip
         return mode, share / 100

@@ -114,9 +114,9 @@ def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
     )  # fmt: skip
     found: list[tuple[str, Options]] = []
     with st.expander("More points"):
-        points = st.select_slider("ε of each mechanism", POINTS, key=stay("trade_points", 7), help=said_of("ε"))
+        points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=said_of("ε"))
         draws = st.select_slider(
-            "Draws at each point", DRAWS, key=stay("trade_draws", 5),
+            "Draws at each point", DRAWS, 5, key=stay("trade_draws", 5),
             help="Each is a rewrite with fresh noise. More draws tell more surely which point is better.",
         )  # fmt: skip
         for name in names:
@@ -131,7 +131,7 @@ def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:
     """The values of a second option that are looked at; None for its default."""
     default = curves.options_of(name)[option]
     label = f"{curves.title(name)}: {codec.describe({option: ''}, name).strip(' =:')}"
-    chosen = st.multiselect(label, tries, key=stay(f"trade_{name}_{option}", [default]))
+    chosen = st.multiselect(label, tries, [default], key=stay(f"trade_{name}_{option}", [default]))
     return [None if v == default else v for v in chosen]
 
 
@@ -239,7 +239,7 @@ def advice_panel(points: list[Point], hidden: str, kept: str) -> Advice | None:
     ask = {"n_w": "Of the drawn words, at most this many may stay",
            "bayes": "An attacker may guess at most this many of the drawn words",
            "unchanged": "At most this many of all words may stand unchanged"}[hidden]  # fmt: skip
-    limit = st.slider(ask, 1, 99, format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
+    limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
     return trade_off.advise(points, hidden, limit / 100, kept)
 
 

@@ -12,9 +12,11 @@ state = st.session_state
 
 
 def stay(key: str, default: Any = None) -> str:
-    """Before a control is made under this key, which takes no default of its own: set it to what it was left at.
+    """Before a control is made under this key: set it to what it was left at.
 
-    default: what it begins with; None for a control that begins with what it shows by itself. Returns the key.
+    default: what it begins with, which the control is given too: a browser that draws two runs of a page at once takes
+    the value of a control from the second one, where only its own default stands. None for a control that begins with
+    what it shows by itself. Returns the key.
     """
     held = session().controls
     if key in state:
