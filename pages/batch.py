@@ -182,7 +182,7 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
             list(specs).index(first),
             format_func=lambda n: specs[n].title,
             key=stay("batch_mechanism", first),
-        )  # fmt: skip
+        )
     ]
     st.caption(spec.summary)
     budget = st.container()

@@ -108,9 +108,9 @@ def query_of(tried: Tried, hidden: str, kept: str) -> dict[str, str]:
 def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
     """The settings, how many ε of each, and how many draws at each."""
     specs = {s.name: s for s in dpt.mechanisms()}
+    first = [n for n in FIRST if n in specs]
     names = st.multiselect(
-        "Mechanisms", list(specs), format_func=lambda n: specs[n].title,
-        key=stay("trade_mechanisms", [n for n in FIRST if n in specs]),
+        "Mechanisms", list(specs), first, format_func=lambda n: specs[n].title, key=stay("trade_mechanisms", first),
     )  # fmt: skip
     found: list[tuple[str, Options]] = []
     with st.expander("More points"):
