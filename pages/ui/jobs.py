@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core import Busy, Cancelled, DPTextError
+from dptext_core.guarantee import many
 from pages.ui import sessions
 from pages.ui.public import limits
 from pages.ui.turns import Turn, all_turns
@@ -218,8 +219,7 @@ def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     if job.wait(0):
         st.rerun(scope="app")
     bar, stop = st.columns([5, 1], vertical_alignment="center")
-    others = job.before
-    said = f"Waits for {others:,} other{'' if others == 1 else 's'} …" if others else ""
+    said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
     bar.progress(job.share, text=said or (text() if text else f"{job.label} …"))
     if stop.button("Stop", key=key, width="stretch"):
         job.cancel.set()

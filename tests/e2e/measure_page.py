@@ -11,6 +11,7 @@ the slider can be read.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import socket
 import statistics
@@ -189,10 +190,12 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
     meter.measure("another example", page, page.get_by_text("Review", exact=True).first.click, done)
 
 
-def served(app: Path, port: int, log: Any) -> subprocess.Popen[bytes]:
+def served(app: Path, port: int, log: Any, **environment: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
-    server = subprocess.Popen(command, cwd=app.parent, stdout=log, stderr=subprocess.STDOUT)
+    server = subprocess.Popen(
+        command, cwd=app.parent, env=os.environ | environment, stdout=log, stderr=subprocess.STDOUT
+    )
     for _ in range(600):
         with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
             return server

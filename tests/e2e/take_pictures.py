@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from measure_page import served
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
@@ -152,21 +148,6 @@ def save(data: bytes, path: Path) -> None:
     print(f"{path.relative_to(TOP)}: {path.stat().st_size:,} bytes")
 
 
-def served(port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "streamlit", "run", str(TOP / "app.py"), "--server.port", str(port)]
-    jobs = tempfile.mkdtemp()
-    server = subprocess.Popen(
-        [*command, "--server.address", "127.0.0.1", "--server.headless", "true"], cwd=TOP,
-        env=os.environ | {"DPTEXT_JOBS": jobs}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    for _ in range(600):
-        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
-            return server
-        time.sleep(0.1)
-    server.kill()
-    raise SystemExit("The server did not start.")
-
-
 def main() -> None:
     ap = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     ap.add_argument("names", nargs="*", metavar="NAME", help=f"which pictures, else all: {', '.join(PICTURES)}")
@@ -176,7 +157,7 @@ def main() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    server = served(port)
+    server = served(TOP / "app.py", port, subprocess.DEVNULL, DPTEXT_JOBS=tempfile.mkdtemp())
     try:
         with sync_playwright() as p:
             browser = p.chromium.launch(
