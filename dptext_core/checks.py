@@ -26,6 +26,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
+def many(n: int, noun: str) -> str:
+    """A number of things as people write it: 1 word, 8 words, 1,200 words."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def whole(name: str, value: Any, least: int | None = None) -> int:
     """A whole number, at least ``least``; True and False are none. Raises ConfigError."""
     try:

@@ -256,11 +256,6 @@ def at_least(x: float) -> str:
     return number(rounded(x, 3, up=False))
 
 
-def many(n: int, noun: str) -> str:
-    """A number of things as people write it: 1 word, 8 words, 1,200 words."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def percent(p: float) -> str:
     """A probability for reading: ``43%``, ``4.2%``, ``< 0.01%``."""
     if p == 0:

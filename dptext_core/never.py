@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .checks import shown
+from .checks import many, shown
 from .document import Document
 from .errors import ConfigError
 from .language import Language
@@ -130,15 +130,11 @@ def _index(words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
     return {form: tuple(places) for form, places in found.items()}
 
 
-def counted(n: int) -> str:
-    """A number of words, in words."""
-    return f"{n:,} {'word' if n == 1 else 'words'}"
-
-
 def note(n: int) -> str:
-    """What a list of so many words does to the promise, in two sentences."""
-    what = "is" if n == 1 else "are"
+    """What a list of so many words does to the promise, in three sentences."""
+    what, it = ("is", "it") if n == 1 else ("are", "they")
     return (
-        f"{counted(n)} {what} taken out of what can be drawn, before anything is drawn. "
+        f"{many(n, 'word')} {what} taken out of what can be drawn, if {it} {what} among it, before anything is drawn. "
+        "Another form of a word, such as its plural, is another word. "
         "ε stays as it is, as long as the list is public and was made without looking at the text."
     )

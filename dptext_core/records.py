@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from .checks import whole
+from .checks import many, whole
 from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
-from .guarantee import NOTIONS, Guarantee, bound, many, scientific
+from .guarantee import NOTIONS, Guarantee, bound, scientific
 from .mechanisms.base import Mechanism, check_cancel
 from .private import Private
 from .result import RewriteResult

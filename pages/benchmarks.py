@@ -208,13 +208,13 @@ def open_point(found: results.Results) -> None:
 def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
     with st.popover("Download", icon=":material/download:"):
         csv, plain = "text/csv", "application/json"
-        whole = json.dumps(found.to_dict(), ensure_ascii=False)
-        for label, text, name, kind in (
-            ("What is shown, CSV", curves.to_csv(rows), "shown.csv", csv),
-            ("Everything, CSV", curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
-            ("Everything, JSON", whole, "benchmarks.json", plain),
+        # Each is made when it is asked for.
+        for label, make, name, kind in (
+            ("What is shown, CSV", lambda: curves.to_csv(rows), "shown.csv", csv),
+            ("Everything, CSV", lambda: curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
+            ("Everything, JSON", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
         ):
-            st.download_button(label, text, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
+            st.download_button(label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
         if pictures:
             st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
             st.caption("The camera over a chart saves it as a picture.")

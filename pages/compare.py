@@ -12,10 +12,10 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import figures, side_by_side
-from dptext_core.checks import shown
+from dptext_core.checks import many, shown
 from dptext_core.evaluation import curves
 from dptext_core.figures.glossary import said_of
-from dptext_core.guarantee import bound, many, number, percent
+from dptext_core.guarantee import bound, number, percent
 from dptext_core.mechanisms import codec
 from dptext_core.metrics import score
 from pages.ui import address, controls, hide, ledger, links, share

@@ -253,7 +253,7 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
     found, _ = merged(line(BASE, accuracy=0.8), line(TEM[0], cosine=0.5))
     path = tmp_path / "results.json"
     results.write(found, path)
-    assert results.read(path) == found
+    assert results.read(path).to_dict() == found.to_dict()
     for change, message in (
         (lambda x: x["rows"][0].pop("seeds"), "a row needs exactly"),
         (lambda x: x["rows"][0].update(value=None), "value must be a finite number"),

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ConfigError
@@ -148,12 +149,24 @@ class Configuration:
     index: int
 
 
-def configurations(results: Results) -> dict[str, Configuration]:
-    """Every measured configuration by its key. First the one with most points of each mechanism, in their order."""
-    seen: dict[str, tuple[Row, set]] = {}
+@lru_cache(maxsize=8)
+def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
+    """The rows with their configurations by data set and metric, without those of unprotected text."""
+    found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for row in results.rows:
         if row.mechanism != BASELINE:
-            seen.setdefault(key(row), (row, set()))[1].add((row.data, row.epsilon))
+            found.setdefault((row.data, row.metric), []).append((key(row), row))
+    return found
+
+
+@lru_cache(maxsize=8)
+def configurations(results: Results) -> Mapping[str, Configuration]:
+    """Every measured configuration by its key. First the one with most points of each mechanism, in their order."""
+    seen: dict[str, tuple[Row, set]] = {}
+    keys = {id(row): k for all_of in _keyed(results).values() for k, row in all_of}
+    for row in results.rows:
+        if row.mechanism != BASELINE:
+            seen.setdefault(keys[id(row)], (row, set()))[1].add((row.data, row.epsilon))
     by_mechanism: dict[str, list[str]] = {}
     for k, (row, _) in seen.items():
         by_mechanism.setdefault(row.mechanism, []).append(k)
@@ -235,17 +248,13 @@ def series(
     """
     if x not in ("epsilon", "n_w"):
         raise ConfigError(f"x is 'epsilon' or 'n_w', not {x!r}.")
-    n_w = {(key(r), r.epsilon): r.value for r in results.rows if r.data == data and r.metric == "n_w"}
+    n_w = {(k, r.epsilon): r.value for k, r in _keyed(results).get((data, "n_w"), ())}
     wanted = None if mechanisms is None else set(mechanisms)
     found: dict[str, list[Point]] = {}
     missing: dict[str, int] = {}
-    for row in results.rows:
-        name = row.mechanism
-        if row.data != data or row.metric != metric or name == BASELINE:
+    for k, row in _keyed(results).get((data, metric), ()):
+        if wanted is not None and row.mechanism not in wanted:
             continue
-        if wanted is not None and name not in wanted:
-            continue
-        k = key(row)
         points, measured = found.setdefault(k, []), n_w.get((k, row.epsilon))
         at = row.epsilon if x == "epsilon" else measured
         if at is None or row.value is None:
@@ -458,7 +467,11 @@ def said(value: float | None, low: float | None = None, high: float | None = Non
 
 def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
     """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
-    same = [r for r in results.rows if (r.data, r.epsilon) == (row.data, row.epsilon) and key(r) == key(row)]
+    wanted = key(row)
+    same = [
+        r for (data, _), rows in _keyed(results).items() if data == row.data
+        for k, r in rows if r.epsilon == row.epsilon and k == wanted
+    ]  # fmt: skip
     found = {r.metric: said(r.value, r.low, r.high) for r in same if r.value is not None}
     return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
 

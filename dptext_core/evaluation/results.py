@@ -34,9 +34,9 @@ ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
-    """A summary: about (see ABOUT), gates and rows."""
+    """A summary: about (see ABOUT), gates and rows. It equals itself alone, so that what is made of it can be kept."""
 
     about: dict[str, Any]
     gates: tuple[Gate, ...]

@@ -24,6 +24,8 @@ from .theme import (
     LINES_LIGHT,
     PAD,
     SYMBOLS,
+    Figure,
+    Plot,
     epsilon_ticks,
     escaped,
     layout,
@@ -127,19 +129,17 @@ def panels(
     dark: bool = False,
     columns: int = 2,
     height: int = 132,
-) -> go.Figure:
+) -> Plot:
     """As :func:`curves`, with a panel of this ``height`` for each mechanism instead of a legend.
 
     All panels share their axes. The curves of the others stand behind each in grey. Raises InputError without a point.
     """
-    import plotly.graph_objects as go
-
     shown = [s for s in found if s.points]
     printed = [s for s in papers if s.points]
     names = list(dict.fromkeys(s.mechanism for s in (*shown, *printed)))
     if not names:
         raise InputError("There is no point to draw.")
-    colours, figure = DARK if dark else LIGHT, go.Figure()
+    colours, figure = DARK if dark else LIGHT, Plot()
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)
     top, bottom, between = 46, 44, 34
@@ -156,7 +156,7 @@ def panels(
         ends = [left + (gap / 2 if column else 0), left + 1 / columns - (gap / 2 if column < columns - 1 else 0)]
         high = 1 - row * (height + between) / plot
         last = k + columns >= len(names)  # nothing stands below it
-        figure.update_layout({
+        figure.update_layout(**{
             f"xaxis{axis}": {**across, "domain": ends, "anchor": f"y{axis}", "showticklabels": last},
             f"yaxis{axis}": {
                 **upwards, "domain": [max(0.0, high - height / plot), min(1.0, high)], "anchor": f"x{axis}",
@@ -377,7 +377,7 @@ def _lines(label: str, p: c.Point, lines: list[str], paper: str, shown_n_w: bool
     return "<br>".join(said)
 
 
-def _ring(figure: go.Figure, at: Sequence[tuple[float, float]], colours: dict[str, str], **place: str) -> None:
+def _ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[str, str], **place: str) -> None:
     if at:
         figure.add_scatter(
             x=[x for x, _ in at], y=[y for _, y in at], mode="markers", hoverinfo="skip", showlegend=False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import many
 from ..errors import InputError
 from ..explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, ProposalView, View, same_word
 from ..guarantee import odds_text, percent
@@ -59,7 +60,7 @@ def _lists_caption(view: DiffractionView) -> str:
 @caption.register(GroupView)
 def _group_caption(view: GroupView) -> str:
     all_of_them = (
-        f"In this mapping of {_many(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
+        f"In this mapping of {many(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
     )
     if view.alone:
         return f"Warning: “{view.source}” stands alone in its group: no protection at any ε. {all_of_them}"
@@ -531,15 +532,11 @@ def _curve(
             "line": {"color": colour, "width": width}}  # fmt: skip
 
 
-def _many(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def moved(offset: int) -> str:
     """How far along a list: ``3 places forward``."""
     if offset == 0:
         return "in its place"
-    return f"{_many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
+    return f"{many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
 
 
 def _unknown(view: object) -> InputError:

@@ -134,6 +134,9 @@ class Plot(dict):
     def add_annotation(self, **values: Any) -> Self:
         return self._more("annotations", values)
 
+    def add_shape(self, **values: Any) -> Self:
+        return self._more("shapes", values)
+
     def add_vline(self, x: float, **values: Any) -> Self:
         """A line from the bottom to the top."""
         ends = {"type": "line", "x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ..checks import many
 from ..explain import GroupView
-from ..guarantee import many, percent
+from ..guarantee import percent
 from ..mechanisms.registry import get_mechanism
 from ..words import WordSpace, word_space
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely

@@ -19,9 +19,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..checks import MOST_BITS, shown
+from ..checks import MOST_BITS, many, shown
 from ..errors import ConfigError, DPTextError
-from ..never import counted, split
+from ..never import split
 from .base import Mechanism
 from .config import check
 from .registry import mechanism_class
@@ -153,7 +153,7 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
     if isinstance(said := meta.get("said"), tuple):
         return said[bool(value)]
     if meta.get("kind") == "words" and isinstance(value, list | tuple):
-        text = counted(len(value))
+        text = many(len(value), "word")
     else:
         text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
     return f"{name} {text}" if said is None else said.replace("{}", text)

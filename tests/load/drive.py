@@ -39,6 +39,8 @@ PATIENCE = 120.0
 #: What visitors do, and how often of a hundred.
 MIX = {"rewrite": 40, "drag": 20, "again": 10, "mechanism": 10, "panel": 10, "page": 10}
 MECHANISMS = ("DP-MLM", "CusText", "SanText", "1-Diffractor")
+#: What has to be on the page for it.
+NEEDS = {"rewrite": "play_rewrite", "again": "play_again", "mechanism": "play_mechanism", "panel": "play_further"}
 PANELS = ("Ledger", "Same privacy elsewhere")
 WHO = ("doctor", "lawyer", "teacher", "nurse", "judge", "banker", "farmer", "waiter", "painter", "driver")
 WHERE = ("Lisbon", "Oslo", "Leeds", "Madrid", "Vienna", "Dublin", "Prague", "Athens", "Warsaw", "Rome")
@@ -85,6 +87,8 @@ def text(dice: random.Random) -> str:
 
 async def act(visitor: Visitor, action: str, dice: random.Random) -> float:
     """Seconds until it was answered. Raises Failed."""
+    if action in NEEDS and not await visitor.until(lambda: NEEDS[action] in visitor.ids, PATIENCE):
+        raise Failed(f"there is no {NEEDS[action]}")
     run, before = visitor.strip.get("run"), visitor.finished
 
     def rewritten() -> bool:
