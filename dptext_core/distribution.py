@@ -225,15 +225,15 @@ class ScoreTable(Channel):
         if self.log_base is not None:
             return self._based_log_z(epsilons)
         s = np.sort(self.scores[np.isfinite(self.scores)])[::-1]
-        # Clipping makes many scores equal at the lower end: they are one term.
-        ties = int(np.searchsorted(s[::-1], s[-1], side="right"))
-        gaps = s[: len(s) - ties] - s[0]
-        lowest = s[-1] - s[0]
+        # Clipping and rounding make many scores equal: those are one term.
+        first = np.flatnonzero(np.concatenate([[True], s[1:] != s[:-1]]))
+        times = np.diff(first, append=len(s)).astype(np.float64)
+        gaps = s[first] - s[0]
         out = np.empty(len(epsilons))
         for i, e in enumerate(epsilons):
             # Terms below exp(−45) together change log Z by less than V·3e-20.
             m = len(gaps) if e <= 0 else int(np.searchsorted(-gaps, 45.0 / e, side="right"))
-            out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]).sum() + ties * np.exp(e * lowest))
+            out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]) @ times[:m])
         return out
 
     def _based_log_z(self, epsilons: np.ndarray) -> np.ndarray:

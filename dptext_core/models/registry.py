@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -181,9 +183,16 @@ def _hub_folder(name: str) -> Path | None:
     return None
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
+    state = path.stat()
+    return _parsed(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, changed: int, size: int) -> Mapping[str, Any]:
+    """What is in a file that was last changed then: every mechanism asks for its model's."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -225,7 +234,7 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
     )
 
 
-def _range(notes: dict[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
+def _range(notes: Mapping[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
     """The range that a model's notes name ``{kind}_min``, ``{kind}_max``; None where they name none."""
     names = f"{kind}_min", f"{kind}_max"
     low: Any = notes.get(names[0])
@@ -243,7 +252,7 @@ def _range(notes: dict[str, Any], kind: str, notes_file: Path) -> ClipRange | No
     return ClipRange(low, high, str(notes.get(f"{kind}_source", "")))
 
 
-def _max_length(folder: Path, notes_file: Path, notes: dict, config: dict, on_trunk: bool) -> int:
+def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping, on_trunk: bool) -> int:
     limits = [LONGEST]
     if isinstance(positions := config.get("max_position_embeddings"), int) and positions > 0:
         if config.get("model_type") in _OFFSET_POSITIONS:
