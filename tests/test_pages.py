@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 import threading
 import time
@@ -121,9 +122,11 @@ def payload(at: AppTest) -> dict:
     return json.loads(at.get("bidi_component")[0].proto.json)
 
 
-def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded():
+def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     at = app().run()
     assert not at.exception
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE", "threads that wait leave the processor to the pages"
     shown = payload(at)
     assert shown["tokens"] and shown["run"] == 1
     assert any(t["a"] == "replace" for t in shown["tokens"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .._assets import assets_folder
 from ..checks import shown, usable_path
@@ -154,7 +156,7 @@ def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
     )
 
 
-def _max_length(notes_file: Path, notes: dict, config: dict) -> int:
+def _max_length(notes_file: Path, notes: Mapping[str, Any], config: Mapping[str, Any]) -> int:
     limits = [LONGEST]
     for key in ("max_position_embeddings", "n_positions", "n_ctx"):
         if isinstance(positions := config.get(key), int) and positions > 0:
