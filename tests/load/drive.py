@@ -23,12 +23,13 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+from browsers import InBrowsers, browse, chromium
 from visitor import Failed, Visitor
 
 HERE = Path(__file__).resolve().parent
@@ -69,6 +70,7 @@ class Seen:
     driver_cpu: float = 0.0
     memory: list[float] = field(default_factory=list)
     slowest: float = 0.0
+    browsers: InBrowsers = field(default_factory=InBrowsers)
 
     @property
     def answers(self) -> list[float]:
@@ -167,13 +169,16 @@ def memory(process: psutil.Process) -> float:
     return sum(p.memory_full_info().pss for p in (process, *process.children(recursive=True))) / 2**20
 
 
-async def room(sessions: int, seconds: float, options: Sequence[str], actions: Sequence[str], after: float) -> Seen:
-    """A server with so many visitors."""
+async def room(
+    sessions: int, seconds: float, options: Sequence[str], actions: Sequence[str], after: float, browsers: int = 0
+) -> Seen:
+    """A server with so many visitors, and so many real browsers beside them."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     command = [sys.executable, str(HERE / "server.py"), str(port), *options]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    stack = AsyncExitStack()
     try:
         await answers(f"http://127.0.0.1:{port}/_stcore/health", server)
         url = f"ws://127.0.0.1:{port}/_stcore/stream"
@@ -181,13 +186,22 @@ async def room(sessions: int, seconds: float, options: Sequence[str], actions: S
         process, seen = psutil.Process(server.pid), Seen(sessions, seconds)
         seen.memory.append(memory(process))
         visitors = [Visitor(url) for _ in range(sessions)]
-        started = asyncio.Barrier(sessions + 1)
+        started = asyncio.Barrier(sessions + browsers + 1)
+        browser = await stack.enter_async_context(chromium()) if browsers else None
         tasks = [asyncio.create_task(stay(v, n, seen, actions, started)) for n, v in enumerate(visitors)]
+        others = []
+        for n in range(browsers if browser else 0):
+            dice = random.Random(-1 - n)
+            seeing = browse(
+                browser, f"http://127.0.0.1:{port}", seen.browsers, seconds, EVERY, dice, text, started.wait
+            )
+            others.append(asyncio.create_task(seeing))
         opening = cpu(process)
         await started.wait()
         seen.opening_cpu = cpu(process) - opening
         before, own = cpu(process), time.process_time()
         means = [m for m in await asyncio.gather(*tasks) if m]
+        await asyncio.gather(*others)
         seen.cpu, seen.driver_cpu = cpu(process) - before, time.process_time() - own
         seen.memory.append(memory(process))
         seen.slowest = max(means) / statistics.median(means) if means else 0.0
@@ -201,6 +215,7 @@ async def room(sessions: int, seconds: float, options: Sequence[str], actions: S
             seen.memory.append(memory(process))
         return seen
     finally:
+        await stack.aclose()
         server.terminate()
         try:
             server.wait(20)
@@ -269,6 +284,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--float32", action="store_true", help="as on a processor with AVX2 only")
     parser.add_argument("--only", choices=MIX, help="one kind of action alone")
+    parser.add_argument("--browsers", type=int, default=0, metavar="N", help="so many real browsers beside them")
     parser.add_argument("--after", type=float, default=0.0, help="seconds to look at the memory after they left")
     parser.add_argument("--json", type=Path, help="write every wait there")
     arguments, options = parser.parse_known_args()
@@ -276,12 +292,18 @@ def main() -> None:
     options += ["--float32"] * arguments.float32
     found = []
     for sessions in arguments.sessions:
-        seen = asyncio.run(room(sessions, arguments.seconds, options, actions, arguments.after))
+        seen = asyncio.run(room(sessions, arguments.seconds, options, actions, arguments.after, arguments.browsers))
         found.append(seen)
         print(f"{sessions} sessions, {seen.seconds:g} s:", file=sys.stderr)
         for action, waits in sorted(seen.waits.items()):
             print(
                 f"  {action:10} {len(waits):4}  median {statistics.median(w for _, w in waits):6.2f} s", file=sys.stderr
+            )
+        if real := seen.browsers.waits:
+            print(
+                f"  {len(seen.browsers.first)} browsers: first picture {max(seen.browsers.first):.1f} s at most; "
+                f"{len(real)} rewrites seen after {statistics.median(real):.2f} s (median), {max(real):.2f} s at most",
+                file=sys.stderr,
             )
         for problem, n in Counter(seen.lost).items():
             print(f"  lost: {n} × {problem}", file=sys.stderr)
