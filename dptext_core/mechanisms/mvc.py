@@ -172,8 +172,10 @@ class NoiseChannel(Channel):
     def _possible(
         self, epsilon: np.float32, gaps: np.ndarray, own: np.ndarray, block: NoiseBlock
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draws (m,), ascending, and words (m,), that can be among the nearest at ``epsilon`` or a larger one; ``gaps``:
-        by how much each word's line falls behind; ``own``: the product of the original in each draw."""
+        """Draws (m,), ascending, and words (m,), that can be among the nearest at ``epsilon`` or a larger one.
+
+        gaps: by how much each word's line falls behind; own: the product of the original in each draw.
+        """
         # First those near the original, which leave most others out.
         near = np.argpartition(gaps, min(_NEAREST, len(gaps)) - 1)[:_NEAREST]
         near = near[np.argsort(gaps[near], kind="stable")]

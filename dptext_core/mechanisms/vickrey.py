@@ -26,7 +26,6 @@ from .config import option
 from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
 from .mvc import NoiseBlock, NoiseChannel, _first_highest, nearest_words
 
-
 _ROUNDING = 1e-6  # of a line in float64, and more
 
 
