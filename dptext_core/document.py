@@ -125,9 +125,8 @@ class Document(Private):
     _shown: ClassVar[tuple[str, ...]] = ("words",)
 
     def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
-        each = [(t.text, t.start, t.kind) for t in tokens]
-        self._fill(text, *(zip(*each, strict=True) if each else ((), (), ())), language)
-        self.__dict__["tokens"] = tuple(tokens)
+        words, starts, kinds = (tuple(getattr(t, name) for t in tokens) for name in ("text", "start", "kind"))
+        self._fill(text, words, starts, kinds, language)
 
     def _fill(
         self, text: str, words: tuple[str, ...], starts: tuple[int, ...], kinds: tuple[str, ...], language: Language

@@ -18,6 +18,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import add
+from typing import Any
 
 from .errors import InputError
 from .language import Language
@@ -119,7 +120,7 @@ class Skeleton(Private):
         kept, n = self.kept, len(self.kept)
         if len(texts) != n:
             raise InputError(f"Rendering needs one Edit for each of the {n} tokens, and got {len(texts)}.")
-        words = [word if text is None else text for word, text in zip(kept, texts, strict=True)]
+        words: list[Any] = [word if text is None else text for word, text in zip(kept, texts, strict=True)]
         if None in words or kept.count(None) + texts.count(None) != n:
             raise InputError("Rendering needs a word for each hole, and none for a token that is kept.")
         inserts = any(after)

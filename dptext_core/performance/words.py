@@ -5,22 +5,25 @@ The plain loop is what one writes first, and what released code does: one word a
 words a second. Ratios are comparable between machines, speeds are not.
 
     python -m dptext_core bench words
+    python -m dptext_core bench words --shares      where the time goes, text in and text out
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .._assets import assets_folder
 from ..mechanisms.custext import CusText, build_groups
 from ..mechanisms.diffractor import Diffractor, released
-from ..mechanisms.registry import word_mechanism
+from ..mechanisms.registry import mechanism_class, word_mechanism
 from ..mechanisms.word_level import Draws
 from ..sampling import NoiseStream
 from ..words import WordSpace, stop_words, word_space
@@ -153,6 +156,76 @@ def _texts() -> list[str]:
     return (found * 400)[:1600]
 
 
+#: What is timed of a rewrite: the method of a word mechanism, and what it does.
+STAGES = {
+    "_document": "cut into tokens",
+    "_prepare": "look words up",
+    "_draw_texts": "draw",
+    "guarantee": "promise",
+    "_result": "write",
+}
+COLLECTOR, REST = "collector", "rest"
+
+
+def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict[str, float], float]:
+    """Seconds of rewriting texts in one call; the share of each stage, of Python's garbage collector, and of the rest;
+    and how many times as long it takes where all steps are looked at too."""
+    spent = dict.fromkeys([*STAGES.values(), COLLECTOR, REST], 0.0)
+    began = 0.0
+
+    def collector(phase: str, info: dict[str, int]) -> None:
+        nonlocal began
+        if phase == "start":
+            began = time.perf_counter()
+        else:
+            spent[COLLECTOR] += time.perf_counter() - began
+
+    def timed(method: str, stage: str) -> Callable[..., Any]:
+        def call(self: Any, *args: Any, **more: Any) -> Any:
+            start, before = time.perf_counter(), spent[COLLECTOR]
+            try:
+                return getattr(super(Timed, self), method)(*args, **more)
+            finally:
+                spent[stage] += time.perf_counter() - start - (spent[COLLECTOR] - before)
+
+        return call
+
+    Timed: Any = type("Timed", (mechanism_class(name),), {m: timed(m, stage) for m, stage in STAGES.items()})
+    mechanism = Timed.create(**options)
+    mechanism.rewrite(texts)  # what is computed once
+    spent.update(dict.fromkeys(spent, 0.0))
+    gc.callbacks.append(collector)
+    try:
+        start = time.perf_counter()
+        results = mechanism.rewrite(texts)
+        seconds = time.perf_counter() - start
+        spent[REST] = seconds - sum(spent.values())
+        found = {stage: each / seconds for stage, each in spent.items()}
+        for result in results:
+            list(result.steps)
+        looked = time.perf_counter() - start
+    finally:
+        gc.callbacks.remove(collector)
+    return seconds, found, looked / seconds
+
+
+def print_shares() -> None:
+    """Where the time of some mechanisms goes, as medians of five runs."""
+    texts = _texts()
+    print("text in, text out, in one call; shares in percent")
+    print(f"{'':14s}{'texts':>6s} {'µs each':>9s} " + "".join(f"{s:>17s}" for s in (*STAGES.values(), COLLECTOR, REST))
+          + f"{'with all steps':>17s}")  # fmt: skip
+    for name, n in (("diffractor", 1600), ("custext", 1600), ("santext", 32), ("tem", 32), ("mvc", 32)):
+        runs = [shares(name, texts[:n], oov="keep") for _ in range(5)]
+        title = mechanism_class(name).title
+        each = [np.median([r[1][stage] for r in runs]) for stage in runs[0][1]]
+        print(
+            f"{title:14s}{n:6,} {np.median([r[0] for r in runs]) / n * 1e6:9,.0f} "
+            + "".join(f"{100 * x:17.0f}" for x in each) + f"{np.median([r[2] for r in runs]):16.2f}x",
+            flush=True,
+        )  # fmt: skip
+
+
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
     """Rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
     if folder is not None and (file := folder / "sst2" / "train.tsv").is_file():
@@ -168,7 +241,11 @@ def main(argv: Sequence[str] = ()) -> int:
     parser.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
     parser.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
     parser.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
+    parser.add_argument("--shares", action="store_true", help="only where the time goes, text in and text out")
     args = parser.parse_args(argv)
+    if args.shares:
+        print_shares()
+        return 0
     rng = np.random.default_rng(0)  # which words are timed; the mechanisms draw from the operating system
     space = word_space("minilm")
     threads = os.environ.get("OMP_NUM_THREADS", f"all {os.cpu_count()}")
@@ -182,12 +259,8 @@ def main(argv: Sequence[str] = ()) -> int:
     words, texts = list(m.config.lists and m.vocabulary.lists[0]), _texts()
 
     def ours_texts() -> int:
-        replaced, out = 0, []
-        for start in range(0, len(texts), 100):
-            results = m.rewrite(texts[start : start + 100])
-            out += [r.text for r in results]
-            replaced += sum(r.guarantee.draws for r in results)
-        return replaced
+        results = m.rewrite(texts)
+        return sum(r.guarantee.draws for r in results) if [r.text for r in results] else 0
 
     first = texts[:12]
     replaced = sum(r.guarantee.draws for r in m.rewrite(first))
