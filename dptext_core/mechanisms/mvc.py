@@ -54,12 +54,22 @@ class MVCConfig(SpaceConfig):
 class NoiseBlock:
     """Noise at ε = 1 for estimates, the same for every word and ε, so that estimates move smoothly with ε.
 
-    noise: float64 (n, d). products: with every vector of the space, float32 (n, V). coins: (n,) in (0, 1).
+    noise: float64 (n, d). coins: (n,) in (0, 1). vectors: of the space, float32 (V, d).
     """
 
     noise: np.ndarray
-    products: np.ndarray
     coins: np.ndarray
+    vectors: np.ndarray
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """Of each noise with every vector, float32 (n, V): about 90 MB for a space of 21,719 words."""
+        return self.noise.astype(np.float32) @ self.vectors.T
+
+    @cached_property
+    def few(self) -> np.ndarray:
+        """Those of the first CURVE_DRAWS, which are all that a picture over many ε takes."""
+        return self.noise[:CURVE_DRAWS].astype(np.float32) @ self.vectors.T
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -110,11 +120,10 @@ class NoiseChannel(Channel):
     def _winners(self, epsilon: float, block: NoiseBlock, n: int) -> np.ndarray:
         """Rows released under the first n noises of the block, int64 (n,)."""
         base = (epsilon * self.base).astype(np.float32)
+        products = block.few if n <= CURVE_DRAWS else block.products
         out = np.empty(n, np.int64)
         for start in range(0, n, 50):
-            out[start : start + 50] = self._pick(
-                epsilon, base + block.products[start : min(n, start + 50)], block, start
-            )
+            out[start : start + 50] = self._pick(epsilon, base + products[start : min(n, start + 50)], block, start)
         return out
 
     def _pick(self, epsilon: float, lines: np.ndarray, block: NoiseBlock, start: int) -> np.ndarray:
@@ -158,9 +167,9 @@ class NoiseChannel(Channel):
             return known
         block = self.mechanism.block
         gaps = (self.base[self.row] - self.base).astype(np.float32)
-        own = block.products[:CURVE_DRAWS, self.row]
+        own = block.few[:, self.row]
         draw, word = self._possible(np.float32(epsilons.min()), gaps, own, block)
-        slope, offset = gaps[word], block.products[draw, word] - own[draw]
+        slope, offset = gaps[word], block.few[draw, word] - own[draw]
         starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
         out = np.empty((CURVE_DRAWS, len(epsilons)), np.int64)
         for j, e in enumerate(epsilons.tolist()):
@@ -179,7 +188,7 @@ class NoiseChannel(Channel):
         # First those near the original, which leave most others out.
         near = np.argpartition(gaps, min(_NEAREST, len(gaps)) - 1)[:_NEAREST]
         near = near[np.argsort(gaps[near], kind="stable")]
-        lines = block.products[:CURVE_DRAWS, near] - own[:, None] - epsilon * gaps[near]
+        lines = block.few[:, near] - own[:, None] - epsilon * gaps[near]
         slack = 1e-5 * (1 + float(np.abs(lines).max()))  # more than rounding does
         place = max(0, len(near) - self.among)
         beat = np.partition(lines, place, axis=1)[:, place] + own - np.float32(slack)
@@ -187,7 +196,7 @@ class NoiseChannel(Channel):
         draws, words = [], []
         for start in range(0, CURVE_DRAWS, _ROWS):
             part = slice(start, start + _ROWS)
-            found = block.products[part] - epsilon * gaps >= beat[part, None]
+            found = block.few[part] - epsilon * gaps >= beat[part, None]
             found[:, near] = high[part]
             # Flat, which NumPy searches several times faster than rows and columns.
             row, word = np.divmod(np.flatnonzero(found), len(gaps))
@@ -197,7 +206,7 @@ class NoiseChannel(Channel):
         # Then all that are left, each draw above the one before, so that a running maximum begins anew with it.
         order = np.lexsort((gaps[word], draw))
         draw, word = draw[order], word[order]
-        height = (block.products[draw, word] - own[draw] - epsilon * gaps[word]).astype(np.float64)
+        height = (block.few[draw, word] - own[draw] - epsilon * gaps[word]).astype(np.float64)
         height += draw * 2.0 * (np.abs(height).max() + 1.0)
         high = self._records(height, slack)
         draw, word = draw[high], word[high]
@@ -358,7 +367,7 @@ _blocks_lock = threading.Lock()
 
 
 def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
-    """Fresh noise from the operating system, kept for the process: about 90 MB for a space of 21,719 words."""
+    """Fresh noise from the operating system, kept for the process."""
     key = (id(space), id(root))
     with _blocks_lock:
         if key not in _blocks:
@@ -368,7 +377,7 @@ def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
             noise = direction * (length / np.linalg.norm(direction, axis=1))[:, None]
             if root is not None:
                 noise = noise @ root
-            block = NoiseBlock(noise, noise.astype(np.float32) @ space.vectors.T, stream.at("coins").uniforms(DRAWS))
+            block = NoiseBlock(noise, stream.at("coins").uniforms(DRAWS), space.vectors)
             _blocks[key] = (space, root, block)  # what the ids name stays alive with them
             while len(_blocks) > 2:
                 _blocks.popitem(last=False)

@@ -75,7 +75,7 @@ class VickreyChannel(NoiseChannel):
         second = _first_highest(lines, draw, starts)
         other = lines[second].astype(np.float64)
         part = slice(len(starts))
-        own = epsilon * self.base[self.row] + block.products[part, self.row]
+        own = epsilon * self.base[self.row] + block.few[part, self.row]
         near, far = (block.distances(self._x, epsilon, part, own + line) for line in (best, other))
         return np.where(block.coins[part] < first_chance(near, far, self._t), word[first], word[second])
 
