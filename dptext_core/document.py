@@ -122,7 +122,8 @@ class Document(Private):
     kinds: tuple[str, ...]
     language: Language = field(default=ENGLISH, compare=False)
 
-    _shown: ClassVar[tuple[str, ...]] = ("words",)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.words):,} tokens)"
 
     def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
         words, starts, kinds = (tuple(getattr(t, name) for t in tokens) for name in ("text", "start", "kind"))

@@ -16,7 +16,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from operator import add
 from typing import Any
 
@@ -128,7 +128,7 @@ class Skeleton(Private):
         parts = [""] * (2 * n + 1)
         parts[::2], parts[1::2] = gaps, words
         if not inserts:
-            return Spliced("".join(parts), Lazy(n, partial(_places, gaps, words)), (None,) * n)
+            return Spliced("".join(parts), Lazy(n, _places, gaps, words), (None,) * n)
         # An insertion takes the place of its token where that is deleted.
         more = ["" if not word else word if text == "" else f" {word}" for text, word in zip(texts, after, strict=True)]
         parts[1::2] = map(add, words, more)

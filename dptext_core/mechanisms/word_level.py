@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -676,7 +676,7 @@ class WordMechanism(Mechanism):
         spliced = skeleton.fill(shown)
         return RewriteResult(
             spliced.text, prepared.text,
-            Lazy(len(shown), partial(self._steps, prepared, epsilons, shown, capitals, spliced.spans)),
+            Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans),
             promise, self.name, self.config, stream.seed, stream.noise_id,
             WordTrace(self, prepared, epsilons, stream, unknown), language=self.language,
         )  # fmt: skip
