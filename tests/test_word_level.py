@@ -23,6 +23,7 @@ import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace, attacks, document, skeleton
 from dptext_core.mechanisms import word_level
 from dptext_core.mechanisms.word_level import MASK, WordMechanism
+from dptext_core.performance.words import STAGES, shares
 from dptext_core.skeleton import Edit
 
 SPACE = random_space()
@@ -281,6 +282,13 @@ def test_what_nobody_looks_at_is_not_made(monkeypatch):
         assert len(result.steps) == 7 and "alignment" in result.can and result.guarantee.draws == 2
         assert result.to_dict()["text"] == result.text and next(dpt.rewrite_records([text], m)).text
     assert result.steps == steps
+
+
+def test_the_shares_of_a_rewrite_are_of_all_its_time():
+    before = list(gc.callbacks)
+    seconds, found, looked = shares("diffractor", [f"My doctor saw {n} cats." for n in range(30)], oov="keep")
+    assert seconds > 0 and sum(found.values()) == pytest.approx(1) and looked >= 1
+    assert all(found[stage] > 0 for stage in STAGES.values()) and gc.callbacks == before
 
 
 class _Shifted(NoiseStream):
