@@ -21,8 +21,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import ClassVar
+from functools import cache, cached_property
+from typing import ClassVar, Self
 
 from .errors import InputError
 from .language import APOSTROPHES, Language
@@ -108,18 +108,42 @@ _set_text, _set_start = setter(Token, "text"), setter(Token, "start")
 _set_end, _set_kind = setter(Token, "end"), setter(Token, "kind")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Document(Private):
-    """A text, its tokens, and the language by which they were cut."""
+    """A text, its tokens, and the language by which they were cut.
+
+    The tokens are held as columns (``words``, ``starts``, ``kinds``); :attr:`tokens` makes an object of each when it is
+    looked at, since most that is done with a text needs none.
+    """
 
     text: str
-    tokens: tuple[Token, ...]
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    kinds: tuple[str, ...]
     language: Language = field(default=ENGLISH, compare=False)
 
-    _shown: ClassVar[tuple[str, ...]] = ("tokens",)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.words):,} tokens)"
+
+    def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
+        words, starts, kinds = (tuple(getattr(t, name) for t in tokens) for name in ("text", "start", "kind"))
+        self._fill(text, words, starts, kinds, language)
+
+    def _fill(
+        self, text: str, words: tuple[str, ...], starts: tuple[int, ...], kinds: tuple[str, ...], language: Language
+    ) -> None:
+        self.__dict__.update(text=text, words=words, starts=starts, kinds=kinds, language=language)
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens in order."""
+        return tuple(
+            Token(word, start, start + len(word), kind)
+            for word, start, kind in zip(self.words, self.starts, self.kinds, strict=True)
+        )
 
     @classmethod
-    def parse(cls, text: str, language: Language = ENGLISH) -> Document:
+    def parse(cls, text: str, language: Language = ENGLISH) -> Self:
         """Tokenise any string; see the module's docstring for the rules.
 
         Raises InputError where ``text`` is no string.
@@ -130,27 +154,27 @@ class Document(Private):
         spans: list[tuple[int, int]] = []
         for start, end, inner_dots in _sentences(text, rules):
             spans += _sentence_spans(text, start, end, inner_dots, rules)
-        return cls(text, _tokens(text, spans, rules), language)
+        words = tuple([text[start:end] for start, end in spans])
+        document = object.__new__(cls)
+        document._fill(text, words, tuple([s for s, _ in spans]), _kinds(text, words, spans, rules), language)
+        return document
 
     def gap(self, i: int) -> str:
         """The text between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
-        if not 0 <= i <= len(self.tokens):
-            raise IndexError(f"gap {i} of a document with {len(self.tokens)} tokens")
-        start = self.tokens[i - 1].end if i else 0
-        end = self.tokens[i].start if i < len(self.tokens) else len(self.text)
-        return self.text[start:end]
+        n = len(self.words)
+        if not 0 <= i <= n:
+            raise IndexError(f"gap {i} of a document with {n} tokens")
+        start = self.starts[i - 1] + len(self.words[i - 1]) if i else 0
+        return self.text[start : self.starts[i] if i < n else len(self.text)]
 
     def skeleton(self, drawn: Sequence[bool]) -> Skeleton:
         """What stays where the tokens with True are drawn. Raises InputError where there is not one value a token."""
-        if len(drawn) != len(self.tokens):
-            raise InputError(f"A skeleton needs one value for each of the {len(self.tokens)} tokens: {len(drawn)}.")
-        gaps, at = [], 0
-        for token in self.tokens:
-            gaps.append(self.text[at : token.start])
-            at = token.end
-        gaps.append(self.text[at:])
-        kept = tuple(None if d else t.text for d, t in zip(drawn, self.tokens, strict=True))
-        return Skeleton(kept, tuple(gaps), self.language)
+        if len(drawn) != len(self.words):
+            raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens: {len(drawn)}.")
+        kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
+        ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
+        gaps = tuple([self.text[a:b] for a, b in zip([0, *ends], [*self.starts, len(self.text)], strict=True)])
+        return Skeleton(kept, gaps, self.language)
 
     def splice(self, edits: Sequence[Edit]) -> Spliced:
         """One Edit a token: those with a text are drawn, the others stay. See :meth:`Skeleton.render`."""
@@ -168,7 +192,8 @@ def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]
             inner_dots.append(match.start())
         else:
             ends.append(match.end())
-    ends += [match.start() for match in NEWLINE.finditer(text)]
+    if len(text.splitlines()) > 1:  # which knows the same line ends, and finds none sooner
+        ends += [match.start() for match in NEWLINE.finditer(text)]
     ends.append(len(text))
     start = 0
     sentences: list[tuple[int, int, Collection[int]]] = []
@@ -220,10 +245,11 @@ def _plain_spans(
     text: str, start: int, end: int, inner_dots: Collection[int], plain: re.Pattern[str]
 ) -> list[tuple[int, int]] | None:
     """The tokens of a sentence by the language's short way, the same as those of ``_general_spans``, or None."""
-    found = list(plain.finditer(text, start, end))
-    if found[-1].lastindex == 2 or "www." in text[start:end].lower():
+    spans = []
+    for match in plain.finditer(text, start, end):
+        spans.append(match.span(1))
+    if match.lastindex == 2 or "www." in text[start:end].lower():
         return None
-    spans = [match.span(1) for match in found]
     if not inner_dots:
         return spans
     joined: list[tuple[int, int]] = []
@@ -380,20 +406,15 @@ def _keeps_dot(
     return "." in word and _INITIALS.fullmatch(word) is not None
 
 
-def _tokens(text: str, spans: list[tuple[int, int]], rules: _Rules) -> tuple[Token, ...]:
-    tokens: list[Token] = []
-    at, before = 0, ""
-    for start, end in spans:
-        word = text[start:end]
-        if word.isalpha():
-            kind = "word"
-        else:
-            kind = MARKS.get(word) or kind_of(word)
-            if before in _WORDLIKE and rules.clitic_token.fullmatch(word):
-                kind = kind if NEWLINE.search(text, at, start) else "clitic"
-        at, before = end, kind
-        tokens.append(Token(word, start, end, kind))
-    return tuple(tokens)
+def _kinds(text: str, words: Sequence[str], spans: Sequence[tuple[int, int]], rules: _Rules) -> tuple[str, ...]:
+    kinds = ["word"] * len(words)
+    for i, word in enumerate(words):
+        if not word.isalpha():
+            kinds[i] = MARKS.get(word) or kind_of(word)
+            if i and kinds[i - 1] in _WORDLIKE and rules.clitic_token.fullmatch(word):
+                apart = NEWLINE.search(text, spans[i - 1][1], spans[i][0])
+                kinds[i] = kinds[i] if apart else "clitic"
+    return tuple(kinds)
 
 
 _WORDLIKE = frozenset(("word", "number", "clitic"))

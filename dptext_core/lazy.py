@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class Lazy(Sequence[T]):
-    """n items that ``make`` gives when one of them is asked for: who wants only the rest of a result need not wait."""
+    """n items that ``make(*given)`` makes when one of them is asked for: who wants only the rest of a result need not
+    wait. What is given is held here, and not in a partial, whose repr would show it."""
 
-    __slots__ = ("_made", "_make", "_n")
+    __slots__ = ("_given", "_made", "_make", "_n")
 
-    def __init__(self, n: int, make: Callable[[], Sequence[T]]):
-        self._n, self._make = n, make
+    def __init__(self, n: int, make: Callable[..., Sequence[T]], *given: Any):
+        self._n, self._make, self._given = n, make, given
         self._made: tuple[T, ...] | None = None
 
     def _all(self) -> tuple[T, ...]:
         if self._made is None:
-            self._made = tuple(self._make())
+            self._made = tuple(self._make(*self._given))
         return self._made
 
     def __len__(self) -> int:

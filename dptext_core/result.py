@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from .sampling import NoiseStream
 #: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
 #: that answer to the words that were read.
 PARTS = ("distribution", "sweep", "alignment")
+T = TypeVar("T")
 ORIGINS = ("drawn", "copied", "rule")
 
 
@@ -331,10 +333,23 @@ def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
         at = end
 
 
+def _with(thing: T, **values: Any) -> T:
+    """A copy with other values: dataclasses.replace would build it anew, in five times as long."""
+    made = copy(thing)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def in_batch(result: RewriteResult, batch: str) -> RewriteResult:
+    """The result as one of a batch."""
+    return _with(result, batch=batch)
+
+
 def marked(result: RewriteResult) -> RewriteResult:
     """A seeded result says so in its guarantee, whatever the mechanism."""
     if result.seed is None:
         return result
     g = result.guarantee
     exposed = (*g.exposed, "everything, to whoever knows the seed")
-    return dataclasses.replace(result, guarantee=dataclasses.replace(g, seeded=True, exposed=exposed))
+    return _with(result, guarantee=_with(g, seeded=True, exposed=exposed))

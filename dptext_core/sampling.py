@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -129,12 +129,13 @@ class NoiseStream:
 
     def full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
         """Uniforms in (0, 1) from words (m,) that stand at ``first`` and on in this stream; float64 (m,)."""
-        u = np.minimum(words * 2.0**-64, 1.0 - 2.0**-53)
-        for j in np.flatnonzero(words < 1 << 44):
-            index = np.array([2 * self._block + first + j])
-            more = self.extensions(index, 1 << 40)[0]
-            u[j] = _resolve(self, index, int(words[j]) << 96 | int(more[0]) << 32 | int(more[1]) >> 32, 1 << 40)
-        return u
+        return full_range(words, lambda j: (self, first + j))
+
+    def _deep(self, word: int, place: int) -> tuple[np.ndarray, int]:
+        """Of a word of leading zeros, which stands at ``place``: the index of its further bits, and the first 160."""
+        index = np.array([2 * self._block + place])
+        more = self.extensions(index, 1 << 40)[0]
+        return index, word << 96 | int(more[0]) << 32 | int(more[1]) >> 32
 
     def uniforms(self, n: int) -> np.ndarray:
         """n uniform numbers in (0, 1), full range, float64 (n,). ``uniforms(m)`` begins like ``uniforms(n)``."""
@@ -142,15 +143,7 @@ class NoiseStream:
 
     def log_full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
         """ln of what :meth:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
-        out = np.log(np.minimum(np.maximum(words, 1) * 2.0**-64, 1.0 - 2.0**-53))
-        for j in np.flatnonzero(words < 1 << 44):
-            index = np.array([2 * self._block + first + j])
-            more = self.extensions(index, 1 << 40)[0]
-            bits = int(words[j]) << 96 | int(more[0]) << 32 | int(more[1]) >> 32
-            bits, n = _extended(self, index, bits, 1 << 40, _MAX_LOG_BITS)
-            shift = max(0, bits.bit_length() - 64)
-            out[j] = (math.log(bits >> shift) if bits else 0.0) + (shift - n) * math.log(2.0)
-        return out
+        return log_full_range(words, lambda j: (self, first + j))
 
     def log_uniforms(self, n: int) -> np.ndarray:
         """ln of :meth:`uniforms`, float64 (n,), to a depth of LOG_DEPTH."""
@@ -174,6 +167,30 @@ class NoiseStream:
         # ECB of distinct blocks is a random function.
         mode = blocks if purpose == "extension" else counter(block.to_bytes(16, "big")) if block else first
         return cipher(aes(key), mode).encryptor()
+
+
+#: Of word j of some: its stream, and where it stands in it.
+Place = Callable[[int], tuple[NoiseStream, int]]
+
+
+def full_range(words: np.ndarray, place: Place) -> np.ndarray:
+    """The full-range uniforms that begin with these words (m,) of several streams, float64 (m,)."""
+    u = np.minimum(words * 2.0**-64, 1.0 - 2.0**-53)
+    for j in np.flatnonzero(words < 1 << 44).tolist():
+        stream, at = place(j)
+        u[j] = _resolve(stream, *stream._deep(int(words[j]), at), 1 << 40)
+    return u
+
+
+def log_full_range(words: np.ndarray, place: Place) -> np.ndarray:
+    """ln of what :func:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
+    out = np.log(np.minimum(np.maximum(words, 1) * 2.0**-64, 1.0 - 2.0**-53))
+    for j in np.flatnonzero(words < 1 << 44).tolist():
+        stream, at = place(j)
+        bits, n = _extended(stream, *stream._deep(int(words[j]), at), 1 << 40, _MAX_LOG_BITS)
+        shift = max(0, bits.bit_length() - 64)
+        out[j] = (math.log(bits >> shift) if bits else 0.0) + (shift - n) * math.log(2.0)
+    return out
 
 
 @cache

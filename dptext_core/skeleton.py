@@ -17,6 +17,8 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import add
+from typing import Any
 
 from .errors import InputError
 from .language import Language
@@ -75,18 +77,17 @@ class Skeleton(Private):
     @cached_property
     def begins(self) -> tuple[bool, ...]:
         """For each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
-        out: list[bool] = []
+        out = [False] * len(self.kept)
         starting, ended = True, False
         enders = self.language.enders
-        for text, gap in zip(self.kept, self.gaps, strict=False):
+        for i, (text, gap) in enumerate(zip(self.kept, self.gaps, strict=False)):
             if gap:
                 starting = starting or ended or (gap != " " and NEWLINE.search(gap) is not None)
                 ended = False
-            kind = "word" if text is None else MARKS.get(text) or kind_of(text)
-            out.append(starting and kind in _WORDLIKE)
-            if kind in _WORDLIKE:
+            if text is None or text.isalpha() or (kind := MARKS.get(text) or kind_of(text)) in _WORDLIKE:
+                out[i] = starting
                 starting = ended = False
-            elif kind == "punct" and text:
+            elif kind == "punct":
                 if text[-1] in WIDE_ENDERS:
                     starting = True
                 ended = not enders.isdisjoint(text) or (ended and _CLOSER_SET.issuperset(text))
@@ -104,67 +105,52 @@ class Skeleton(Private):
         return tuple(out)
 
     def render(self, edits: Sequence[Edit]) -> Spliced:
-        """The released text: one Edit a token, a word (or "") for each hole and none for a kept token.
+        """The released text, from one Edit a token: see :meth:`fill`."""
+        return self.fill([edit.text for edit in edits], [edit.after for edit in edits])
+
+    def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> Spliced:
+        """The released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert after each.
 
         A deleted place takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
         it is first on its line or after an opening bracket or quote. Line ends stay. An insertion follows its token
         after one space (in the place of the token where that is deleted). A hole that touches another hole, or a kept
         token that begins or ends with a letter, is set apart by one space, whatever word fills it. Raises InputError
-        where edits and places do not fit.
+        where words and places do not fit.
         """
-        if len(edits) != len(self.kept):
-            raise InputError(f"Rendering needs one Edit for each of the {len(self.kept)} tokens, and got {len(edits)}.")
-        for kept, edit in zip(self.kept, edits, strict=True):
-            if (kept is None) == (edit.text is None):
-                raise InputError("Rendering needs a word for each hole, and none for a token that is kept.")
-        plain = all(edit.text != "" and not edit.after for edit in edits)
-        gaps = self._spaced if plain else self._gaps(edits)
-        parts: list[str] = []
-        for gap, kept, edit in zip(gaps, self.kept, edits, strict=False):
-            parts += (gap, kept if kept is not None else edit.text or "")
-            if edit.after:
-                parts += (_before_insertion(edit), edit.after)
-        parts.append(gaps[-1])
-        return Spliced(
-            "".join(parts),
-            Lazy(len(edits), lambda: self._places(gaps, edits)[0]),
-            (None,) * len(edits) if plain else self._places(gaps, edits)[1],
-        )
-
-    def _places(
-        self, gaps: Sequence[str], edits: Sequence[Edit]
-    ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int] | None, ...]]:
-        """Where tokens and insertions stand in the released text."""
-        spans: list[tuple[int, int]] = []
-        inserted: list[tuple[int, int] | None] = []
-        at = 0
-        for gap, kept, edit in zip(gaps, self.kept, edits, strict=False):
-            at += len(gap)
-            end = at + len(kept if kept is not None else edit.text or "")
-            spans.append((at, end))
-            at = end
-            if edit.after:
-                at += len(_before_insertion(edit))
-                inserted.append((at, at + len(edit.after)))
-                at += len(edit.after)
-            else:
-                inserted.append(None)
-        return tuple(spans), tuple(inserted)
+        kept, n = self.kept, len(self.kept)
+        if len(texts) != n:
+            raise InputError(f"Rendering needs one Edit for each of the {n} tokens, and got {len(texts)}.")
+        words: list[Any] = [word if text is None else text for word, text in zip(kept, texts, strict=True)]
+        if None in words or kept.count(None) + texts.count(None) != n:
+            raise InputError("Rendering needs a word for each hole, and none for a token that is kept.")
+        inserts = any(after)
+        gaps = self._gaps(texts, after or (None,) * n) if inserts or "" in texts else self._spaced
+        parts = [""] * (2 * n + 1)
+        parts[::2], parts[1::2] = gaps, words
+        if not inserts:
+            return Spliced("".join(parts), Lazy(n, _places, gaps, words), (None,) * n)
+        # An insertion takes the place of its token where that is deleted.
+        more = ["" if not word else word if text == "" else f" {word}" for text, word in zip(texts, after, strict=True)]
+        parts[1::2] = map(add, words, more)
+        spans = _places(gaps, words, more)
+        at = [end + len(more) for (_, end), more in zip(spans, more, strict=True)]
+        inserted = [(end - len(word), end) if word else None for end, word in zip(at, after, strict=True)]
+        return Spliced("".join(parts), spans, tuple(inserted))
 
     @cached_property
     def _spaced(self) -> tuple[str, ...]:
         """What stands before each token, and after the last, where every hole is filled by one word."""
-        gaps = list(self.gaps)
-        for i in range(1, len(self.kept)):
+        gaps, n = list(self.gaps), len(self.kept)
+        for i in [i for i, gap in enumerate(gaps) if not gap and 0 < i < n]:
             left, right = self.kept[i - 1], self.kept[i]
-            if not gaps[i] and (left is None or right is None) and _ends_as_word(left) and _begins_as_word(right):
+            if (left is None or right is None) and _ends_as_word(left) and _begins_as_word(right):
                 gaps[i] = " "
         return tuple(gaps)
 
-    def _gaps(self, edits: Sequence[Edit]) -> list[str]:
+    def _gaps(self, texts: Sequence[str | None], after: Sequence[str | None]) -> list[str]:
         """As :attr:`_spaced`, where some places are deleted or have a word inserted after them.
 
-        It reads of the edits only which these are: a hole counts as a word.
+        It reads of the words only which these are: a hole counts as a word.
         """
         out: list[str] = []
         last, lone, line_start = "", False, True  # the last character; a quote after a blank; only blanks on this line
@@ -182,10 +168,10 @@ class Skeleton(Private):
         def opened() -> bool:
             return (lone if last in "\"'" else unicodedata.category(last) in ("Ps", "Pi")) if last else False
 
-        for i, (kept, edit) in enumerate(zip(self.kept, edits, strict=True)):
+        for i, (kept, text, added) in enumerate(zip(self.kept, texts, after, strict=True)):
             gap = self.gaps[i].lstrip(" \t") if drop_blanks else self.gaps[i]
             drop_blanks = False
-            if edit.text == "" and not edit.after:
+            if text == "" and not added:
                 shorter = gap.rstrip(" \t")
                 first = NEWLINE.match(shorter[-1]) is not None if shorter else line_start
                 drop_blanks = first or (not gap and opened())
@@ -200,16 +186,25 @@ class Skeleton(Private):
                 write(gap)
             out.append(gap)
             write("x" if kept is None else kept, _ends_as_word(kept), drawn)
-            if edit.after:
+            if added:
                 write("x", True, True)
         tail = self.gaps[-1]
         out.append(tail.lstrip(" \t") if drop_blanks else tail)
         return out
 
 
-def _before_insertion(edit: Edit) -> str:
-    """What stands before an inserted word: nothing where it takes the place of its token."""
-    return "" if edit.text == "" else " "
+def _places(
+    gaps: Sequence[str], words: Sequence[str], more: Sequence[str] | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Where tokens stand in the released text. more: what is inserted after each."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for i, (gap, word) in enumerate(zip(gaps, words, strict=False)):
+        at += len(gap)
+        end = at + len(word)
+        spans.append((at, end))
+        at = end + len(more[i]) if more else end
+    return tuple(spans)
 
 
 def wordish(char: str) -> bool:

@@ -9,6 +9,7 @@ from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
+from dptext_core.mechanisms import mvc
 from dptext_core.mechanisms.mvc import CURVE_DRAWS, NOISE_BLOCK, nearest_words
 
 SPACE = random_space(40, 6, seed=3)
@@ -127,9 +128,12 @@ def test_on_the_bundled_space_it_is_the_plain_loop():
     assert 0.05 < top[0][0] / 400 < 0.95
 
 
+@pytest.mark.parametrize("near", [2, 5, 512])
 @pytest.mark.parametrize("name", ["mvc", "vickrey", "mahalanobis"])
-def test_the_curve_leaves_out_no_word_that_wins(name):
-    """The short way over many ε gives the word that the plain search over all words gives."""
+def test_the_curve_leaves_out_no_word_that_wins(name, near, monkeypatch):
+    """The short way over many ε gives the word that the plain search over all words gives. near: how many words the
+    others have to beat first."""
+    monkeypatch.setattr(mvc, "_NEAREST", near)
     channel = on(SPACE, name, epsilon=5.0).channel(3)
     epsilons = np.geomspace(0.5, 60.0, 9)
     plain = np.stack([channel._winners(e, channel.mechanism.block, CURVE_DRAWS) for e in epsilons], axis=1)

@@ -97,8 +97,8 @@ def test_a_word_that_is_stated_to_be_drawn_and_stays_is_found():
 
 def test_capitals_that_follow_the_original_are_found():
     class Copies(SanText):
-        def _capital(self, token, begin):
-            return token.text == token.text.lower() and token.text > "f"
+        def _capital(self, word, begin):
+            return word == word.lower() and word > "f"
 
     assert checked(of(Copies)).witness.kind == "release"
     assert checked(of(SanText, recase="original")).holds and checked(of(SanText, recase="none")).holds
@@ -220,8 +220,8 @@ class KeepsFar(SanText):
 
 
 class Capitals(SanText):
-    def _capital(self, token, begin):
-        return begin or token.text[:1].isupper()
+    def _capital(self, word, begin):
+        return begin or word[:1].isupper()
 
 
 class Promises(SanText):

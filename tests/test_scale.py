@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import multiprocessing
+import os
 import pickle
 import re
+import signal
 import stat
 import sys
 import threading
@@ -24,6 +27,7 @@ from dptext_core.experiments.rewriting import rewrite_data
 from dptext_core.models import MaskRequest
 from dptext_core.scale import blocks, serving
 from dptext_core.scale.blocks import Outcome, Worker
+from dptext_core.scale.processes import ProcessWorkers, _Process
 
 WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
 CORE = Path(dpt.__file__).parent
@@ -248,6 +252,51 @@ def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     assert "qzk" not in f"{one!r} {task!r} {refused!r}"
 
 
+class Killed(ProcessWorkers):
+    """One of the processes dies with its first block."""
+
+    killed = False
+
+    def give(self, kind, block, draws):
+        super().give(kind, block, draws)
+        if not self.killed:
+            self.killed = True
+            next(one for one in self._there.values() if one.blocks).process.kill()
+
+
+def test_processes_write_what_one_does_though_one_of_them_dies(tmp_path, data, vectors):
+    m = dpt.get_mechanism("custext", epsilon=2.0, strategy="dataset", space=vectors, k=5)
+    alone = rewrite_data(data, m, tmp_path / "alone", keep=["id"], seed=7)
+    before = dict(os.environ), signal.getsignal(signal.SIGINT)
+    out = tmp_path / "out"
+    assert blocks.rewrite_data(data, m, out, lambda task: Killed(task, 2), keep=["id"], seed=7, block=4) == alone
+    assert (out / "rows.jsonl").read_bytes() == (tmp_path / "alone" / "rows.jsonl").read_bytes()
+    assert "was lost: its worker died" in (out / "log.txt").read_text()
+    assert not multiprocessing.active_children()
+    assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_for_ever():
+    task = blocks.Task("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None, version="0.0")
+    with ProcessWorkers(task, 1) as workers, pytest.raises(dpt.ConfigError, match="has version"):
+        while not workers.room():
+            workers.take(30)
+
+    class Dying(ProcessWorkers):
+        begun = 0
+
+        def _start(self):
+            self.begun += 1
+            ours, theirs = multiprocessing.Pipe()
+            theirs.close()
+            self._there[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
+
+    with Dying(task, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they begin"):
+        while not workers.room():
+            workers.take(30)
+    assert workers.begun == 2 + 2 * blocks.TRIES
+
+
 def test_the_command_says_what_workers_need(tmp_path, data, capsys, monkeypatch):
     argv = ["rewrite-data", "--data", str(tmp_path / "data.jsonl"), "--mechanism", "custext", "--out"]
 
@@ -260,7 +309,8 @@ def test_the_command_says_what_workers_need(tmp_path, data, capsys, monkeypatch)
     out = tmp_path / "out"
     assert "pip install -r requirements-ray.txt" in said(str(out), "--engine", "ray") and not out.exists()
     assert "Name one with --out" in said("-", "--engine", "ray")
-    assert "Add --engine ray" in said(str(out), "--workers", "2")
+    assert "Name one with --out" in said("-", "--workers", "2")
+    assert "Add --workers" in said(str(out), "--block", "9") and "Add --engine ray" in said(str(out), "--gpus", "1")
     assert "above 0 and at most 64" in said(str(out), "--engine", "ray", "--gpus", "nan")
 
 

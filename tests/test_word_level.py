@@ -7,17 +7,24 @@ nobody can seed: there the level is 1e-7. Each also shows its power: the same dr
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from marks import slow_but
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
+from test_document import TEXTS
 
 import dptext_core as dpt
-from dptext_core import NoiseStream, WordSpace, attacks
+from dptext_core import NoiseStream, WordSpace, attacks, document, skeleton
+from dptext_core.mechanisms import word_level
 from dptext_core.mechanisms.word_level import MASK, WordMechanism
+from dptext_core.performance.words import STAGES, shares
+from dptext_core.skeleton import Edit
 
 SPACE = random_space()
 COMMON, RARE = SPACE.words[2], SPACE.words[33]
@@ -219,6 +226,69 @@ def test_a_list_is_rewritten_as_its_texts_are(case):
     assert [r.original for r in both] == [a, b]
     assert both[1].text == m.rewrite(b, stream=_Shifted(7, 1)).text
     assert both[0].noise_id != both[1].noise_id
+
+
+@pytest.mark.parametrize("case", ["custext, balanced", "1-Diffractor, tem, 3 lists", "santext"])
+def test_noise_that_is_extended_is_that_of_its_own_stream(case, monkeypatch):
+    """The random words of many texts are read at once. Here all begin with so many zeros that bits are added."""
+    real = NoiseStream.words
+    monkeypatch.setattr(NoiseStream, "words", lambda self, n: real(self, n) >> np.uint64(24))
+    make, _, (_, high) = ALL[case]
+    m = make(high)
+    results = m.rewrite(["", *(f"{some_text(6, s, m.vocabulary)} strangeword" for s in (1, 2, 3)), "?!"], seed=7)
+    for result in results[1:4]:
+        for k in range(7):
+            channel, stream = result.locked(k)
+            assert channel.candidates[channel.draw(high, stream)] == result.steps[k].replacement
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.lists(st.sampled_from([*SPACE.words[:5], "strange", "the", ". ", "\n", "('"])), st.data())
+def test_the_columns_of_a_result_are_its_steps(text, more, data):
+    options = {"oov": ["random", "keep", "drop", "mask"], "recase": ["none", "sentence", "original"]}
+    chosen = {name: data.draw(st.sampled_from(values)) for name, values in options.items()}
+    m = on(SPACE, "custext", k=5, keep_stopwords=True, **chosen)
+    result = m.rewrite((text + " ".join(more)).encode("utf-8", "ignore").decode(), seed=1)
+    document = dpt.Document.parse(result.original)
+    spliced = document.splice([Edit(None if s.action == "keep" else s.replacement) for s in result.steps])
+    assert (result.text, [s.out for s in result.steps]) == (spliced.text, list(spliced.spans))
+    assert [(s.original, s.span) for s in result.steps] == [(t.text, (t.start, t.end)) for t in document.tokens]
+    assert dpt.Document(document.text, document.tokens) == document
+    deleted = [i for i, s in enumerate(result.steps) if s.action == "delete"]
+    begins = document.skeleton([s.action != "keep" for s in result.steps]).starts(deleted)
+    for step, begin in zip(result.steps, begins, strict=True):
+        if step.action == "replace" and step.replacement != MASK:
+            original = step.original[:1].isupper()
+            assert step.capital is {"none": False, "sentence": begin, "original": original}[m.config.recase]
+
+
+def test_what_nobody_looks_at_is_not_made(monkeypatch):
+    """A token and a step are objects, and the collector has to go through all that are kept."""
+
+    m = on(SPACE, "custext", k=5)
+    text = f"The {COMMON}, {RARE} and strangeword."
+    steps = m.rewrite(text, seed=1).steps[:]
+    with monkeypatch.context() as patch:
+        for module, name in ((word_level, "Step"), (document, "Token"), (skeleton, "Edit")):
+            patch.setattr(module, name, lambda *_: pytest.fail("an object was made"))
+        texts = [" ".join(words(40)) for _ in range(20)]
+        m.rewrite(texts)
+        gc.collect()
+        before = len(gc.get_objects())
+        results = m.rewrite(texts)
+        gc.collect()
+        assert len(gc.get_objects()) - before < 25 * len(results), "fewer than a text has words"
+        (result,) = m.rewrite([text], seed=1)
+        assert len(result.steps) == 7 and "alignment" in result.can and result.guarantee.draws == 2
+        assert result.to_dict()["text"] == result.text and next(dpt.rewrite_records([text], m)).text
+    assert result.steps == steps
+
+
+def test_the_shares_of_a_rewrite_are_of_all_its_time():
+    before = list(gc.callbacks)
+    seconds, found, looked = shares("diffractor", [f"My doctor saw {n} cats." for n in range(30)], oov="keep")
+    assert seconds > 0 and sum(found.values()) == pytest.approx(1) and looked >= 1
+    assert all(found[stage] > 0 for stage in STAGES.values()) and gc.callbacks == before
 
 
 class _Shifted(NoiseStream):

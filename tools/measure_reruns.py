@@ -90,6 +90,8 @@ def visit(root: Path, rounds: int) -> dict[str, list[float]]:
             me.act(name, partial(at.button_group(key="play_further").set_value, panel))
         me.act("change to CusText", partial(at.selectbox(key="play_mechanism").set_value, "custext"))
         me.act("20 words with CusText", partial(at.text_area(key="play_text").set_value, then))
+        me.act("change to MVC", partial(at.selectbox(key="play_mechanism").set_value, "mvc"))
+        me.act("20 words with MVC", partial(at.text_area(key="play_text").set_value, now))
         me.act("change to DP-MLM", partial(at.selectbox(key="play_mechanism").set_value, "dp-mlm"))
         titles = at.button_group(key="play_example").options
         me.act("an example", partial(at.button_group(key="play_example").set_value, titles[1 + k % 3]))

@@ -116,7 +116,7 @@ class Success:
 def is_available(mechanism: Mechanism) -> bool:
     """Whether the posterior is exact here: words are drawn one by one, by chances that have a formula."""
     by_word = mechanism.by_word
-    return by_word is not None and by_word.channel(0).draws is None
+    return by_word is not None and mechanism.closed_form and by_word.channel(0).draws is None
 
 
 def is_ready(mechanism: Mechanism, epsilon: float) -> bool:

@@ -56,10 +56,14 @@ def add(commands: Any) -> Any:
     group = parser.add_argument_group("more than one process, see docs/scale.md")
     group.add_argument(
         "--engine", choices=("local", "ray"), default="local",
-        help="ray: workers on the cluster that RAY_ADDRESS names, else on this machine (default local)",
+        help="local: processes of this machine; ray: workers on the cluster that RAY_ADDRESS names, else on this "
+        "machine (default local)",
     )  # fmt: skip
     positive = cli._typed_in(cli._positive)
-    group.add_argument("--workers", type=positive, metavar="N", help="how many (default: one a processor)")
+    group.add_argument(
+        "--workers", type=positive, metavar="N",
+        help="how many (default: local none, all in one process; ray one a processor)",
+    )  # fmt: skip
     group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
     group.add_argument("--gpus", type=cli._typed_in(cli.share_of_gpu), metavar="X",
                        help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)")  # fmt: skip
@@ -117,15 +121,14 @@ def run(args: argparse.Namespace) -> None:
         "progress": cli._progress(f"rewriting {data.count:,} rows"),
     }  # fmt: skip
     try:
-        if args.engine == "ray":
-            from ..scale import blocks, cluster
+        if (workers := _workers(args)) is None:
+            result = rewriting.rewrite_data(data, mechanism, args.out, **common)
+        else:
+            from ..scale import blocks
 
             result = blocks.rewrite_data(
-                data, mechanism, args.out, cluster.ray_workers(args.workers, args.gpus or 0.0),
-                block=args.block or BLOCK, plugins=plugins.files(), **common,
-            )  # fmt: skip
-        else:
-            result = rewriting.rewrite_data(data, mechanism, args.out, **common)
+                data, mechanism, args.out, workers, block=args.block or BLOCK, plugins=plugins.files(), **common
+            )
     except KeyboardInterrupt:
         cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise
@@ -152,20 +155,30 @@ def run(args: argparse.Namespace) -> None:
         cli._note(f"note, of the first row: {about}")
 
 
+def _workers(args: argparse.Namespace) -> Any:
+    """What opens the workers that were asked for; None where all is done here."""
+    if args.engine == "ray":
+        from ..scale import cluster
+
+        return cluster.ray_workers(args.workers, args.gpus or 0.0)
+    if args.workers is None:
+        return None
+    from ..scale import processes
+
+    return processes.process_workers(args.workers)
+
+
 def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
     """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
     from ..experiments import release_files
 
-    if args.engine == "local":
-        for name, given in (("--workers", args.workers), ("--block", args.block), ("--gpus", args.gpus)):
-            if given is not None:
-                raise cli.ConfigError(
-                    f"{name} is for workers, and there are none here. Add --engine ray, or leave it out."
-                )
-    elif args.out == "-":
-        raise cli.ConfigError(
-            "Workers finish blocks in any order, so --engine ray needs a folder. Name one with --out."
-        )
+    workers = args.engine == "ray" or args.workers is not None
+    if args.engine == "local" and args.gpus is not None:
+        raise cli.ConfigError("--gpus is for workers of a cluster. Add --engine ray, or leave it out.")
+    if args.block is not None and not workers:
+        raise cli.ConfigError("--block is for workers, and there are none here. Add --workers, or leave it out.")
+    if workers and args.out == "-":
+        raise cli.ConfigError("Workers finish blocks in any order, so they need a folder. Name one with --out.")
     if args.out == "-":
         for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
             if given:

@@ -18,14 +18,14 @@ import numpy as np
 
 from ..checks import listed, shown, whole
 from ..distribution import MAX_EPSILON, TokenDistribution
-from ..document import Document, Token
+from ..document import Document
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
 from ..languages import ENGLISH
 from ..never import NOTHING, Never
 from ..private import Private
-from ..result import RewriteResult, Sweep, check_pieces, marked
+from ..result import RewriteResult, Sweep, check_pieces, in_batch, marked
 from ..sampling import NoiseStream
 from . import chances
 from .config import build
@@ -315,7 +315,7 @@ class Mechanism(ABC):
         Runs no model. All are known where nothing says otherwise.
         """
         document = text.document if isinstance(text, Prepared) else self._document(text)
-        words = sum(t.kind == "word" for t in document.tokens)
+        words = document.kinds.count("word")
         return words, words
 
     def reading_note(self, text: str | Prepared) -> str:
@@ -368,7 +368,7 @@ class Mechanism(ABC):
             return self._checked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
         batch = secrets.token_hex(8)
         results = self._rewrite_list(listed(text), stream, progress, cancel)
-        return [dataclasses.replace(self._checked(r), batch=batch) for r in results]
+        return [in_batch(self._checked(r), batch) for r in results]
 
     def rewrite_each(
         self, texts: Sequence[str], *, stream: NoiseStream | None = None, cancel: threading.Event | None = None
@@ -377,7 +377,7 @@ class Mechanism(ABC):
         that a text is to blame for is raised before the first result."""
         batch = secrets.token_hex(8)
         for result in self._rewrite_each(listed(texts), _one_stream(None, stream, None), None, cancel):
-            yield dataclasses.replace(self._checked(result), batch=batch)
+            yield in_batch(self._checked(result), batch)
 
     def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
         return iter(self._rewrite_list(texts, stream, progress, cancel))
@@ -548,7 +548,7 @@ class Mechanism(ABC):
 
     def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
         """One ε a token. Raises ConfigError where the list has another length, or a value is above max_epsilon."""
-        n, epsilon = len(prepared.document.tokens), self.config.epsilon
+        n, epsilon = len(prepared.document.words), self.config.epsilon
         check_depth(epsilon, self.max_epsilon)
         if not isinstance(epsilon, tuple):
             return (epsilon,) * n
@@ -567,9 +567,9 @@ class Mechanism(ABC):
             fixed.append("capital letters at the beginning of the same words")
         return f"any two texts with {', '.join(fixed[:-1])} and {fixed[-1]}"
 
-    def _capital(self, token: Token, begin: bool) -> bool:
+    def _capital(self, word: str, begin: bool) -> bool:
         if self.config.recase == "original":
-            return token.text[:1].isupper()
+            return word[:1].isupper()
         return begin and self.config.recase == "sentence"
 
     def _case(self, word: str, capital: bool) -> str:

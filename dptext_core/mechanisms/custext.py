@@ -34,7 +34,7 @@ from ..distribution import Channel, ScoreTable, TokenDistribution
 from ..errors import ConfigError
 from ..guarantee import Guarantee
 from ..result import RewriteResult
-from ..sampling import LOG_DEPTH, NoiseStream
+from ..sampling import LOG_DEPTH, NoiseStream, log_full_range
 from ..words import WordSpace
 from .base import Prepared, Progress, check_cancel
 from .config import epsilon_option, option
@@ -369,15 +369,11 @@ class CusText(PriorMechanism):
         return super()._stream(prepared, i, stream)
 
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
-        bounds = np.searchsorted(draws.owners, np.arange(len(draws.texts) + 1))
-        log_uniforms = np.empty(len(draws.rows))
-        for t, (stream, n) in enumerate(draws.texts):
-            mine = slice(bounds[t], bounds[t + 1])
-            if self.config.strategy == "token":
-                shared = stream.at("words")
-                log_uniforms[mine] = shared.log_uniforms(2 * n)[::2][np.array(draws.paths[mine], np.int64)]
-            else:
-                log_uniforms[mine] = [stream.at(path).log_uniforms(1)[0] for path in draws.paths[mine]]
+        if self.config.strategy == "token":
+            words, token = draws.words("words", 2)
+            log_uniforms = log_full_range(words[:, 0], lambda j: (token(j)[0], 2 * token(j)[1]))
+        else:
+            log_uniforms = np.array([draws.stream(j).log_uniforms(1)[0] for j in range(len(draws.rows))])
         chosen = np.empty(len(draws.rows), np.int64)
         # One table of tails for each word and ε.
         epsilons, level = np.unique(draws.epsilons, return_inverse=True)
@@ -405,8 +401,8 @@ class CusText(PriorMechanism):
                 chosen[these] = outputs[owner, ranks]
                 if progress:
                     progress(start + len(part), len(rows))
-        words = self.vocabulary.words
-        return [words[i] for i in chosen.tolist()]
+        vocabulary = self.vocabulary.words
+        return [vocabulary[i] for i in chosen.tolist()]
 
     def _tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K) both."""

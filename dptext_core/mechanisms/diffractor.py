@@ -45,7 +45,7 @@ from ..guarantee import bound
 from ..language import Language
 from ..languages import ENGLISH
 from ..never import Never
-from ..sampling import LOG_DEPTH, NoiseStream
+from ..sampling import LOG_DEPTH, NoiseStream, Place, log_full_range
 from ..words.lists import CONFIGURATIONS, WordList, check_list, without, word_list
 from .base import check_cancel
 from .config import epsilon_option, option
@@ -418,12 +418,28 @@ class DiffractorChannel(Channel):
 
 def _random(bundle: Bundle, stream: NoiseStream, n: int):
     """The chosen list (n,), signs, ln U and ln of far uniforms (n, lists) of the first n tokens of a stream."""
-    lists = len(bundle.order)
-    raw = stream.words(n * 2 * (1 + lists)).reshape(n, -1)
-    chosen = np.minimum((raw[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
-    sign = np.where(raw[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)
-    logs = stream.log_full_range(raw.ravel()).reshape(n, -1)
-    return chosen, sign, logs[:, 2 : 2 + lists], logs[:, 2 + lists :]
+    each = _words_each(bundle)
+    return _read(bundle, stream.words(n * each).reshape(n, each), lambda j: (stream, j))
+
+
+def _words_each(bundle: Bundle) -> int:
+    """How many random words a token takes."""
+    return 2 * (1 + len(bundle.order))
+
+
+def _read(bundle: Bundle, words: np.ndarray, token: Place):
+    """What the random words of tokens (n, each) come to: see :func:`_random`. token: of row j its stream and number."""
+    lists, each = len(bundle.order), words.shape[1]
+    chosen = np.minimum((words[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
+    sign = np.where(words[:, 1, None] >> np.arange(lists, dtype=np.uint64) & 1, 1, -1)
+
+    def place(j: int) -> tuple[NoiseStream, int]:
+        row, column = divmod(j, each - 2)
+        stream, number = token(row)
+        return stream, number * each + 2 + column
+
+    logs = log_full_range(words[:, 2:].ravel(), place).reshape(-1, each - 2)
+    return chosen, sign, logs[:, :lists], logs[:, lists:]
 
 
 def released(
@@ -501,14 +517,7 @@ class Diffractor(WordMechanism):
     def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
         check_cancel(cancel)
         b, c = self.vocabulary, self.config
-        bounds = np.searchsorted(draws.owners, np.arange(len(draws.texts) + 1))
-        tokens = np.array(draws.paths, np.int64)
-        parts = []
-        for t, (stream, n) in enumerate(draws.texts):
-            mine = tokens[bounds[t] : bounds[t + 1]]
-            if len(mine):
-                parts.append([x[mine] for x in _random(b, stream.at("lists"), n)])
-        chosen, sign, log_uniform, log_far = (np.concatenate(x) for x in zip(*parts, strict=True))
+        chosen, sign, log_uniform, log_far = _read(b, *draws.words("lists", _words_each(b)))
         out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, log_far)
         if progress:
             progress(len(out), len(out))

@@ -563,7 +563,7 @@ class MaskedWords(Mechanism):
         edits: list[Edit] = []
         capitals: list[bool] = []
         for i, token in enumerate(document.tokens):
-            capitals.append(i in acts and self._capital(token, begins[i]))
+            capitals.append(i in acts and self._capital(token.text, begins[i]))
             if i in acts:
                 word, added = acts[i]
                 shown = "" if word is None else self._case(word, capitals[i])

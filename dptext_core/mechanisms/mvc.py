@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,9 @@ DRAWS = 1000
 CURVE_DRAWS = 200
 #: Noisy points of a picture.
 CLOUD = 150
+#: Of a curve: words nearest to the original that others have to beat; draws that are compared with all words at once.
+_NEAREST = 512
+_ROWS = 20
 #: Words whose noise is drawn and whose neighbours are searched at once.
 NOISE_BLOCK = 256
 
@@ -50,12 +54,33 @@ class MVCConfig(SpaceConfig):
 class NoiseBlock:
     """Noise at ε = 1 for estimates, the same for every word and ε, so that estimates move smoothly with ε.
 
-    noise: float64 (n, d). products: with every vector of the space, float32 (n, V). coins: (n,) in (0, 1).
+    noise: float64 (n, d). coins: (n,) in (0, 1). vectors: of the space, float32 (V, d).
     """
 
     noise: np.ndarray
-    products: np.ndarray
     coins: np.ndarray
+    vectors: np.ndarray
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """Of each noise with every vector, float32 (n, V): about 90 MB for a space of 21,719 words."""
+        return self.noise.astype(np.float32) @ self.vectors.T
+
+    @cached_property
+    def few(self) -> np.ndarray:
+        """Those of the first CURVE_DRAWS, which are all that a picture over many ε takes."""
+        return self.noise[:CURVE_DRAWS].astype(np.float32) @ self.vectors.T
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The squared length of each noise, float64 (n,)."""
+        return np.square(self.noise).sum(axis=1)
+
+    def distances(self, x: np.ndarray, epsilon: float, part: slice, lines: np.ndarray) -> np.ndarray:
+        """How far the noisy points of the vector x (d,) under the noises of ``part`` are from words, float64 (m,).
+        lines: of the word of each draw ε·(x·y − ‖y‖²/2) + noise·y."""
+        squared = x @ x + 2 * (self.noise[part] @ x) / epsilon + self.squares[part] / epsilon**2
+        return np.sqrt(np.maximum(0.0, squared - 2 * lines / epsilon))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +120,10 @@ class NoiseChannel(Channel):
     def _winners(self, epsilon: float, block: NoiseBlock, n: int) -> np.ndarray:
         """Rows released under the first n noises of the block, int64 (n,)."""
         base = (epsilon * self.base).astype(np.float32)
+        products = block.few if n <= CURVE_DRAWS else block.products
         out = np.empty(n, np.int64)
         for start in range(0, n, 50):
-            out[start : start + 50] = self._pick(
-                epsilon, base + block.products[start : min(n, start + 50)], block, start
-            )
+            out[start : start + 50] = self._pick(epsilon, base + products[start : min(n, start + 50)], block, start)
         return out
 
     def _pick(self, epsilon: float, lines: np.ndarray, block: NoiseBlock, start: int) -> np.ndarray:
@@ -129,36 +153,73 @@ class NoiseChannel(Channel):
 
     # --- many ε at once
 
+    #: How many words the released one is among: the nearest of the noisy point.
+    among: ClassVar[int] = 1
+
     def _curve(self, epsilons: np.ndarray) -> np.ndarray:
         """Rows released at every ε (m,) under the first draws of the block, int64 (CURVE_DRAWS, m).
 
-        A word is nearer to the noisy point than the original at some ε or above only if it is at the smallest of them
-        (its line is less steep): the others are left out, and the rest is quick.
+        As ε grows, a word's line falls behind those of the words that are nearer to the original. So one that is behind
+        ``among`` of them at the smallest ε is out at all others: very few are left, and the rest is quick.
         """
         key = epsilons.tobytes()
         if (known := self._last.get(key)) is not None:
             return known
         block = self.mechanism.block
         gaps = (self.base[self.row] - self.base).astype(np.float32)
-        leads = block.products[:CURVE_DRAWS] - block.products[:CURVE_DRAWS, self.row, None]
+        own = block.few[:, self.row]
+        draw, word = self._possible(np.float32(epsilons.min()), gaps, own, block)
+        slope, offset = gaps[word], block.few[draw, word] - own[draw]
+        starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
         out = np.empty((CURVE_DRAWS, len(epsilons)), np.int64)
-        order = np.argsort(epsilons)
-        for part in np.array_split(order, min(3, len(order))):
-            # Flat, which NumPy searches several times faster than rows and columns.
-            found = np.flatnonzero(self._may_win(float(epsilons[part[0]]), gaps, leads))
-            draw, word = np.divmod(found, leads.shape[1])
-            starts = np.searchsorted(draw, np.arange(CURVE_DRAWS))
-            slope, offset = gaps[word], leads[draw, word]
-            for j in part:
-                e = float(epsilons[j])
-                out[:, j] = self._best(e, offset - np.float32(e) * slope, draw, word, starts, block)
+        for j, e in enumerate(epsilons.tolist()):
+            out[:, j] = self._best(e, offset - np.float32(e) * slope, draw, word, starts, block)
         self._last.clear()
         self._last[key] = out
         return out
 
-    def _may_win(self, epsilon: float, gaps: np.ndarray, leads: np.ndarray) -> np.ndarray:
-        """bool (draws, V): which words can be released at ``epsilon`` or above."""
-        return leads >= np.float32(epsilon) * gaps
+    def _possible(
+        self, epsilon: np.float32, gaps: np.ndarray, own: np.ndarray, block: NoiseBlock
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draws (m,), ascending, and words (m,), that can be among the nearest at ``epsilon`` or a larger one.
+
+        gaps: by how much each word's line falls behind; own: the product of the original in each draw.
+        """
+        # First those near the original, which leave most others out.
+        near = np.argpartition(gaps, min(_NEAREST, len(gaps)) - 1)[:_NEAREST]
+        near = near[np.argsort(gaps[near], kind="stable")]
+        lines = block.few[:, near] - own[:, None] - epsilon * gaps[near]
+        slack = 1e-5 * (1 + float(np.abs(lines).max()))  # more than rounding does
+        place = max(0, len(near) - self.among)
+        beat = np.partition(lines, place, axis=1)[:, place] + own - np.float32(slack)
+        high = self._records(lines, slack)
+        draws, words = [], []
+        for start in range(0, CURVE_DRAWS, _ROWS):
+            part = slice(start, start + _ROWS)
+            found = block.few[part] - epsilon * gaps >= beat[part, None]
+            found[:, near] = high[part]
+            # Flat, which NumPy searches several times faster than rows and columns.
+            row, word = np.divmod(np.flatnonzero(found), len(gaps))
+            draws.append(start + row)
+            words.append(word)
+        draw, word = np.concatenate(draws), np.concatenate(words)
+        # Then all that are left, each draw above the one before, so that a running maximum begins anew with it.
+        order = np.lexsort((gaps[word], draw))
+        draw, word = draw[order], word[order]
+        height = (block.few[draw, word] - own[draw] - epsilon * gaps[word]).astype(np.float64)
+        height += draw * 2.0 * (np.abs(height).max() + 1.0)
+        high = self._records(height, slack)
+        draw, word = draw[high], word[high]
+        order = np.lexsort((word, draw))
+        return draw[order], word[order]
+
+    def _records(self, heights: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Which of heights (…, n), from the word nearest to the original on, fewer than ``among`` before are above."""
+        out = np.zeros(heights.shape, bool)
+        for _ in range(self.among):
+            out |= heights >= np.maximum.accumulate(heights, axis=-1) - slack
+            heights = np.where(out, -np.inf, heights)
+        return out
 
     def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
         """The word with the highest line (its lead over the original) of each draw, the first of equal ones."""
@@ -306,7 +367,7 @@ _blocks_lock = threading.Lock()
 
 
 def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
-    """Fresh noise from the operating system, kept for the process: about 90 MB for a space of 21,719 words."""
+    """Fresh noise from the operating system, kept for the process."""
     key = (id(space), id(root))
     with _blocks_lock:
         if key not in _blocks:
@@ -316,7 +377,7 @@ def _noise_block(space: WordSpace, root: np.ndarray | None) -> NoiseBlock:
             noise = direction * (length / np.linalg.norm(direction, axis=1))[:, None]
             if root is not None:
                 noise = noise @ root
-            block = NoiseBlock(noise, noise.astype(np.float32) @ space.vectors.T, stream.at("coins").uniforms(DRAWS))
+            block = NoiseBlock(noise, stream.at("coins").uniforms(DRAWS), space.vectors)
             _blocks[key] = (space, root, block)  # what the ids name stays alive with them
             while len(_blocks) > 2:
                 _blocks.popitem(last=False)

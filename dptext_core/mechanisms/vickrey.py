@@ -26,6 +26,8 @@ from .config import option
 from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
 from .mvc import NoiseBlock, NoiseChannel, _first_highest, nearest_words
 
+_ROUNDING = 1e-6  # of a line in float64, and more
+
 
 @dataclass(frozen=True)
 class VickreyConfig(MahalanobisConfig):
@@ -53,6 +55,8 @@ class VickreyConfig(MahalanobisConfig):
 class VickreyChannel(NoiseChannel):
     """The nearest or the second nearest word to a vector with noise, by a coin."""
 
+    among = 2
+
     def _pick(self, epsilon: float, lines: np.ndarray, block: NoiseBlock, start: int) -> np.ndarray:
         each = np.arange(len(lines))
         first = np.argmax(lines, axis=1)
@@ -60,17 +64,9 @@ class VickreyChannel(NoiseChannel):
         lines[each, first] = -np.inf
         second = np.argmax(lines, axis=1)
         other = lines[each, second].astype(np.float64)
-        noise = block.noise[start : start + len(lines)]
-        x = self.mechanism.vocabulary.vectors[self.row].astype(np.float64)
-        squared = np.square(x + noise / epsilon).sum(axis=1)
-        near, far = (np.sqrt(np.maximum(0.0, squared - 2 * line / epsilon)) for line in (best, other))
-        return np.where(block.coins[start : start + len(lines)] < first_chance(near, far, self._t), first, second)
-
-    def _may_win(self, epsilon: float, gaps: np.ndarray, leads: np.ndarray) -> np.ndarray:
-        # The second nearest is at least as near as the farther one of the original and its nearest neighbour.
-        near = int(np.argsort(gaps, kind="stable")[1]) if len(gaps) > 1 else self.row
-        behind = leads - leads[:, near, None] >= np.float32(epsilon) * (gaps - gaps[near])
-        return super()._may_win(epsilon, gaps, leads) | behind
+        part = slice(start, start + len(lines))
+        near, far = (block.distances(self._x, epsilon, part, line) for line in (best, other))
+        return np.where(block.coins[part] < first_chance(near, far, self._t), first, second)
 
     def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
         first = _first_highest(lines, draw, starts)
@@ -78,12 +74,14 @@ class VickreyChannel(NoiseChannel):
         lines[first] = -np.inf
         second = _first_highest(lines, draw, starts)
         other = lines[second].astype(np.float64)
-        n = len(starts)
-        x = self.mechanism.vocabulary.vectors[self.row].astype(np.float64)
-        squared = np.square(x + block.noise[:n] / epsilon).sum(axis=1)
-        own = epsilon * self.base[self.row] + block.products[:n, self.row]
-        near, far = (np.sqrt(np.maximum(0.0, squared - 2 * (own + line) / epsilon)) for line in (best, other))
-        return np.where(block.coins[:n] < first_chance(near, far, self._t), word[first], word[second])
+        part = slice(len(starts))
+        own = epsilon * self.base[self.row] + block.few[part, self.row]
+        near, far = (block.distances(self._x, epsilon, part, own + line) for line in (best, other))
+        return np.where(block.coins[part] < first_chance(near, far, self._t), word[first], word[second])
+
+    @property
+    def _x(self) -> np.ndarray:
+        return self.mechanism.vocabulary.vectors[self.row].astype(np.float64)
 
     @property
     def _t(self) -> float:
@@ -92,15 +90,11 @@ class VickreyChannel(NoiseChannel):
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         noise = self.mechanism.noise(stream)
         space = self.mechanism.vocabulary
-        x = space.vectors[self.row].astype(np.float64)
+        x = self._x
         offsets = (space.vectors @ noise.astype(np.float32)).astype(np.float64)
-        # Only words that come near the top somewhere can be first or second.
-        some = {
-            int(i)
-            for e in np.geomspace(low, high, 40)
-            for i in np.argpartition(-(self.base + offsets / e), min(12, len(offsets) - 1))[:12]
-        }
-        rows = np.array(sorted(some))
+        # Only words that are behind fewer than two nearer ones at the smallest ε can be first or second anywhere.
+        order = np.argsort(-self.base, kind="stable")
+        rows = np.sort(order[self._records(low * self.base[order] + offsets[order], _ROUNDING)])
         slopes, offsets = self.base[rows], offsets[rows]
         coin = stream.at("coin").uniform()
 

@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -31,8 +32,8 @@ from ..lazy import Lazy
 from ..never import Never
 from ..private import Private
 from ..result import PARTS, RewriteResult, Step, Trace, Unit
-from ..sampling import NoiseStream
-from ..skeleton import Edit, Skeleton
+from ..sampling import NoiseStream, Place, full_range
+from ..skeleton import Skeleton
 from ..words.lexicons import Lexicon, stop_words
 from .base import Mechanism, Prepared, Progress, WordByWord, check_cancel, in_runs
 from .config import (
@@ -121,6 +122,11 @@ class WordPrepared(Prepared):
         return self.document.skeleton((self.rows != KEPT).tolist())
 
     @cached_property
+    def known(self) -> np.ndarray:
+        """Places of the words that are drawn by looking at them, int64."""
+        return np.flatnonzero(self.rows >= 0)
+
+    @cached_property
     def unknown(self) -> frozenset[int]:
         """Places of the words that the vocabulary does not have and that do not stay."""
         return frozenset(np.flatnonzero(self.rows == UNKNOWN).tolist())
@@ -144,8 +150,19 @@ class Constant(Channel):
         )  # fmt: skip
 
     def _sample(self, m: int, stream: NoiseStream) -> np.ndarray:
+        return self._picked(stream.uniforms(m))
+
+    def _picked(self, uniforms: np.ndarray) -> np.ndarray:
         n = len(self.candidates)
-        return np.minimum((stream.uniforms(m) * n).astype(np.int64), n - 1)
+        return np.minimum((uniforms * n).astype(np.int64), n - 1)
+
+    def each(self, streams: Sequence[NoiseStream]) -> list[str]:
+        """What is drawn under each of these streams."""
+        if not streams:
+            return []
+        words = np.concatenate([stream.words(1) for stream in streams])
+        drawn = self._picked(full_range(words, lambda j: (streams[j], 0)))
+        return [self.candidates[i] for i in drawn.tolist()]
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self._sample(1, stream)[0])
@@ -171,6 +188,17 @@ class Draws(Private):
     def stream(self, j: int) -> NoiseStream:
         """The stream of draw j."""
         return self.texts[self.owners[j]][0].at(self.paths[j])
+
+    def words(self, name: str, each: int) -> tuple[np.ndarray, Place]:
+        """Where paths are numbers of tokens: of each draw the ``each`` random words of its token in the stream ``name``
+        below that of its text, uint64 (draws, each); and what tells of draw j that stream and the number."""
+        tokens, owners = np.array(self.paths, np.int64), self.owners
+        drawn = np.bincount(owners, minlength=len(self.texts)) > 0
+        streams = [stream.at(name) for stream, _ in self.texts]
+        sizes = [n if any_ else 0 for (_, n), any_ in zip(self.texts, drawn.tolist(), strict=True)]
+        words = np.concatenate([s.words(n * each) for s, n in zip(streams, sizes, strict=True) if n])
+        first = np.cumsum([0, *sizes])[owners]
+        return words.reshape(-1, each)[first + tokens], lambda j: (streams[owners[j]], int(tokens[j]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,16 +394,20 @@ class WordMechanism(Mechanism):
                 "that are never released empty."
             )
         unknown_stay = self.config.oov == "keep"
-        rows: list[int] = []
-        reasons: list[str | None] = []
-        known = codes.get
-        for token in document.tokens:
-            kind, reason, code = token.kind, None, UNKNOWN
+        rows = list(map(codes.get, document.words, repeat(UNKNOWN)))
+        reasons: list[str | None] = [None] * len(rows)
+        # Most words are in the vocabulary as they are written; the others are looked at.
+        for i, kind in enumerate(document.kinds):
+            if kind == "word" and rows[i] >= 0:
+                continue
+            if kind == "word" and rows[i] == KEPT and not never:
+                reasons[i] = "stop word"
+                continue
+            text, reason, code = document.words[i], None, UNKNOWN
             if kind == "word" or kind == "clitic":
-                text = token.text
-                code = known(text, UNKNOWN)
+                code = rows[i]
                 if code == UNKNOWN:
-                    code = known(text.lower(), UNKNOWN)
+                    code = codes.get(text.lower(), UNKNOWN)
                     if code == UNKNOWN and stop is not None and (kind == "clitic" or text in stop):
                         code = KEPT
                 if code == KEPT:
@@ -384,10 +416,9 @@ class WordMechanism(Mechanism):
                 code, reason = KEPT, "punctuation" if kind == "punct" else "symbol"
             if code == UNKNOWN and unknown_stay:
                 code, reason = KEPT, NOT_IN_VOCABULARY
-            if code == KEPT and never.bans(token.text):
+            if code == KEPT and never and never.bans(text):
                 code, reason = UNKNOWN, None
-            rows.append(code)
-            reasons.append(reason)
+            rows[i], reasons[i] = code, reason
         return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
 
     def _planned(self, text: str | Prepared) -> WordPrepared:
@@ -396,7 +427,7 @@ class WordMechanism(Mechanism):
         return prepared
 
     def _channel_at(self, prepared: WordPrepared, i: int) -> Channel:
-        row, source = int(prepared.rows[i]), prepared.document.tokens[i].text
+        row, source = int(prepared.rows[i]), prepared.document.words[i]
         if row == UNKNOWN:
             return Constant((MASK,) if self.config.oov == "mask" else self.vocabulary.words, source)
         if (known := prepared.channels.get(row)) is not None:
@@ -412,9 +443,9 @@ class WordMechanism(Mechanism):
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
-        tokens = prepared.document.tokens
-        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
-            raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
+        n = len(prepared.rows)
+        if not 0 <= whole("index, the number of a token,", index) < n:
+            raise InputError(f"There is no token {index}: the text has {n}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
             raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
@@ -435,7 +466,7 @@ class WordMechanism(Mechanism):
         return np.where(together, out, -np.inf)
 
     def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
-        return tuple(np.flatnonzero(self._planned(text).rows >= 0).tolist())
+        return tuple(self._planned(text).known.tolist())
 
     def spending_tokens(self, text: str | Prepared) -> tuple[int, ...]:
         prepared = self._planned(text)
@@ -444,8 +475,8 @@ class WordMechanism(Mechanism):
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         prepared = self._planned(text)
-        rows = zip(prepared.document.tokens, prepared.rows.tolist(), prepared.reasons, strict=True)
-        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for token, row, reason in rows if token.kind == "word"]
+        rows = zip(prepared.document.kinds, prepared.rows.tolist(), prepared.reasons, strict=True)
+        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for kind, row, reason in rows if kind == "word"]
         return sum(known), len(known)
 
     def uncovered(self) -> str:
@@ -461,12 +492,15 @@ class WordMechanism(Mechanism):
     def guarantee(self, text: str | Prepared) -> Guarantee:
         prepared = self._planned(text)
         every = self._epsilons(prepared)
-        spent = self._spent(prepared, [every[i] for i in np.flatnonzero(prepared.rows >= 0)])
+        spent = self._spent(prepared, [every[i] for i in prepared.known.tolist()])
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
+        last = self.__dict__.get("_promised")
+        if last is None or last[0] != epsilon:
+            last = epsilon, {"unit": "released word", "adjacency": self._adjacency()} | self._promise(epsilon)
+            self.__dict__["_promised"] = last  # most texts have that of the one before
         return Guarantee(
             epsilon=epsilon, draws=len(spent), total=float(sum(spent)), spent=tuple(spent),
-            exposed=self._exposed(prepared), never=len(self.never),
-            **({"unit": "released word", "adjacency": self._adjacency()} | self._promise(epsilon)),
+            exposed=self._exposed(prepared), never=len(self.never), **last[1],
         )  # fmt: skip
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
@@ -486,7 +520,7 @@ class WordMechanism(Mechanism):
                 items.append(f"{count} {one if count == 1 else many}, unchanged and in place")
                 if reason == "stop word" and prepared.stop is not None:
                     items[-1] += f" (the list: {prepared.stop.source})"
-        if unknown := int(np.count_nonzero(prepared.rows == UNKNOWN)):
+        if unknown := len(prepared.unknown):
             words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
             items.append(
                 {
@@ -590,12 +624,17 @@ class WordMechanism(Mechanism):
     ) -> Iterator[RewriteResult]:  # fmt: skip
         """numbers: those of these texts among all that are rewritten; None: 0, 1, …"""
         check_cancel(cancel)
-        known = [np.flatnonzero(p.rows >= 0) for p in texts]
+        known = [p.known for p in texts]
+        counts = [len(k) for k in known]
         epsilons = [self._epsilons(p) for p in texts]
+        if isinstance(self.config.epsilon, tuple):
+            each = np.array([e[i] for e, k in zip(epsilons, known, strict=True) for i in k.tolist()], np.float64)
+        else:
+            each = np.full(sum(counts), self.config.epsilon)
         draws = Draws(
             rows=np.concatenate([p.rows[k] for p, k in zip(texts, known, strict=True)]),
-            epsilons=np.concatenate([np.array(e, np.float64)[k] for e, k in zip(epsilons, known, strict=True)]),
-            owners=np.repeat(np.arange(len(texts)), [len(k) for k in known]),
+            epsilons=each,
+            owners=np.repeat(np.arange(len(texts)), counts),
             paths=[self._path(p, i) for p, k in zip(texts, known, strict=True) for i in k.tolist()],
             texts=[(d, len(p.rows)) for p, d in zip(texts, stream, strict=True)],
         )
@@ -603,9 +642,9 @@ class WordMechanism(Mechanism):
         at = 0
         promises = {id(p): self.guarantee(p) for p in {id(p): p for p in texts}.values()}
         numbers = range(len(texts)) if numbers is None else numbers
-        for number, prepared, k, each, own in zip(numbers, texts, known, epsilons, stream, strict=True):
+        for number, prepared, k, spent, own in zip(numbers, texts, known, epsilons, stream, strict=True):
             drawn = dict(zip(k.tolist(), words[at : at + len(k)], strict=True))
-            yield self._result(prepared, each, drawn, own, self._unknown_stream(own, number), promises[id(prepared)])
+            yield self._result(prepared, spent, drawn, own, self._unknown_stream(own, number), promises[id(prepared)])
             at += len(k)
 
     def _result(
@@ -617,42 +656,48 @@ class WordMechanism(Mechanism):
         unknown: NoiseStream,
         promise: Guarantee,
     ) -> RewriteResult:
-        document, rows = prepared.document, prepared.rows.tolist()
-        policy = self.config.oov
-        edits = [_KEEP] * len(rows)
+        """The released text. What happened to each token is held as columns; steps are made when they are looked at."""
+        policy, skeleton = self.config.oov, prepared.skeleton
+        originals = prepared.document.words
+        # By place, as far as it is no kept token: what stands there now, and whether it has a capital by rule.
+        shown: list[str | None] = [None] * len(originals)
         capitals: dict[int, bool] = {}
-        tokens = document.tokens
-        words: Sequence[str] = self.vocabulary.words
-        skeleton = prepared.skeleton
+        if prepared.unknown:
+            if policy in ("drop", "mask"):
+                for i in prepared.unknown:
+                    shown[i] = "" if policy == "drop" else MASK
+            else:
+                words = Constant(self.vocabulary.words, None).each([unknown.at(i) for i in prepared.unknown])
+                drawn = drawn | dict(zip(prepared.unknown, words, strict=True))
         begins = skeleton.starts(prepared.unknown if policy == "drop" else ())
-        for i, row in enumerate(rows):
-            if row == KEPT:
-                continue
-            if row == UNKNOWN and policy in ("drop", "mask"):
-                edits[i] = _DROP if policy == "drop" else _MASK
-                continue
-            word = words[Constant(words, None).draw(0.0, unknown.at(i))] if row == UNKNOWN else drawn[i]
-            capitals[i] = capital = self._capital(tokens[i], begins[i])
-            edits[i] = Edit(self._case(word, capital))
-        spliced = skeleton.render(edits)
-
-        def steps() -> Iterator[Step]:
-            for i, (token, row, out) in enumerate(zip(tokens, rows, spliced.spans, strict=True)):
-                span, shown = (token.start, token.end), edits[i].text or ""
-                if row == KEPT:
-                    yield Step(span, token.text, token.text, "keep", prepared.reasons[i] or "", 0.0, out, i)
-                elif row == UNKNOWN and policy == "drop":
-                    yield Step(span, token.text, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i)
-                else:
-                    spent = self._step_epsilon(prepared, i, epsilons) if row >= 0 else 0.0
-                    reason = "" if row >= 0 else NOT_IN_VOCABULARY
-                    yield Step(span, token.text, shown, "replace", reason, spent, out, i, capitals.get(i, False))
-
+        for i, word in drawn.items():
+            capitals[i] = capital = self._capital(originals[i], begins[i])
+            shown[i] = self._case(word, capital)
+        spliced = skeleton.fill(shown)
         return RewriteResult(
-            spliced.text, document.text, Lazy(len(rows), lambda: tuple(steps())), promise, self.name,
-            self.config, stream.seed, stream.noise_id, WordTrace(self, prepared, epsilons, stream, unknown),
-            language=self.language,
+            spliced.text, prepared.text,
+            Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans),
+            promise, self.name, self.config, stream.seed, stream.noise_id,
+            WordTrace(self, prepared, epsilons, stream, unknown), language=self.language,
         )  # fmt: skip
+
+    def _steps(
+        self, prepared: WordPrepared, epsilons: Sequence[float], shown: Sequence[str | None],
+        capitals: Mapping[int, bool], spans: Sequence[tuple[int, int]],
+    ) -> list[Step]:  # fmt: skip
+        made = []
+        columns = zip(prepared.document.words, prepared.document.starts, prepared.rows.tolist(), spans, strict=True)
+        for i, (original, start, row, out) in enumerate(columns):
+            span, word = (start, start + len(original)), shown[i] or ""
+            if row == KEPT:
+                made.append(Step(span, original, original, "keep", prepared.reasons[i] or "", 0.0, out, i))
+            elif row == UNKNOWN and self.config.oov == "drop":
+                made.append(Step(span, original, "", "delete", NOT_IN_VOCABULARY, 0.0, out, i))
+            else:
+                spent = self._step_epsilon(prepared, i, epsilons) if row >= 0 else 0.0
+                reason = "" if row >= 0 else NOT_IN_VOCABULARY
+                made.append(Step(span, original, word, "replace", reason, spent, out, i, capitals.get(i, False)))
+        return made
 
     def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
         """The stream that token i was drawn with."""
@@ -689,9 +734,6 @@ _KEPT_NAMES = {
         "unknown words (names, numbers, typing errors)",
     ),
 }
-_KEEP = Edit()
-_DROP = Edit(text="")
-_MASK = Edit(text=MASK)
 
 
 @kept_with_first(2)

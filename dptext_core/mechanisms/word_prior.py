@@ -127,7 +127,7 @@ class PriorMechanism(SpaceMechanism):
         if not isinstance(channel, ScoreTable) or channel.log_base is None:
             return ()
         at = [int(k) for k in channel.source_index[:1]]
-        source, added = prepared.document.tokens[i].text, epsilon * channel.scores
+        source, added = prepared.document.words[i], epsilon * channel.scores
         return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
 
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:

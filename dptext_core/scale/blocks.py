@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 from .. import __version__
-from ..errors import ConfigError, DPTextError, InputError
+from ..errors import ConfigError, DPTextError, InputError, ModelUnavailable
 from ..experiments import rewriting
 from ..experiments.folder import RunFolder
 from ..experiments.tables import Row, Source
@@ -38,6 +38,10 @@ from . import BLOCK
 
 #: How often a block is given out before the run ends with an error.
 TRIES = 4
+#: Blocks with one worker: while it computes one, the next is on its way.
+EACH = 2
+#: What became of the blocks of a worker that is gone.
+DIED = "its worker died"
 KEY, BLOCKS = "noise.key", "blocks"
 _POLL = 0.5  # seconds between two looks at what was asked of us meanwhile
 
@@ -154,6 +158,19 @@ class Worker:
             return Outcome(refused=error)
         except Exception as error:
             return Outcome(lost=f"it stopped with {type(error).__name__}")
+
+
+def begin(task: Task) -> tuple[Worker | None, Outcome]:
+    """A worker, or why there is none. Raises nothing, see :meth:`Worker.answer`."""
+    try:
+        return Worker(task), Outcome()
+    except DPTextError as error:
+        return None, Outcome(refused=error)
+    except Exception as error:
+        return None, Outcome(refused=ModelUnavailable(
+            f"A worker could not make the mechanism {task.mechanism}: it stopped with {type(error).__name__}. "
+            "Install the same packages and files wherever workers run."
+        ))  # fmt: skip
 
 
 def rewrite_data(

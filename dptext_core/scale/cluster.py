@@ -15,12 +15,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..errors import ConfigError, ModelUnavailable
-from .blocks import TRIES, Block, Kind, Open, Outcome, Task, Worker
+from ..errors import ConfigError
+from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Outcome, Task, Worker, begin
 from .ready import check_installed, connected
 
-#: Blocks with one worker: while it computes one, the next is on its way.
-_EACH = 2
 #: Seconds in which a worker has to be found a place and to have loaded its mechanism.
 PATIENCE = 300.0
 
@@ -32,18 +30,8 @@ class _Actor:
         self._worker: Worker | None = None
 
     def begin(self, task: Task) -> Outcome:
-        from ..errors import DPTextError
-
-        try:
-            self._worker = Worker(task)
-        except DPTextError as error:
-            return Outcome(refused=error)
-        except Exception as error:
-            return Outcome(refused=ModelUnavailable(
-                f"A worker could not make the mechanism {task.mechanism}: it stopped with {type(error).__name__}. "
-                "Install the same packages and files on every machine of the cluster."
-            ))  # fmt: skip
-        return Outcome()
+        self._worker, outcome = begin(task)
+        return outcome
 
     def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
         assert self._worker is not None
@@ -100,7 +88,7 @@ class RayWorkers:
         self._starting[actor.begin.remote(self._task)] = actor
 
     def room(self) -> int:
-        return sum(_EACH - n for n in self._load.values())
+        return sum(EACH - n for n in self._load.values())
 
     def give(self, kind: Kind, block: Block, draws: int | None) -> None:
         actor = min(self._load, key=self._load.__getitem__)
@@ -121,7 +109,7 @@ class RayWorkers:
                 outcome = self._outcome(ref)
                 if actor in self._load:
                     self._load[actor] -= 1
-                    if outcome.lost == _DEAD:
+                    if outcome.lost == DIED:
                         del self._load[actor]
                         self._since = time.monotonic()
                         self._start()
@@ -154,9 +142,6 @@ class RayWorkers:
         try:
             return self._ray.get(ref)
         except self._ray.exceptions.RayActorError:
-            return Outcome(lost=_DEAD)
+            return Outcome(lost=DIED)
         except self._ray.exceptions.RayError as error:
             return Outcome(lost=f"its way back was cut off ({type(error).__name__})")
-
-
-_DEAD = "its worker died"
