@@ -251,7 +251,7 @@ def test_the_table_holds_every_point_and_how_to_measure_it_again(found):
     shown = [*curves.series(found, "sst2", "accuracy"), *curves.paper_series("sst2", "accuracy", ["dp-mlm"])]
     rows = curves.table(shown)
     assert len(rows) == sum(len(s.points) for s in shown)
-    assert rows[0]["again"].endswith(f"--grid full --point {rows[0]['point']} --data DIR --stopwords FILE")
+    assert rows[0]["again"].endswith(f"bench run --point {rows[0]['point']} --data DIR --stopwords FILE")
     assert rows[0]["seeds"] == 3 and rows[0]["source"] == "ours"
     assert rows[-1]["source"].startswith("DP-MLM, Table") and rows[-1]["again"] == ""
     back = list(csv.DictReader(io.StringIO(curves.to_csv(rows))))

@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from ..guarantee import NOTIONS, number
 from ..mechanisms import codec
 from ..mechanisms.registry import mechanism_class, mechanisms
-from ..metrics.registry import REGISTRY, TUNED, measure
+from ..metrics.registry import JUDGES, REGISTRY, judged, measure
 from ..words.lists import CONFIGURATIONS
 from .papers import PaperRow, paper_rows
 from .rows import BASELINE, Gate, Row
@@ -184,7 +184,7 @@ def data_sets(results: Results) -> dict[str, str]:
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
     """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
     found = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
-    known = [n for m in REGISTRY for n in (m, m + TUNED) if n in found]
+    known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in found]
     known += sorted(found.difference(known))
     return [n for n in known if (not kinds or measure(n).kind in kinds) and not measure(n).of]
 
@@ -202,7 +202,7 @@ def baseline(results: Results, data: str, metric: str) -> Row | None:
 
 def majority(results: Results, data: str, metric: str) -> float | None:
     """The score of always guessing the most frequent class, where the metric is a score of that kind."""
-    plain, role = metric.removesuffix(TUNED), measure(metric).kind
+    plain, role = judged(metric)[0], measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
     return gate.majority if gate else None
 
@@ -218,7 +218,7 @@ def setting(row: Row | PaperRow) -> dict[str, Any]:
 
 def command(row: Row | PaperRow) -> str:
     """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
-    again = "python -m dptext_core bench run --grid full --point"
+    again = "python -m dptext_core bench run --point"
     return f"{again} {row.point} --data DIR --stopwords FILE" if row.point else ""
 
 
@@ -433,7 +433,8 @@ def table(found: Sequence[Series]) -> list[Shown]:
 
 def flat(results: Results) -> list[Shown]:
     """All rows with their options as text, for a file of one line a row."""
-    return [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
+    shown = [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
+    return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
 
 
 def to_csv(rows: Sequence[Shown]) -> str:
