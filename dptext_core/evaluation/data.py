@@ -81,9 +81,9 @@ def load(
     """The data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
 
     Samples have the labels' shares of the whole. The one to train depends on ``sample`` alone; the one to test is
-    always the same. ``max_words`` cuts each part of a text to its first words. A text that is in the test is left out of
-    the training. Raises ConfigError for an unknown
-    name or a number below 1, InputError for a file that is missing or has other columns.
+    always the same. ``max_words`` cuts each part of a text to its first words. A text that is also in the test is left
+    out of the training. Raises ConfigError for an unknown name or a number below 1, InputError for a file that is
+    missing or has other columns.
     """
     for option, value in (("n_train", n_train), ("n_test", n_test), ("max_words", max_words)):
         if value is not None and value < 1:

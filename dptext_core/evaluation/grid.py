@@ -243,7 +243,7 @@ CUT = (
     "speeches have DP-MLM (not ATIS), 1-Diffractor (geometric, L2) and CusText's main line, Snips and ATIS ADePT too. "
     "CoLA, MRPC, RTE and WNLI have unprotected text only: the classifier does not beat guessing there. QNLI, QQP, "
     "MNLI, STS-B, Yelp and Trustpilot are not there. Language models: three seeds; others: five. "
-    "With a public prior: parallel order only; `bench prior` compares the orders. DP-Prompt, DP-Paraphrase and DP-BART: "
+    "With a public prior: parallel order only; `bench prior` compares the orders. DP-Prompt, DP-Paraphrase, DP-BART: "
     "the bundled models at a few ε; `bench generators` has more of them, and Gemma. CusText: one factor at a time "
     "around K = 50, balanced, record. Lists and noises of 1-Diffractor: around geometric noise and one list. MVC and "
     "the like: four ε. BERTScore and perplexity: 50 texts, first seed. Pseudo-perplexity on request only."

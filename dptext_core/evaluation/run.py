@@ -630,7 +630,8 @@ def _command(args: argparse.Namespace) -> str:
 def _list(points: Sequence[Point]) -> int:
     for group in groups(points):
         p = group[0]
-        options = ", ".join(f"{k} {v}" for k, v in plain(p.options).items())
+        ways = [", ".join(f"{k} {v}" for k, v in plain(q.options).items()) for q in group]
+        options = "; or ".join(way or "as it comes" for way in dict.fromkeys(ways)) if any(ways) else ""
         levels = ", ".join(f"{e:g}" for e in dict.fromkeys(q.epsilon for q in group) if e is not None)
         print(
             f"{p.mechanism:13s} {p.data:8s} {len(group):3d} points {cost(group) / 60:5.1f} min  ε {levels}  {options}"
@@ -690,12 +691,19 @@ def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
 def _point(args: argparse.Namespace) -> int:
     summary = store.bundled()
     grid, point = declared(args.point, args, summary)
-    _one_thread()
-    (line,) = run_group([point], _setup(args, grid))
     same = ("mechanism", "options", "epsilon", "data")
     rows = {} if summary is None else {
-        r.metric: r for r in summary.rows if all(getattr(r, k) == getattr(line, k) for k in same)
+        r.metric: r for r in summary.rows if all(getattr(r, k) == point.setting[k] for k in same)
     }  # fmt: skip
+    setup = _setup(args, grid)
+    if rows:  # what takes long is measured where there is a row to hold it against
+        wanted = {*rows, *setup.everywhere, *(["lm_perplexity"] if args.lm_perplexity else [])}
+        setup = replace(
+            setup, extra=tuple((m, n) for m, n in setup.extra if m in wanted),
+            attackers=tuple(m for m in setup.attackers if m in rows),
+        )  # fmt: skip
+    _one_thread()
+    (line,) = run_group([point], setup)
     print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.setting.items()))
     told: list[bool] = []
     for metric, value in line.scores.items():
@@ -703,7 +711,7 @@ def _point(args: argparse.Namespace) -> int:
         if row := rows.get(metric):
             beside = f"   bundled {row.value:g}"
             if row.low is not None and row.high is not None:
-                told.append(row.low <= value <= row.high)
+                told.append(row.low <= store.short(value) <= row.high)
                 beside += f" ({row.low:g} to {row.high:g}, {row.seeds} seeds): {'inside' if told[-1] else 'outside'}"
             if row.runs and store.short(value) in row.runs:
                 beside += ", and the same number as one of its seeds"
