@@ -1,7 +1,8 @@
 """The rows of a benchmark as what is shown: series over ε or over N_w, the utility-privacy plane, tables.
 
 Equal ε is not equal privacy: mechanisms count ε in different units. So that they can be set side by side, a point may
-stand at its N_w, the measured chance that a word stays itself, in ε's place. ``figures.benchmarks`` draws it.
+stand in ε's place at its N_w, the measured chance that a word stays itself, or at an attacker's measured success.
+``figures.benchmarks`` draws it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 Shown = dict[str, Any]
 R = TypeVar("R", Row, Gate)
+#: What can stand in ε's place: the chance that a word stays itself, and how often an attacker names it.
+HIDDEN = tuple(m.name for m in REGISTRY.values() if m.kind == "deniability" and m.unit == "share")
 #: Data sets of the papers that ours stand for, where the metric allows it: a score on other texts is another score, a
 #: gain relative to unprotected text, or a similarity, is of the same kind.
 KIN = {"reviews": ("trustpilot", "yelp")}
@@ -230,12 +233,15 @@ def series(
 ) -> list[Series]:
     """One series a configuration, in order of index. mechanisms: these only.
 
-    x: "epsilon", or "n_w": then a point stands at the N_w of the same configuration and ε on the same data, and one
-    without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
+    x: "epsilon", or one of ``HIDDEN``: then a point stands at that measure of the same configuration and ε on the same
+    data, and one without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
     """
-    if x not in ("epsilon", "n_w"):
-        raise ConfigError(f"x is 'epsilon' or 'n_w', not {x!r}.")
-    n_w = {(key(r), r.epsilon): r.value for r in results.rows if r.data == data and r.metric == "n_w"}
+    if x not in ("epsilon", *HIDDEN):
+        raise ConfigError(f"x is 'epsilon' or one of {', '.join(map(repr, HIDDEN))}, not {x!r}.")
+    n_w, hidden = (
+        {(key(r), r.epsilon): r.value for r in results.rows if r.data == data and r.metric == name}
+        for name in ("n_w", x)
+    )
     wanted = None if mechanisms is None else set(mechanisms)
     found: dict[str, list[Point]] = {}
     missing: dict[str, int] = {}
@@ -247,7 +253,7 @@ def series(
             continue
         k = key(row)
         points, measured = found.setdefault(k, []), n_w.get((k, row.epsilon))
-        at = row.epsilon if x == "epsilon" else measured
+        at = row.epsilon if x == "epsilon" else hidden.get((k, row.epsilon))
         if at is None or row.value is None:
             missing[k] = missing.get(k, 0) + 1
         else:
