@@ -88,6 +88,10 @@ def test_a_share_that_is_none_is_refused():
     for i, n in ((0, 2), (3, 2)):
         with pytest.raises(ConfigError, match="from 1 to N"):
             grid.shard(FULL, i, n)
+    both = grid.named("full+tuned", True)
+    assert {p.id for p in both.points()} == {*grid.GRIDS["full"].by_id, *grid.GRIDS["tuned"].by_id}
+    with pytest.raises(ConfigError, match="Unknown grid 'none'"):
+        grid.named("full+none", True)
     with pytest.raises(ConfigError, match="such as 1/3"):
         run.main(["--shard", "one", "--list"])
 
@@ -257,6 +261,24 @@ def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
             "2 of the 4 points of the grid are missing.",
             "1 lines repeat a point",
         ]
+
+
+def test_a_score_that_only_the_older_line_has_is_kept():
+    """What a run with --finetune adds to points that another run measured joins them, with its gates."""
+
+    def gated(*metrics: str) -> tuple[Gate, ...]:
+        return tuple(Gate("sst2", "t", "utility", m, 0.9, 0.5, 0.1, 50, True) for m in metrics)
+
+    old, new = "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"
+    tuned = (
+        line(TEM[0], old, accuracy=0.1, accuracy_finetuned=0.8),
+        replace(line(BASE, old), gates=gated("accuracy_finetuned")),
+    )
+    plain = line(TEM[0], new, accuracy=0.9, cosine=0.7), replace(line(BASE, new), gates=gated("accuracy"))
+    for order in ((*tuned, *plain), (*plain, *tuned)):
+        found, _ = merged(*order)
+        assert {r.metric: r.value for r in found.rows} == {"accuracy": 0.9, "accuracy_finetuned": 0.8, "cosine": 0.7}
+        assert [g.metric for g in found.gates] == ["accuracy", "accuracy_finetuned"]
 
 
 def test_lines_that_do_not_belong_together_are_refused():

@@ -330,7 +330,7 @@ _TUNED = Grid(
         Entry("dp-mlm", PAPER_CLIP, (100.0,), ("sst2", "cola", "reviews")),
     ),
     SIZES | CLOSED,
-    dict.fromkeys(("sst2", "cola", "reviews", "rte", "mrpc"), (1,)),
+    dict.fromkeys(("sst2", "cola", "reviews"), SEEDS) | dict.fromkeys(("rte", "mrpc"), (1,)),
     "For --finetune: a few mechanisms at one ε each.",
 )
 #: Attackers on words.
@@ -345,7 +345,20 @@ GRIDS: dict[str, Grid] = {
 
 
 def named(name: str, data: bool) -> Grid:
-    """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. Raises ConfigError."""
-    if name not in GRIDS:
-        raise ConfigError(f"Unknown grid {name!r}: use one of {', '.join(GRIDS)}.")
+    """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has the points
+    of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
+    first, plus, rest = name.partition("+")
+    if first not in GRIDS:
+        raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")
+    if plus:
+        one, other = named(first, data), named(rest, data)
+        plain_text = {
+            k: tuple(sorted({*one.baselines.get(k, ()), *other.baselines.get(k, ())}))
+            for k in {**one.baselines, **other.baselines}
+        }
+        return replace(
+            one, name=name, entries=one.entries + other.entries, sizes={**other.sizes, **one.sizes},
+            baselines=plain_text,
+        )  # fmt: skip
+    name = first
     return _quick("sst2", Size(48, 30, 40, 14.0)) if name == "quick" and data else GRIDS[name]

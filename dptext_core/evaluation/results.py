@@ -16,7 +16,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,9 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
 
     Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
-    of one point the newer counts. Raises InputError where none belongs, where unprotected text is missing for a data
-    set, or where lines were made from other files or with other stop words.
+    of one point the newer counts, and the older one for the scores that the newer lacks. Raises InputError where none
+    belongs, where unprotected text is missing for a data set, or where lines were made from other files or with other
+    stop words.
     """
     declared = {p.id: p for p in points}
     newest: dict[str, Line] = {}
@@ -137,7 +138,7 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
             extra.add(line.id)
             continue
         twice += line.id in newest
-        newest[line.id] = max(newest.get(line.id, line), line, key=lambda x: x.provenance.finished)
+        newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
     if not newest:
         raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
     missing = [p for p in points if p.id not in newest]
@@ -147,7 +148,7 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     if extra:
         notes.append(f"{len(extra)} points are not in the grid and are left out.")
     if twice:
-        notes.append(f"{twice} lines repeat a point; the newest of each counts.")
+        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
     ordered = [newest[p.id] for p in points if p.id in newest]
     # The gates are those of the first seed.
     bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}
@@ -157,6 +158,20 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
     gates = tuple(g for base in bases.values() for g in base.gates or ())
     return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
+
+
+def _both(one: Line, other: Line) -> Line:
+    """Two lines of one point: the newer one, with the scores that only the older has, such as a trained encoder's."""
+    old, new = sorted((one, other), key=lambda line: line.provenance.finished)
+    gates = None
+    if new.gates is not None:
+        own = {(g.task, g.role, g.metric) for g in new.gates}
+        gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
+        gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
+    return replace(
+        new, gates=gates, seconds=old.seconds + new.seconds,
+        **{name: {**getattr(old, name), **getattr(new, name)} for name in ("scores", "errors", "counts", "outcomes")},
+    )  # fmt: skip
 
 
 def joined(old: Results, new: Results, declared: int, cut: str) -> Results:

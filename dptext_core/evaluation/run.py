@@ -239,7 +239,7 @@ def similarity_scores(out: Scores, base: Originals, embedded: np.ndarray, rewrit
     out.mean("cosine", cosines.tolist(), keep=True)
     out.mean("unchanged", unchanged.score(before, after))
     out.mean("bleu_uncased", bleu_uncased.score(before, after))
-    out.mean("chrf", chrf.score(before, after), keep=True)
+    out.mean("chrf", chrf.score(before, after))
     value, error = bleu.corpus_bleu(before, after), None
     if len(test) >= 5 * _PARTS:
         parts = [bleu.corpus_bleu(before[k::_PARTS], after[k::_PARTS]) for k in range(_PARTS)]
@@ -531,7 +531,10 @@ def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: An
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dptext_core bench run", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--grid", choices=sorted(GRIDS), default="quick", help="what is run (default quick)")
+    parser.add_argument(
+        "--grid", default="quick", metavar="NAME",
+        help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
+    )  # fmt: skip
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
