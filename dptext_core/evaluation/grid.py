@@ -345,8 +345,8 @@ GRIDS: dict[str, Grid] = {
 
 
 def named(name: str, data: bool) -> Grid:
-    """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has the points
-    of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
+    """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has the
+    points of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
     first, plus, rest = name.partition("+")
     if first not in GRIDS:
         raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")

@@ -113,7 +113,7 @@ def guess(judge: str, task: tasks.Task, train: np.ndarray, train_y: Sequence[str
 
 
 @lru_cache(maxsize=12)
-def originals(name: str, size: Size, folder: str | None, sample: int) -> Originals:
+def originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Originals:
     """The data set with everything that its rewrites are compared with; kept for the process. sample: which texts are
     trained on."""
     place = None if folder is None else Path(folder)
@@ -292,12 +292,10 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
     at = [_mechanism(p, setup) for p in points]
     base = bases[first.seed]
     at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # loads what it needs, off the clock
-    order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
-    wanted = {base.test[i]: base.flat[base.test[i]] for i in order}
     words: dict[str, Words] = {}
     for point in points:
         same = {p.epsilon or 0.0: m for p, m in zip(points, at, strict=True) if _way(p) == _way(point)}
-        words.setdefault(_way(point), Words(same, wanted, setup.attackers))
+        words.setdefault(_way(point), words_of(base, same, setup.attackers))
     known: dict[tuple[str, float | None], Scores] = {}
     mark = time.process_time()
     loading = (mark - began) / len(points)
@@ -319,6 +317,12 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
         now = time.process_time()
         yield _line(point, out, base, setup, now - mark + loading)
         mark = time.process_time()
+
+
+def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence[str] = ()) -> Words:
+    """The words of the data set that are looked at: those of some test texts, the same for every mechanism."""
+    order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
+    return Words(at, {base.test[i]: base.flat[base.test[i]] for i in order}, attackers)
 
 
 def _way(point: Point) -> str:
