@@ -144,9 +144,9 @@ COST: dict[str, tuple[float, float]] = {
     "tem": (0.0, 0.14),
     "santext": (0.0, 0.17),
     "santext-plus": (0.0, 0.17),
-    "dp-prompt": (0.0, 9.0),
+    "dp-prompt": (0.0, 6.5),
     "dp-paraphrase": (0.0, 5.0),
-    "dp-bart": (0.0, 5.0),
+    "dp-bart": (0.0, 6.5),
     "adept": (0.0, 0.4),
     "adept-original": (0.0, 0.4),
 }

@@ -183,6 +183,13 @@ class Scores:
                 bounds = measure(metric)
                 self.outcomes[metric] = pack(x, bounds.low, bounds.high)
 
+    def geometric(self, metric: str, values: Sequence[float]) -> None:
+        """The geometric mean: a few texts that no one would write do not decide it."""
+        x = np.log([v for v in values if math.isfinite(v) and v > 0])
+        if len(x):
+            mean = math.exp(x.mean())
+            self.add(metric, mean, mean * float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else None, len(x))
+
     def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int]) -> None:
         """The mean over words, where those of one text belong together."""
         x, places = np.array(values), np.unique(owners, return_inverse=True)[1]
@@ -269,7 +276,11 @@ def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metric
     for metric, n in metrics:
         if metric in METRICS:
             test = base.test[:n]
-            out.mean(metric, score(metric, [base.flat[i] for i in test], [rewrites[i] for i in test]))
+            found = score(metric, [base.flat[i] for i in test], [rewrites[i] for i in test])
+            if metric == "lm_perplexity":
+                out.geometric(metric, found)
+            else:
+                out.mean(metric, found)
 
 
 def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str, seed: int) -> dict[tasks.Task, list]:

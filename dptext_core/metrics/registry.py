@@ -121,7 +121,8 @@ REGISTRY: dict[str, Metric] = {
         Metric(
             "lm_perplexity", "Perplexity, language model", "similarity", "", False, 1, inf,
             "a causal language model that was added (Gemma 3 270M, Q4_K_M)",
-            "Perplexity of a word under a language model that writes text: lower reads easier.", ",.0f",
+            "Perplexity of a word under a language model that writes text, over a set the geometric mean: lower reads "
+            "easier.", ",.0f",
         ),
         Metric(
             "f1_static", "Attacker's F1, static", "privacy", "share", False, 0, 1, _CLASSIFIER,
