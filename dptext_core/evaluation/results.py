@@ -170,7 +170,8 @@ def _both(one: Line, other: Line) -> Line:
         gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
     return replace(
         new, gates=gates, seconds=old.seconds + new.seconds,
-        **{name: {**getattr(old, name), **getattr(new, name)} for name in ("scores", "errors", "counts", "outcomes")},
+        scores={**old.scores, **new.scores}, errors={**old.errors, **new.errors},
+        counts={**old.counts, **new.counts}, outcomes={**old.outcomes, **new.outcomes},
     )  # fmt: skip
 
 

@@ -702,7 +702,7 @@ def declared(wanted: str, args: argparse.Namespace, summary: store.Results | Non
         if wanted in grid.by_id:
             return grid, grid.by_id[wanted]
     for row in () if summary is None else summary.rows:
-        if row.point == wanted:
+        if summary is not None and row.point == wanted:
             for point in measured(row, summary.about["data"][row.data]):
                 if point.id == wanted:
                     return GRIDS["full"], point
