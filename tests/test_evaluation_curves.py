@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,12 @@ def test_at_equal_measured_privacy_a_point_stands_at_its_own_n_w(found):
     # The other data set has its own.
     (other,) = curves.series(found, "reviews", "f1", ["mvc"], "n_w")
     assert {p.row.data for p in other.points} == {"reviews"}
+    # At an attacker's success it stands at that, and keeps its N_w.
+    named = [replace(r, metric="attack_bayes", value=r.value / 2, low=None, high=None)
+             for r in found.rows if r.metric == "n_w"]  # fmt: skip
+    attacked = replace(found, rows=(*found.rows, *named))
+    (half,) = curves.series(attacked, "sst2", "accuracy", ["mvc"], "attack_bayes")
+    assert [p.x for p in half.points] == [n_w[100.0] / 2, n_w[150.0] / 2] and half.points[0].n_w == n_w[100.0]
     with pytest.raises(ConfigError, match="n_w"):
         curves.series(found, "sst2", "accuracy", x="total")
 
@@ -251,7 +258,7 @@ def test_the_table_holds_every_point_and_how_to_measure_it_again(found):
     shown = [*curves.series(found, "sst2", "accuracy"), *curves.paper_series("sst2", "accuracy", ["dp-mlm"])]
     rows = curves.table(shown)
     assert len(rows) == sum(len(s.points) for s in shown)
-    assert rows[0]["again"].endswith(f"--grid full --point {rows[0]['point']} --data DIR --stopwords FILE")
+    assert rows[0]["again"].endswith(f"bench run --point {rows[0]['point']} --data DIR --stopwords FILE")
     assert rows[0]["seeds"] == 3 and rows[0]["source"] == "ours"
     assert rows[-1]["source"].startswith("DP-MLM, Table") and rows[-1]["again"] == ""
     back = list(csv.DictReader(io.StringIO(curves.to_csv(rows))))

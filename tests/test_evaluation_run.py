@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dptext_core as dpt
@@ -27,7 +29,7 @@ FULL = grid.GRIDS["full"].points()
 
 
 def test_every_registered_mechanism_is_in_the_full_grid_and_has_a_cost():
-    names = {spec.name for spec in dpt.mechanisms() if spec.family not in grid.ELSEWHERE}
+    names = {spec.name for spec in dpt.mechanisms()}
     assert {p.mechanism for p in FULL} == names | {"baseline"} == set(grid.COST)
 
 
@@ -40,6 +42,10 @@ def test_every_option_is_one_that_the_mechanism_has():
 
 def test_points_have_ids_of_their_own_and_at_least_three_seeds():
     assert len({p.id for p in FULL}) == len(FULL)
+    assert FULL[0].mechanism == "baseline" and FULL[0].data == "sst2"
+    first = {}
+    for p in FULL:
+        assert first.setdefault(p.data, p.mechanism) == "baseline", "what it is compared with comes before it"
     seeds: dict[str, set[int]] = {}
     for p in FULL:
         if p.mechanism != "baseline":
@@ -60,6 +66,15 @@ def test_an_id_is_that_of_the_setting_and_of_nothing_else():
     assert len({point.id, *(p.id for p in others)}) == 5
 
 
+def test_ways_that_share_what_takes_long_to_prepare_are_one_group():
+    """DP-MLM under both clipping ranges reads each text once; what takes no time to prepare stays apart."""
+    of = [g for g in grid.groups(FULL) if (g[0].mechanism, g[0].data) == ("dp-mlm", "sst2")]
+    assert len(of) == 1 and {tuple(p.options) for p in of[0]} == {(), ("clip",)}
+    for group in grid.groups(FULL):
+        if group[0].mechanism in ("custext", "diffractor"):
+            assert len({json.dumps(grid.plain(p.options)) for p in group}) == 1
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_shards_partition_the_grid_into_whole_groups_of_like_cost(n):
     shards = [grid.shard(FULL, i, n) for i in range(1, n + 1)]
@@ -73,8 +88,18 @@ def test_a_share_that_is_none_is_refused():
     for i, n in ((0, 2), (3, 2)):
         with pytest.raises(ConfigError, match="from 1 to N"):
             grid.shard(FULL, i, n)
+    both = grid.named("full+tuned", True)
+    assert {p.id for p in both.points()} == {*grid.GRIDS["full"].by_id, *grid.GRIDS["tuned"].by_id}
+    with pytest.raises(ConfigError, match="Unknown grid 'none'"):
+        grid.named("full+none", True)
     with pytest.raises(ConfigError, match="such as 1/3"):
         run.main(["--shard", "one", "--list"])
+
+
+def letters(text: str) -> np.ndarray:
+    """A bag of letters in place of the sentence encoder, which is slow to load."""
+    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+    return counts / np.linalg.norm(counts)
 
 
 # --- the file of points ---------------------------------------------------------------------------------------------
@@ -88,7 +113,8 @@ def as_json(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores:
     more = {"dataset": {"title": point.data}, "gates": []} if point.mechanism == "baseline" else {}
     return {
         "id": point.id, **point.setting, "scores": scores, "errors": {k: 0.01 for k in scores},
-        "counts": {k: 50 for k in scores}, "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
+        "counts": {k: 50 for k in scores}, "outcomes": {},
+        "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
     }  # fmt: skip
 
 
@@ -132,7 +158,7 @@ def test_a_broken_line_elsewhere_is_named(tmp_path):
         ({"scores": None}, "must be objects"), ({"scores": {"cosine": "x"}}, "finite numbers"),
         ({"seconds": None}, "finite numbers"), ({"counts": {"cosine": 0.5}}, "whole numbers"),
         ({"provenance": {}}, "provenance needs version"), ({"id": 3}, "id must be a text"),
-        ({"errors": {"cosine": True}}, "finite numbers or null"),
+        ({"errors": {"cosine": True}}, "finite numbers or null"), ({"outcomes": {"cosine": "x"}}, "no packed text"),
     ],
 )  # fmt: skip
 def test_a_line_of_another_shape_is_named(tmp_path, change, message):
@@ -174,6 +200,19 @@ def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
     assert found.rows[0].high - found.rows[0].value == pytest.approx(0.0196, abs=1e-6)
 
 
+def test_a_row_keeps_each_seed_and_what_each_text_has():
+    from dptext_core.evaluation.paired import unpack
+
+    texts = ("0 1 1 1100", "0 1 1 1010", "0 1 1 1000")
+    lines = [replace(line(p, accuracy=v), outcomes={"accuracy": t})
+             for p, v, t in zip(TEM, (0.5, 0.5, 0.25), texts, strict=True)]  # fmt: skip
+    (row,) = merged(line(BASE), *lines)[0].rows
+    assert row.runs == (0.5, 0.5, 0.25) and unpack(row.texts) == pytest.approx([1, 1 / 3, 1 / 3, 0])
+    assert Row.read(json.loads(json.dumps(row.to_dict()))) == row
+    (row,) = merged(line(BASE), lines[0], replace(lines[1], outcomes={}))[0].rows
+    assert row.texts == "" and row.runs == (0.5, 0.5), "texts of some seeds only are no mean over the seeds"
+
+
 def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
     mvc = [grid.Point("mvc", {"oov": "keep"}, 50.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
     lines = [line(BASE), *(line(p, n_w=0.5) for p in (*mvc, *TEM))]
@@ -181,13 +220,6 @@ def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
     half = {r.mechanism: r.high - 0.5 for r in found.rows}
     assert half["tem"] == pytest.approx(1.96 * 0.01, abs=1e-6)
     assert half["mvc"] == pytest.approx(1.96 * math.hypot(0.01, 0.5 / math.sqrt(200)), abs=1e-6)
-
-
-def test_speed_is_the_median_with_the_least_and_the_most():
-    lines = [line(p, tokens_per_second=v) for p, v in zip(TEM, (300.0, 2.0, 310.0), strict=True)]
-    found, _ = merged(line(BASE), *lines)
-    row = next(r for r in found.rows if r.metric == "tokens_per_second")
-    assert (row.value, row.low, row.high) == (300.0, 2.0, 310.0)
 
 
 def test_another_file_is_not_overwritten(tmp_path):
@@ -200,9 +232,10 @@ def test_another_file_is_not_overwritten(tmp_path):
 
 def test_options_that_would_be_ignored_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="--merge goes with"):
-        run.main(["--merge", "a.jsonl", "--summary", "b.json", "--point", "x"])
-    with pytest.raises(ConfigError, match="leave out"):
-        run.main(["--point", "x", "--shard", "1/2"])
+        run.main(["--merge", "a.jsonl", "--summary", "b.json", "--list"])
+    for more in (["--shard", "1/2"], ["--merge", "a.jsonl"]):
+        with pytest.raises(ConfigError, match="leave out"):
+            run.main(["--point", "x", *more])
     path = tmp_path / "points.jsonl"
     setup = run.Setup(command="c")
     here = at(line(TEM[0]), stopwords=run._stop_list(None))
@@ -230,6 +263,24 @@ def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
         ]
 
 
+def test_a_score_that_only_the_older_line_has_is_kept():
+    """What a run with --finetune adds to points that another run measured joins them, with its gates."""
+
+    def gated(*metrics: str) -> tuple[Gate, ...]:
+        return tuple(Gate("sst2", "t", "utility", m, 0.9, 0.5, 0.1, 50, True) for m in metrics)
+
+    old, new = "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"
+    tuned = (
+        line(TEM[0], old, accuracy=0.1, accuracy_finetuned=0.8),
+        replace(line(BASE, old), gates=gated("accuracy_finetuned")),
+    )
+    plain = line(TEM[0], new, accuracy=0.9, cosine=0.7), replace(line(BASE, new), gates=gated("accuracy"))
+    for order in ((*tuned, *plain), (*plain, *tuned)):
+        found, _ = merged(*order)
+        assert {r.metric: r.value for r in found.rows} == {"accuracy": 0.9, "accuracy_finetuned": 0.8, "cosine": 0.7}
+        assert [g.metric for g in found.gates] == ["accuracy", "accuracy_finetuned"]
+
+
 def test_lines_that_do_not_belong_together_are_refused():
     other = at(line(TEM[1], cosine=0.5), stopwords="another")
     with pytest.raises(InputError, match="several lists of stop words"):
@@ -238,15 +289,6 @@ def test_lines_that_do_not_belong_together_are_refused():
         merged(line(TEM[0], cosine=0.5))
     with pytest.raises(InputError, match="None of these lines"):
         results.merge([line(TEM[0])], FULL, "c", "cut")
-
-
-def test_speeds_are_told_in_three_units():
-    found, _ = merged(line(BASE), line(TEM[0], tokens_per_second=2.0))
-    assert {r.metric: (r.task, r.value) for r in found.rows} == {
-        "tokens_per_second": ("speed", 2.0),
-        "tokens_per_minute": ("speed", 120.0),
-        "tokens_per_day": ("speed", 172800.0),
-    }
 
 
 def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
@@ -340,7 +382,12 @@ def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
         for metric in ("accuracy", "cosine", "bleu", "n_w", "s_w"):
             assert (mechanism, metric) in have, (mechanism, metric)
     attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
-    assert all(attacked <= set(line.scores) for line in results.read_lines(whole))
+    for found in results.read_lines(whole):
+        assert attacked | {f"{name}_bag" for name in attacked} | {"accuracy_bag"} <= set(found.scores)
+        assert "tokens_per_second" not in found.scores and len(found.outcomes["f1_static_bag"]) == len("0 1 1 ") + 10
+    assert {g.metric for line in results.read_lines(whole) for g in line.gates or ()} == {
+        "accuracy", "f1", "accuracy_bag", "f1_bag",
+    }  # fmt: skip
     # More ε, more of the original.
     for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
         low, high = [r.value for r in rows if r.mechanism == mechanism and r.metric == "cosine"]
@@ -353,7 +400,7 @@ def test_the_command_says_what_is_wrong(tmp_path):
         (["--n", "0", "--list"], ConfigError, "--n must be at least 1"),
         (["--grid", "quick"], ConfigError, "--out FILE"),
         (["--merge", str(tmp_path / "none.jsonl"), "--summary", "x"], InputError, "There is no file"),
-        (["--point", "0" * 12], ConfigError, "has no point"),
+        (["--point", "0" * 12], ConfigError, "There is no point"),
         (["--grid", "full", "--only", "baseline", "--out", str(tmp_path / "x.jsonl")], InputError, "--data"),
     ):
         with pytest.raises(error, match=message):
@@ -390,3 +437,49 @@ def test_scores_of_a_task_that_cannot_be_done_make_no_rows():
         found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
         assert {r.metric for r in found.rows if r.mechanism == "tem"} == set(scores) - gone
         assert [g.role for g in found.gates] == ["utility", "privacy"], "but their gates are told"
+
+
+def test_each_classifier_has_gates_of_its_own():
+    gates = [Gate("sst2", "t", "utility", m, 0.5, 0.4, 0.1, 50, m == "f1_bag") for m in ("f1", "f1_bag")]
+    base = replace(line(BASE, f1=0.5), gates=tuple(gates))
+    scores = {"f1": 0.5, "f1_bag": 0.6, "f1_finetuned": 0.7}
+    found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
+    # One without gates of its own follows the first.
+    assert {r.metric for r in found.rows if r.mechanism == "tem"} == {"f1_bag"}
+
+
+# --- one point again ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def remembered(monkeypatch, tmp_path):
+    """A bundled summary of one builtin point of a size that no grid has, and its lines."""
+    point = grid.Point("diffractor", {"oov": "keep"}, 1.0, "builtin", 1, grid.Size(10, 6, 9, 9.0))
+    monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
+    run.originals.cache_clear()
+    (found,) = run.run_group([point], run.Setup(command="c"))
+    base = grid.Point("baseline", {}, None, "builtin", 1, point.size)
+    (plain,) = run.run_group([base], run.Setup(command="c"))
+    summary, _ = results.merge([plain, found], [base, point], "c", "")
+    monkeypatch.setattr(results, "bundled", lambda: summary)
+    yield point, found, summary
+    run.originals.cache_clear()
+
+
+def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkeypatch):
+    from dptext_core.evaluation.curves import command as printed
+
+    point, found, summary = remembered
+    row = next(r for r in summary.rows if r.metric == "cosine" and r.mechanism != "baseline")
+    again = shlex.split(printed(row))
+    assert again[3:7] == ["bench", "run", "--point", point.id]
+    assert run.main(["--point", point.id]) == 0
+    said = capsys.readouterr().out
+    assert all(f"{metric} " in said for metric in found.scores)
+    assert f"bundled {row.value:g} ({row.low:g} to {row.high:g}, 1 seeds): inside" in said
+    held = [r for r in summary.rows if r.mechanism == "diffractor" and r.low is not None]
+    assert f"{len(held)} of {len(held)} metrics lie inside" in said and "outside" not in said
+    moved = [replace(r, value=0.0, low=-0.1, high=0.0) if r.metric == "cosine" else r for r in summary.rows]
+    monkeypatch.setattr(results, "bundled", lambda: replace(summary, rows=tuple(moved)))
+    run.main(["--point", point.id])
+    assert "(-0.1 to 0, 1 seeds): outside" in capsys.readouterr().out

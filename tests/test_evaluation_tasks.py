@@ -130,17 +130,17 @@ def test_standard_error():
 
 def test_gate_lets_in_what_can_be_told_and_no_noise():
     data = load("builtin", None)
-    columns = {label: i for i, label in enumerate(sorted(set(data.targets["author"])))}
-    told = np.eye(3)[[columns[label] for label in data.targets["author"]]]
+    truth = [data.targets["author"][i] for i in data.test]
     task = Task("author", "builtin", "author", "privacy", "macro_f1")
-    good = gate(data, task, told)
+    good = gate(data, task, truth)
     assert (good.data, good.task, good.role, good.metric) == ("builtin", "author", "privacy", "macro_f1")
     assert good.score == 1.0 and good.enters and good.n_test == len(data.test)
+    assert gate(data, task, truth, "_bag").metric == "macro_f1_bag"
     # Guessing at random has a higher macro-F1 than one label for all: that alone must not open the gate.
-    noise = gate(data, task, np.random.default_rng(4).normal(size=(len(data.texts), 5)))
+    noise = gate(data, task, np.random.default_rng(4).permutation(truth).tolist())
     assert noise.score - noise.majority > 3 * noise.se and not noise.enters
-    with pytest.raises(InputError, match="features of 5"):
-        gate(data, task, told[:5])
+    with pytest.raises(InputError, match="5 guesses"):
+        gate(data, task, truth[:5])
 
 
 def test_papers_own_numbers():

@@ -89,7 +89,7 @@ def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
     point = grid.Point("two", {"far": True, "oov": "keep"}, 2.0, "builtin", 1, size)
     (line,) = run.run_group([point], run.Setup(command="c"))
     assert line.id == point.id and rows.Line.read(line.to_dict()) == line
-    wanted = {"accuracy", "f1_adaptive", "cosine", "bleu", "unchanged", "n_w", "s_w", "tokens_per_second"}
+    wanted = {"accuracy", "accuracy_bag", "f1_adaptive", "f1_adaptive_bag", "cosine", "bleu", "chrf", "n_w", "s_w"}
     assert wanted <= set(line.scores)
     assert line.scores["n_w"] < 1 and line.scores["s_w"] <= 3
 

@@ -17,7 +17,7 @@ from dptext_core.evaluation.tasks import SCORES
 from dptext_core.metrics import METRICS, REGISTRY, lm_perplexity, measure, score
 from dptext_core.metrics.bleu import corpus_bleu
 from dptext_core.metrics.cosine import embed
-from dptext_core.metrics.registry import KINDS
+from dptext_core.metrics.registry import KINDS, judged
 
 ODD = ["", " \n", "!?", "😀", "a\ud800b", "\0", "'", "word", "Don’t.", "你好。"]
 
@@ -67,7 +67,7 @@ def test_every_metric_takes_every_text(name, tiny):
         assert metric.low <= value <= metric.high or (name in ("perplexity", "lm_perplexity") and math.isnan(value))
 
 
-@pytest.mark.parametrize("name", ["cosine", "bleu", "unchanged"])
+@pytest.mark.parametrize("name", ["cosine", "bleu", "bleu_uncased", "chrf", "unchanged"])
 def test_a_text_is_most_like_itself(name):
     texts = ["The doctor changed the dose on Monday.", "a b c d e f"]
     other = ["Nobody here sells any green bicycles!", "u v w x y z"]
@@ -82,7 +82,7 @@ def test_no_texts(name):
 
 
 def test_score_checks_its_input():
-    with pytest.raises(ConfigError, match="cosine, bleu, unchanged, perplexity"):
+    with pytest.raises(ConfigError, match="cosine, bleu, bleu_uncased, chrf, unchanged, perplexity"):
         score("rouge", ["a"], ["a"])
     with pytest.raises(InputError, match="1 originals and 2 rewrites"):
         score("bleu", ["a"], ["a", "b"])
@@ -108,12 +108,24 @@ def test_one_registry_knows_what_is_measured():
         f"{0.5:{metric.digits}}"
     assert all(REGISTRY[name] is metric and metric.kind == "similarity" for name, metric in METRICS.items())
     assert {name for name, m in REGISTRY.items() if m.kind == "similarity"} == set(METRICS)
+    # Whoever reads such a number reads that this judge is also a word space and a trunk.
+    own = [m for m in REGISTRY.values() if "all-MiniLM-L6-v2" in m.judge]
+    assert {"cosine", "bertscore", "accuracy", "f1_static", "pp_plus", "perplexity", "attack_mask"} <= {
+        m.name for m in own
+    }
+    assert all("trunk" in m.judge for m in own)
     assert set(SCORES) <= {name for name, m in REGISTRY.items() if m.kind == "utility" and m.judge}
 
 
 def test_a_score_of_a_trained_encoder_and_one_that_nobody_knows():
     tuned = measure("matthews_finetuned")
     assert (tuned.low, tuned.kind, tuned.judge) == (-1, "utility", "the fine-tuned encoder")
+    bag, letters = measure("accuracy_bag"), measure("f1_static_bag")
+    assert bag.title == "Accuracy, bag of words" and "words" in bag.judge and "letters" in letters.judge
+    assert (
+        all("MiniLM" not in m.judge for m in (bag, letters)) and "letters" in measure("relative_gain_static_bag").judge
+    )
+    assert judged("f1_static_bag") == ("f1_static", "_bag") and judged("cosine") == ("cosine", "")
     unknown = measure("new")
     assert (unknown.title, unknown.kind, unknown.task, unknown.better) == ("new", "other", "utility", 0)
     # A correlation of an encoder that does worse than chance is a correlation still.
@@ -146,6 +158,20 @@ def test_bleu_is_sacrebleus():
     assert score("bleu", ["", "a", ""], ["", "", "a"]) == [100.0, 0.0, 0.0]
     assert corpus_bleu([original], [original]) == pytest.approx(100)
     assert corpus_bleu([], []) == 0.0
+
+
+def test_capitals_cost_nothing_where_case_does_not_count():
+    """A rewriter that only writes capitals keeps every word: the ceiling is 100, which BLEU with case misses."""
+    import sacrebleu
+
+    original, capital = "a gorgeous , witty film .", "A gorgeous , Witty film ."
+    assert score("bleu_uncased", [original], [capital]) == score("chrf", [original], [capital]) == [100.0]
+    assert score("bleu", [original], [capital])[0] < 60
+    other = "the doctor raised the dose on friday"
+    for text in (original, "The Doctor changed the dose"):
+        want = sacrebleu.sentence_chrf(other.lower(), [text.lower()]).score
+        assert score("chrf", [text], [other]) == [pytest.approx(want)]
+    assert score("chrf", ["", "a", ""], ["", "", "a"]) == [100.0, 0.0, 0.0]
 
 
 def test_embeddings():

@@ -92,7 +92,7 @@ def is_quick(mechanism: Mechanism, prepared: Prepared) -> bool:
     by_word = mechanism.by_word
     if by_word is None or not by_word.likelihood_ready(mechanism.config.epsilon):
         return False
-    channels = by_word.channels(_rows(mechanism, by_word, prepared)[1])
+    channels = by_word.channels(_rows(mechanism, prepared)[1])
     return sum(len(c.candidates) for c in {id(c.candidates): c for c in channels}.values()) <= OUTPUTS
 
 
@@ -114,7 +114,7 @@ def word_success(
     check(mechanism)
     by_word = _closed_form(mechanism)
     prior, epsilon = _checked(mechanism, prior), float(mechanism.config.epsilon)
-    tokens, rows = _rows(mechanism, by_word, prepared)
+    tokens, rows = _rows(mechanism, prepared)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
     found, leads = None, None
@@ -124,7 +124,7 @@ def word_success(
             leads = _along(by_word, rows, channels, log_prior, low, high, progress, cancel)
         found = [lead.success(epsilon) for lead in leads] if leads is not None else None
         found = found or _of_outputs(by_word, rows, channels, log_prior, epsilon, cancel)
-    found = found or _of_words(by_word, rows, prior, epsilon, progress, cancel)
+    found = found or _of_words(by_word, rows, prior, (epsilon,), progress, cancel)[0].tolist()
     each = dict(zip(rows.tolist(), found, strict=True))
     along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
     return WordSuccess(
@@ -133,30 +133,50 @@ def word_success(
     )  # fmt: skip
 
 
-def _rows(mechanism: Mechanism, by_word: WordByWord, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
-    """The row of each drawn token, and the different ones."""
+def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
+    """The row of each drawn token in the vocabulary of the mechanism."""
+    by_word = _closed_form(mechanism)
     found = {i: by_word.token_row(prepared, i) for i in mechanism.drawn_tokens(prepared)}
-    tokens = {i: row for i, row in found.items() if row is not None}
+    return {i: row for i, row in found.items() if row is not None}
+
+
+def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.ndarray]:
+    """The row of each drawn token, and the different ones."""
+    tokens = token_rows(mechanism, prepared)
     return tokens, np.unique(np.array(list(tokens.values()), np.int64))
 
 
+def rows_success(
+    mechanism: Mechanism, rows: np.ndarray, epsilons: Sequence[float], *, prior: Prior | None = None,
+    cancel: threading.Event | None = None,
+) -> np.ndarray:  # fmt: skip
+    """How often the best guess names each of some words of the vocabulary, at each ε: float64 (epsilons, rows).
+
+    One pass over all words serves every ε. Raises NoDistribution for mechanisms without a formula.
+    """
+    check(mechanism)
+    return _of_words(_closed_form(mechanism), rows, _checked(mechanism, prior), epsilons, None, cancel)
+
+
 def _of_words(
-    by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilon: float, progress: Progress | None, cancel
-) -> list[float]:
-    """By a pass over all words, which finds the best guess for every output."""
-    guesser, every = Guesser(), np.flatnonzero(prior.p > 0)
+    by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilons: Sequence[float], progress: Progress | None, cancel
+) -> np.ndarray:
+    """By a pass over all words, which finds the best guess for every output: float64 (epsilons, rows)."""
+    guessers, every = [Guesser() for _ in epsilons], np.flatnonzero(prior.p > 0)
     for start in range(0, len(every), 128):
         check_cancel(cancel)
         some = every[start : start + 128]
         for row, channel in zip(some.tolist(), by_word.channels(some), strict=True):
-            guesser.add(row, channel, prior.p[row], epsilon)
+            for guesser, epsilon in zip(guessers, epsilons, strict=True):
+                guesser.add(row, channel, prior.p[row], epsilon)
         if progress:
             progress(min(start + 128, len(every)), len(every))
-    out = []
-    for row, channel in zip(rows.tolist(), by_word.channels(rows), strict=True):
-        d = channel.at(epsilon)
-        led = guesser.guesses(d.candidates, np.arange(len(d.candidates))) == row
-        out.append(float(d.probs[led].sum()))
+    out = np.empty((len(epsilons), len(rows)))
+    for j, (row, channel) in enumerate(zip(rows.tolist(), by_word.channels(rows), strict=True)):
+        for i, (guesser, epsilon) in enumerate(zip(guessers, epsilons, strict=True)):
+            d = channel.at(epsilon)
+            led = guesser.guesses(d.candidates, np.arange(len(d.candidates))) == row
+            out[i, j] = d.probs[led].sum()
     return out
 
 

@@ -1,7 +1,8 @@
 """The rows of a benchmark as what is shown: series over ε or over N_w, the utility-privacy plane, tables.
 
 Equal ε is not equal privacy: mechanisms count ε in different units. So that they can be set side by side, a point may
-stand at its N_w, the measured chance that a word stays itself, in ε's place. ``figures.benchmarks`` draws it.
+stand in ε's place at its N_w, the measured chance that a word stays itself, or at an attacker's measured success.
+``figures.benchmarks`` draws it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..errors import ConfigError
 from ..guarantee import NOTIONS, number
 from ..mechanisms import codec
 from ..mechanisms.registry import mechanism_class, mechanisms
-from ..metrics.registry import REGISTRY, TUNED, measure
+from ..metrics.registry import JUDGES, REGISTRY, judged, measure
 from ..words.lists import CONFIGURATIONS
 from .papers import PaperRow, paper_rows
 from .rows import BASELINE, Gate, Row
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Shown = dict[str, Any]
 R = TypeVar("R", Row, Gate)
+#: What can stand in ε's place: the chance that a word stays itself, and how often an attacker names it.
+HIDDEN = tuple(m.name for m in REGISTRY.values() if m.kind == "deniability" and m.unit == "share")
 #: Data sets of the papers that ours stand for, where the metric allows it: a score on other texts is another score, a
 #: gain relative to unprotected text, or a similarity, is of the same kind.
 KIN = {"reviews": ("trustpilot", "yelp")}
@@ -197,7 +200,7 @@ def data_sets(results: Results) -> dict[str, str]:
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
     """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
     found = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
-    known = [n for m in REGISTRY for n in (m, m + TUNED) if n in found]
+    known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in found]
     known += sorted(found.difference(known))
     return [n for n in known if (not kinds or measure(n).kind in kinds) and not measure(n).of]
 
@@ -215,7 +218,7 @@ def baseline(results: Results, data: str, metric: str) -> Row | None:
 
 def majority(results: Results, data: str, metric: str) -> float | None:
     """The score of always guessing the most frequent class, where the metric is a score of that kind."""
-    plain, role = metric.removesuffix(TUNED), measure(metric).kind
+    plain, role = judged(metric)[0], measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
     return gate.majority if gate else None
 
@@ -231,7 +234,7 @@ def setting(row: Row | PaperRow) -> dict[str, Any]:
 
 def command(row: Row | PaperRow) -> str:
     """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
-    again = "python -m dptext_core bench run --grid full --point"
+    again = "python -m dptext_core bench run --point"
     return f"{again} {row.point} --data DIR --stopwords FILE" if row.point else ""
 
 
@@ -243,12 +246,12 @@ def series(
 ) -> list[Series]:
     """One series a configuration, in order of index. mechanisms: these only.
 
-    x: "epsilon", or "n_w": then a point stands at the N_w of the same configuration and ε on the same data, and one
-    without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
+    x: "epsilon", or one of ``HIDDEN``: then a point stands at that measure of the same configuration and ε on the same
+    data, and one without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
     """
-    if x not in ("epsilon", "n_w"):
-        raise ConfigError(f"x is 'epsilon' or 'n_w', not {x!r}.")
-    n_w = {(k, r.epsilon): r.value for k, r in _keyed(results).get((data, "n_w"), ())}
+    if x not in ("epsilon", *HIDDEN):
+        raise ConfigError(f"x is 'epsilon' or one of {', '.join(map(repr, HIDDEN))}, not {x!r}.")
+    n_w, hidden = ({(k, r.epsilon): r.value for k, r in _keyed(results).get((data, name), ())} for name in ("n_w", x))
     wanted = None if mechanisms is None else set(mechanisms)
     found: dict[str, list[Point]] = {}
     missing: dict[str, int] = {}
@@ -256,7 +259,7 @@ def series(
         if wanted is not None and row.mechanism not in wanted:
             continue
         points, measured = found.setdefault(k, []), n_w.get((k, row.epsilon))
-        at = row.epsilon if x == "epsilon" else measured
+        at = row.epsilon if x == "epsilon" else hidden.get((k, row.epsilon))
         if at is None or row.value is None:
             missing[k] = missing.get(k, 0) + 1
         else:
@@ -442,7 +445,8 @@ def table(found: Sequence[Series]) -> list[Shown]:
 
 def flat(results: Results) -> list[Shown]:
     """All rows with their options as text, for a file of one line a row."""
-    return [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
+    shown = [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
+    return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
 
 
 def to_csv(rows: Sequence[Shown]) -> str:

@@ -80,9 +80,10 @@ def load(
 ) -> Data:
     """The data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
 
-    Samples have the labels' shares of the whole and depend on ``sample`` alone; ``max_words`` cuts each part of a text
-    to its first words. A text that is also in the test is left out of the training. Raises ConfigError for an unknown
-    name or a number below 1, InputError for a file that is missing or has other columns.
+    Samples have the labels' shares of the whole. The one to train depends on ``sample`` alone; the one to test is
+    always the same. ``max_words`` cuts each part of a text to its first words. A text that is also in the test is left
+    out of the training. Raises ConfigError for an unknown name or a number below 1, InputError for a file that is
+    missing or has other columns.
     """
     for option, value in (("n_train", n_train), ("n_test", n_test), ("max_words", max_words)):
         if value is not None and value < 1:
@@ -116,7 +117,8 @@ def load(
     first = next(iter(test[0][1]))
     kept = []
     for part, rows, n in (("train", train, n_train), ("test", test, n_test)):
-        kept.append([rows[i] for i in stratified([t[first] for _, t in rows], n, sample, part)])
+        own = sample if part == "train" else 1
+        kept.append([rows[i] for i in stratified([t[first] for _, t in rows], n, own, part)])
     both = [*kept[0], *kept[1]]
     return Data(
         name=name,

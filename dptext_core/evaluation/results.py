@@ -5,8 +5,9 @@ last line that was cut off is dropped and its point run again. ``merge`` makes t
 
 Intervals are 95%: 1.96 standard errors over the test texts (or words) and Student's t over the seeds, as the root of
 the sum of their squares. All seeds have the same test texts, so their mean is no surer of the texts than one seed is.
-The choice of the texts to train is not in them. Where neither is known they are None. Speed is a median, with the least
-and the most of the seeds: the first run loads tables.
+Each seed trains on a sample of texts of its own, so that the choice of these is in the interval too. Where neither is
+known they are None. Rows keep each seed's value and what each test text has, so that two of them can be compared on the
+same texts (``paired.compare_rows``).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,14 +24,13 @@ from .. import _assets
 from ..errors import InputError
 from ..mechanisms.mvc import CURVE_DRAWS
 from ..mechanisms.registry import mechanism_class
-from ..metrics.registry import REGISTRY, measure
+from ..metrics.registry import judged, measure
 from .grid import BASELINE, Point
+from .paired import student, together
 from .rows import Gate, Line, Row, short
 
 ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
          "data")  # fmt: skip
-# Student's t, 97.5%, for 1, 2, … degrees of freedom.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +114,7 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
     halves = [1.96 * sum(known) / len(known)] if known else []
     if n > 1:
         spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1))
-        halves.append((_T[n - 2] if n - 2 < len(_T) else 2.0) * spread / math.sqrt(n))
+        halves.append(student(n) * spread / math.sqrt(n))
     if not halves:
         return None
     half = math.hypot(*halves)
@@ -127,8 +126,9 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
 
     Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
-    of one point the newer counts. Raises InputError where none belongs, where unprotected text is missing for a data
-    set, or where lines were made from other files or with other stop words.
+    of one point the newer counts, and the older one for the scores that the newer lacks. Raises InputError where none
+    belongs, where unprotected text is missing for a data set, or where lines were made from other files or with other
+    stop words.
     """
     declared = {p.id: p for p in points}
     newest: dict[str, Line] = {}
@@ -138,7 +138,7 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
             extra.add(line.id)
             continue
         twice += line.id in newest
-        newest[line.id] = max(newest.get(line.id, line), line, key=lambda x: x.provenance.finished)
+        newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
     if not newest:
         raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
     missing = [p for p in points if p.id not in newest]
@@ -148,15 +148,31 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     if extra:
         notes.append(f"{len(extra)} points are not in the grid and are left out.")
     if twice:
-        notes.append(f"{twice} lines repeat a point; the newest of each counts.")
+        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
     ordered = [newest[p.id] for p in points if p.id in newest]
-    bases = {line.data: line for line in ordered if line.mechanism == BASELINE}
+    # The gates are those of the first seed.
+    bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}
     if lost := sorted({line.data for line in ordered} - set(bases)):
         raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
     _check_alike(ordered)
     about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
     gates = tuple(g for base in bases.values() for g in base.gates or ())
     return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
+
+
+def _both(one: Line, other: Line) -> Line:
+    """Two lines of one point: the newer one, with the scores that only the older has, such as a trained encoder's."""
+    old, new = sorted((one, other), key=lambda line: line.provenance.finished)
+    gates = None
+    if new.gates is not None:
+        own = {(g.task, g.role, g.metric) for g in new.gates}
+        gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
+        gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
+    return replace(
+        new, gates=gates, seconds=old.seconds + new.seconds,
+        scores={**old.scores, **new.scores}, errors={**old.errors, **new.errors},
+        counts={**old.counts, **new.counts}, outcomes={**old.outcomes, **new.outcomes},
+    )  # fmt: skip
 
 
 def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
@@ -203,9 +219,13 @@ def _named(points: Sequence[Point]) -> str:
 
 
 def _enters(row: Row, gates: Sequence[Gate]) -> bool:
-    """Whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates."""
+    """Whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates.
+
+    Each classifier has gates of its own; one without any, those of the first one."""
     needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
-    return all(g.enters for g in gates if g.data == row.data and g.role in needs)
+    found = [g for g in gates if g.data == row.data and g.role in needs]
+    own = [g for g in found if judged(g.metric)[1] == judged(row.metric)[1]]
+    return all(g.enters for g in own or found)
 
 
 def _check_alike(lines: Sequence[Line]) -> None:
@@ -241,11 +261,6 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
         for metric in dict.fromkeys(m for line in same for m in line.scores):
             have = [line for line in same if metric in line.scores]
             values = [line.scores[metric] for line in have]
-            if measure(metric).kind == "speed":
-                for m in REGISTRY.values():
-                    if metric in (m.name, m.of):
-                        rows.append(_speed(have, m.name, sorted(v * m.times for v in values)))
-                continue
             if metric == "n_w":
                 errors = [_with_shared(line) for line in have]
                 rows.append(_row(have, metric, values, errors))
@@ -258,15 +273,12 @@ def _row(lines: Sequence[Line], metric: str, values: Sequence[float], errors: Se
     first = lines[0]
     between = interval(metric, values, errors)
     low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
+    packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
     return Row(
         first.mechanism, first.options, first.epsilon, first.data, measure(metric).task, metric,
         short(sum(values) / len(values)), low, high, first.counts.get(metric, first.tokens), len(values), first.id,
+        tuple(map(short, values)) if len(values) > 1 else (), together(packed) if len(packed) == len(lines) else "",
     )  # fmt: skip
-
-
-def _speed(lines: Sequence[Line], metric: str, values: list[float]) -> Row:
-    row = _row(lines, metric, values, [None] * len(values))
-    return replace(row, value=short(statistics.median(values)), low=short(values[0]), high=short(values[-1]))
 
 
 def _with_shared(line: Line) -> float | None:

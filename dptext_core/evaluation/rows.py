@@ -10,11 +10,12 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Self
 
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
+from .paired import unpack
 
 #: The mechanism of unprotected text.
 BASELINE = "baseline"
@@ -47,8 +48,9 @@ def whole(x: Any) -> bool:
 
 
 def exactly(cls: type, found: Any, what: str) -> None:
-    """Raises InputError unless ``found`` has the columns of ``cls`` and no others."""
-    if not isinstance(found, dict) or set(found) != set(names(cls)):
+    """Raises InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
+    needed = {f.name for f in fields(cls) if f.default is MISSING}
+    if not isinstance(found, dict) or not needed <= set(found) <= set(names(cls)):
         raise InputError(f"{what} needs exactly {', '.join(names(cls))}")
 
 
@@ -62,7 +64,9 @@ def texts(found: Mapping[str, Any], *columns: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
-    most. n: texts or words behind it. point: the id of its first seed's point, "" where the grid has none."""
+    most. n: texts or words behind it. point: the id of its first seed's point, "" where the grid has none. runs: the
+    value of each seed, () where it is not known. texts: what each test text has, the mean over the seeds, as
+    ``paired.pack`` writes it; "" where that is not known."""
 
     mechanism: str
     options: Mapping[str, Any]
@@ -76,6 +80,8 @@ class Row:
     n: int | None
     seeds: int
     point: str
+    runs: tuple[float, ...] = ()
+    texts: str = ""
 
     @classmethod
     def read(cls, found: Any) -> Self:
@@ -95,10 +101,17 @@ class Row:
             raise InputError("an interval has two ends or none")
         if found["low"] is not None and not found["low"] - 1e-9 <= found["value"] <= found["high"] + 1e-9:
             raise InputError("the value lies outside its interval")
-        return cls(**found)
+        runs, of_texts = found.get("runs", []), found.get("texts", "")
+        if not isinstance(runs, list) or not all(finite(x) for x in runs) or not isinstance(of_texts, str):
+            raise InputError("runs must be a list of finite numbers, and texts a text")
+        if of_texts:
+            unpack(of_texts)
+        return cls(**found | {"runs": tuple(runs)})
 
     def to_dict(self) -> dict[str, Any]:
-        return plain(self)
+        """As JSON has it; what is not known is left out."""
+        out = plain(self) | {"runs": list(self.runs)}
+        return {k: v for k, v in out.items() if v or k not in ("runs", "texts")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +168,8 @@ SETTING = ("mechanism", "options", "epsilon", "data", "seed", "n_train", "n_test
 class Line:
     """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
 
-    dataset and gates are of unprotected text only: what was read, and which tasks can be done on it.
+    outcomes: of some metrics what each test text has, as ``paired.pack`` writes it; of a classifier, whether it is
+    right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on it.
     """
 
     id: str
@@ -170,6 +184,7 @@ class Line:
     scores: Mapping[str, float]
     errors: Mapping[str, float | None]
     counts: Mapping[str, int]
+    outcomes: Mapping[str, str]
     seconds: float
     tokens: int
     provenance: Provenance
@@ -187,8 +202,10 @@ class Line:
         if not isinstance(found, dict) or not set(LINE) <= set(found):
             raise InputError(f"it needs {', '.join(LINE)}")
         texts(found, "id", "mechanism", "data")
-        if not all(isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "provenance")):
-            raise InputError("options, scores, errors, counts and provenance must be objects")
+        if not all(
+            isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
+        ):
+            raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
         if point_id({name: found[name] for name in SETTING}) != found["id"]:
             raise InputError("its id is not that of its setting")
         if not all(finite(x) for x in (*found["scores"].values(), found["seconds"])):
@@ -197,6 +214,8 @@ class Line:
             raise InputError("errors must be finite numbers or null")
         if not all(whole(x) for x in (*found["counts"].values(), found["seed"], found["tokens"])):
             raise InputError("counts, seed and tokens must be whole numbers")
+        for packed in found["outcomes"].values():
+            unpack(packed if isinstance(packed, str) else "")
         if not set(names(Provenance)) <= set(found["provenance"]):
             raise InputError(f"provenance needs {', '.join(names(Provenance))}")
         texts(found["provenance"], *names(Provenance))

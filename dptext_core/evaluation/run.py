@@ -10,6 +10,7 @@ summary of any number of such files. The grids are in ``evaluation/grid.py``.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import multiprocessing
 import os
@@ -20,7 +21,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -36,26 +37,28 @@ from ..document import Document
 from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import get_mechanism, mechanism_class
-from ..result import RewriteResult
+from ..metrics.registry import BAG, TUNED, judged, measure
 from ..sampling import NoiseStream
+from . import judges, tasks
 from . import results as store
-from . import tasks
+from .attacked import TEXTS, Words
 from .data import Data, load
 from .grid import BASELINE, GRIDS, Grid, Point, Size, cost, groups, named, plain, shard
-from .rows import Gate, Line, Provenance
+from .paired import pack
+from .rows import Gate, Line, Provenance, Row
 
-#: Words whose N_w and S_w are averaged: those of some test texts, all of each text.
-WORDS = 100
-_TEXTS = 60
 #: Test texts are split in so many parts to see how far corpus BLEU varies.
 _PARTS = 10
 _KEPT = 30_000
 _RESAMPLED = 500
+#: Test texts whose perplexity a language model tells.
+JUDGED = 50
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is given beside its points. extra: more metrics, with the number of test texts of each."""
+    """What a run is given beside its points. extra: more metrics, with the number of test texts of each: at every point
+    where ``everywhere`` names them, else at the first seed's. attackers: metrics of attackers on words."""
 
     folder: str | None = None
     stopwords: str | None = None
@@ -64,6 +67,7 @@ class Setup:
     everywhere: tuple[str, ...] = ()
     finetune: str | None = None
     seed: int = 1
+    attackers: tuple[str, ...] = ()
 
 
 # --- a data set, its originals and what they score ------------------------------------------------------------------
@@ -73,7 +77,8 @@ class Setup:
 class Originals:
     """A loaded data set with the embeddings of its texts and what each task scores on them.
 
-    flat: all parts of all texts in order. test: of those the ones to test. guessed: task → guesses on the test texts.
+    flat: all parts of all texts in order. test: of those the ones to test. guessed: (task, classifier) → guesses on the
+    test texts.
     """
 
     data: Data
@@ -81,16 +86,20 @@ class Originals:
     parts: int
     embedded: np.ndarray
     tokens: int
-    guessed: dict[tasks.Task, list[str]] = field(default_factory=dict)
+    guessed: dict[tuple[tasks.Task, str], list[str]] = field(default_factory=dict)
 
     @property
     def test(self) -> list[int]:
-        """Places in ``flat`` of the texts to test."""
+        """Places in ``flat`` of the texts to test: the same for every seed."""
         return [i * self.parts + j for i in self.data.test for j in range(self.parts)]
 
     def features(self, embedded: np.ndarray) -> np.ndarray:
         """(texts, d) of the embeddings (parts of all texts, 384)."""
         return tasks.features([embedded[j :: self.parts] for j in range(self.parts)])
+
+    def read(self, flat: Sequence[str], embedded: np.ndarray) -> dict[str, np.ndarray]:
+        """What each classifier reads of all texts, by its name behind a metric's: rows are texts."""
+        return {"": self.features(embedded), BAG: np.array(flat, dtype=object).reshape(-1, self.parts)}
 
     def labels(self, task: tasks.Task) -> tuple[list[str], list[str]]:
         """Of the texts to train and to test."""
@@ -98,31 +107,53 @@ class Originals:
         return [all_of[i] for i in self.data.train], [all_of[i] for i in self.data.test]
 
 
-@lru_cache(maxsize=16)
-def originals(name: str, size: Size, folder: str | None) -> Originals:
-    """The data set with everything that its rewrites are compared with; kept for the process."""
-    data = load(name, None if folder is None else Path(folder), size.n_train, size.n_test, size.max_words)
+def guess(judge: str, task: tasks.Task, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
+    """Guessed labels by the classifier of this name."""
+    return judges.classify(task.role, train, train_y, test) if judge else tasks.classify(train, train_y, test)
+
+
+@lru_cache(maxsize=12)
+def originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Originals:
+    """The data set with everything that its rewrites are compared with; kept for the process. sample: which texts are
+    trained on."""
+    place = None if folder is None else Path(folder)
+    data = load(name, place, size.n_train, size.n_test, size.max_words, sample)
     flat = [part for text in data.texts for part in text]
     tokens = sum(len(Document.parse(text).tokens) for text in flat)
     out = Originals(data, flat, len(data.texts[0]), embed(flat), tokens)
-    x = out.features(out.embedded)
     train, test = list(data.train), list(data.test)
     for task in tasks.tasks_of(name):
-        out.guessed[task] = tasks.classify(x[train], out.labels(task)[0], x[test])
+        for judge, x in out.read(out.flat, out.embedded).items():
+            out.guessed[task, judge] = guess(judge, task, x[train], out.labels(task)[0], x[test])
     return out
+
+
+@cache
+def _half() -> bool:
+    """Whether embeddings are computed in bfloat16."""
+    from ..models.masked_lm import best_dtype
+
+    return best_device() == "cpu" and best_dtype("cpu") == "bfloat16"
 
 
 _embedded: dict[str, np.ndarray] = {}
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:
-    """Embeddings, float32 (n, 384); each different text once in a while."""
+    """Embeddings, float32 (n, 384); each different text once in a while.
+
+    Products are in bfloat16 where the processor has them, which changes a cosine by 0.001 at most and takes 40% of the
+    time.
+    """
+    import torch
+
     from ..metrics import cosine
 
     if len(_embedded) > _KEPT:
         _embedded.clear()
     new = [t for t in dict.fromkeys(texts) if t not in _embedded]
-    _embedded.update(zip(new, cosine.embed(new, batch_size=64), strict=True))
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_half()):
+        _embedded.update(zip(new, cosine.embed(new), strict=True))
     return np.stack([_embedded[t] for t in texts])
 
 
@@ -131,25 +162,60 @@ def embed(texts: Sequence[str]) -> np.ndarray:
 
 @dataclass
 class Scores:
-    """Of one point: value, standard error over the test texts (None: not known) and number of texts or words."""
+    """Of one point: value, standard error over the test texts (None: not known) and number of texts or words; of some
+    metrics what each test text has."""
 
     scores: dict[str, float] = field(default_factory=dict)
     errors: dict[str, float | None] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, str] = field(default_factory=dict)
 
     def add(self, metric: str, value: float, error: float | None, n: int) -> None:
         if math.isfinite(value):
             self.scores[metric], self.errors[metric], self.counts[metric] = float(value), error, n
 
-    def mean(self, metric: str, values: Sequence[float]) -> None:
+    def mean(self, metric: str, values: Sequence[float], keep: bool = False) -> None:
+        """keep: what each text has is told too."""
         x = np.array([v for v in values if math.isfinite(v)])
         if len(x):
             self.add(metric, x.mean(), float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else None, len(x))
+            if keep and len(x) == len(values):
+                bounds = measure(metric)
+                self.outcomes[metric] = pack(x, bounds.low, bounds.high)
+
+    def geometric(self, metric: str, values: Sequence[float]) -> None:
+        """The geometric mean: a few texts that no one would write do not decide it."""
+        x = np.log([v for v in values if math.isfinite(v) and v > 0])
+        if len(x):
+            mean = math.exp(x.mean())
+            self.add(metric, mean, mean * float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else None, len(x))
+
+    def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int]) -> None:
+        """The mean over words, where those of one text belong together."""
+        x, places = np.array(values), np.unique(owners, return_inverse=True)[1]
+        off = np.bincount(places, x - x.mean())
+        error = float(np.sqrt((off**2).sum() * len(off) / max(1, len(off) - 1)) / len(x))
+        self.add(metric, x.mean(), error, len(x))
+
+    def guesses(self, metric: str, plain: str, truth: Sequence[str], guessed: Sequence[str]) -> None:
+        """The score ``plain`` of guessed labels, under the name of ``metric``."""
+        self.add(metric, tasks.score(plain, truth, guessed), tasks.standard_error(plain, truth, guessed), len(truth))
+        self.outcomes[metric] = pack([a == b for a, b in zip(truth, guessed, strict=True)], steps=1)
+
+    def take(self, other: Scores) -> None:
+        """Everything of another one."""
+        for name in ("scores", "errors", "counts", "outcomes"):
+            getattr(self, name).update(getattr(other, name))
 
 
-def task_scores(out: Scores, base: Originals, embedded: np.ndarray) -> None:
-    """Utility and privacy of the rewrites with these embeddings."""
-    x, x0 = base.features(embedded), base.features(base.embedded)
+def task_scores(out: Scores, base: Originals, rewrites: Sequence[str], embedded: np.ndarray) -> None:
+    """Utility and privacy of the rewrites, by each classifier."""
+    after, before = base.read(rewrites, embedded), base.read(base.flat, base.embedded)
+    for judge, x in after.items():
+        _task_scores(out, base, judge, x, before[judge])
+
+
+def _task_scores(out: Scores, base: Originals, judge: str, x: np.ndarray, x0: np.ndarray) -> None:
     train, test = list(base.data.train), list(base.data.test)
     right: dict[str, np.ndarray] = {}
     for task in tasks.tasks_of(base.data.name):
@@ -158,15 +224,18 @@ def task_scores(out: Scores, base: Originals, embedded: np.ndarray) -> None:
         if task.role == "privacy":
             learners = {f"_{a.name}": a.training_texts(x0, x) for a in data_attackers()}
         for suffix, learnt in learners.items():
-            guess = tasks.classify(learnt[train], train_y, x[test])
-            value = tasks.score(task.metric, test_y, guess)
-            error = tasks.standard_error(task.metric, test_y, guess)
-            out.add(task.metric + suffix, value, error, len(test_y))
-            right[task.role + suffix] = np.array([a == b for a, b in zip(test_y, guess, strict=True)], float)
+            guessed = guess(judge, task, learnt[train], train_y, x[test])
+            metric = task.metric + suffix + judge
+            out.guesses(metric, task.metric, test_y, guessed)
+            right[task.role + suffix] = np.array([a == b for a, b in zip(test_y, guessed, strict=True)], float)
             if task.role == "utility" and task.metric == "f1":
-                floor = tasks.majority(train_y, test_y, task.metric)
-                out.add("pp_plus", tasks.pp_plus(value, floor), 10_000 * error, len(test_y))
-        right[task.role + " 0"] = np.array([a == b for a, b in zip(test_y, base.guessed[task], strict=True)], float)
+                floor, error = tasks.majority(train_y, test_y, task.metric), out.errors[metric]
+                out.add(
+                    "pp_plus" + judge, tasks.pp_plus(out.scores[metric], floor),
+                    None if error is None else 10_000 * error, len(test_y),
+                )  # fmt: skip
+        plain = base.guessed[task, judge]
+        right[task.role + " 0"] = np.array([a == b for a, b in zip(test_y, plain, strict=True)], float)
     if not {"utility", "privacy_static"} <= set(right):
         return
     n = len(test)
@@ -179,17 +248,20 @@ def task_scores(out: Scores, base: Originals, embedded: np.ndarray) -> None:
             u, u0, p, p0 = (weights @ part for part in four)
             some = (u0 > 0) & (p0 > 0)
             spread = (u[some] / u0[some] - p[some] / p0[some]).std(ddof=1)
-            out.add("relative_gain" + suffix, value, float(spread), n)
+            out.add("relative_gain" + suffix + judge, value, float(spread), n)
 
 
 def similarity_scores(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
     """Similarity of the rewrites of the test texts with their originals."""
-    from ..metrics import bleu, unchanged
+    from ..metrics import bleu, bleu_uncased, chrf, unchanged
 
     test = base.test
     before, after = [base.flat[i] for i in test], [rewrites[i] for i in test]
-    out.mean("cosine", np.einsum("nd,nd->n", base.embedded[test], embedded[test]).clip(-1, 1).tolist())
+    cosines = np.einsum("nd,nd->n", base.embedded[test], embedded[test]).clip(-1, 1)
+    out.mean("cosine", cosines.tolist(), keep=True)
     out.mean("unchanged", unchanged.score(before, after))
+    out.mean("bleu_uncased", bleu_uncased.score(before, after))
+    out.mean("chrf", chrf.score(before, after))
     value, error = bleu.corpus_bleu(before, after), None
     if len(test) >= 5 * _PARTS:
         parts = [bleu.corpus_bleu(before[k::_PARTS], after[k::_PARTS]) for k in range(_PARTS)]
@@ -204,108 +276,98 @@ def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metric
     for metric, n in metrics:
         if metric in METRICS:
             test = base.test[:n]
-            out.mean(metric, score(metric, [base.flat[i] for i in test], [rewrites[i] for i in test]))
+            found = score(metric, [base.flat[i] for i in test], [rewrites[i] for i in test])
+            if metric == "lm_perplexity":
+                out.geometric(metric, found)
+            else:
+                out.mean(metric, found)
 
 
-def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str, seed: int) -> None:
-    """Utility with the whole encoder trained on the rewrites."""
+def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str, seed: int) -> dict[tasks.Task, list]:
+    """Utility with the whole encoder trained on the rewrites; the guesses of each task."""
     k = base.parts
     texts = [tuple(rewrites[i * k : (i + 1) * k]) for i in range(len(base.data.texts))]
+    found = {}
     for task in tasks.tasks_of(base.data.name):
         if task.role == "utility":
             train_y, test_y = base.labels(task)
             train, test = [texts[i] for i in base.data.train], [texts[i] for i in base.data.test]
-            guess = tasks.finetune(train, train_y, test, seed=seed, model=model)
-            value, error = tasks.score(task.metric, test_y, guess), tasks.standard_error(task.metric, test_y, guess)
-            out.add(task.metric + "_finetuned", value, error, len(test_y))
-
-
-class Deniability:
-    """N_w and S_w over the drawn words of some test texts, by their channels; the same words at every ε."""
-
-    def __init__(self, base: Originals):
-        order = np.random.default_rng(0).permutation(len(base.test))[:_TEXTS]
-        self.wanted = [base.test[i] for i in order]
-        self._results: dict[int, RewriteResult] = {}
-        self._channels: list[tuple[int, Any]] | None = None
-
-    def take(self, i: int, result: RewriteResult) -> None:
-        """A rewrite of text i, at any ε."""
-        if i in self.wanted and i not in self._results:
-            self._results[i] = result
-
-    def _all(self) -> list[tuple[int, Any]]:
-        if self._channels is None:
-            self._channels = []
-            for i in self.wanted:
-                result = self._results.get(i)
-                if result is None or "sweep" not in result.can or len(self._channels) >= WORDS:
-                    continue
-                drawn = [k for k, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
-                self._channels += [(i, result.locked(k)[0]) for k in drawn]
-            self._results.clear()
-        return self._channels
-
-    def add(self, out: Scores, epsilon: float) -> None:
-        channels = self._all()
-        if not channels:
-            return
-        both = np.array([channel.deniability(epsilon) for _, channel in channels])
-        owners = np.unique([i for i, _ in channels], return_inverse=True)[1]
-        for metric, x in zip(("n_w", "s_w"), both.T, strict=True):
-            # Words of one text belong together.
-            off = np.bincount(owners, x - x.mean())
-            error = float(np.sqrt((off**2).sum() * len(off) / max(1, len(off) - 1)) / len(x))
-            out.add(metric, x.mean(), error, len(x))
+            found[task] = tasks.finetune(train, train_y, test, seed=seed, model=model)
+            out.guesses(task.metric + TUNED, task.metric, test_y, found[task])
+    return found
 
 
 # --- running --------------------------------------------------------------------------------------------------------
 
 
 def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
-    """The lines of points that share mechanism, options and data, each as soon as it is done.
+    """The lines of points that share data and a preparation, each as soon as it is done. Each seed has a sample of its
+    own to train on, and the test texts of all others.
 
     Seconds are those of the processor, so that other load on the machine does not count.
     """
     began = time.process_time()
     first = points[0]
-    base = originals(first.data, first.size, setup.folder)
+    # Unprotected text of the first edition has seed 0, and the first sample.
+    bases = {p.seed: originals(p.data, p.size, setup.folder, max(1, p.seed)) for p in points}
     if first.mechanism == BASELINE:
-        out = Scores()
-        task_scores(out, base, base.embedded)
-        more = [(m, n) for m, n in setup.extra if m in ("perplexity", "lm_perplexity")]
-        further_scores(out, base, base.flat, more)
-        if setup.finetune:
-            finetuned(out, base, base.flat, setup.finetune, setup.seed)
-        line = _line(first, out, base, setup, time.process_time() - began)
-        yield replace(line, dataset=_dataset(base, first.size), gates=_gates(base))
+        for point in points:
+            yield _unprotected(point, bases[point.seed], setup, began)
+            began = time.process_time()
         return
-    mechanism = _mechanism(first, setup)
-    mechanism.rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # loads what it needs, off the clock
-    deniability = Deniability(base)
-    known: dict[float, Scores] = {}
+    at = [_mechanism(p, setup) for p in points]
+    base = bases[first.seed]
+    at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # loads what it needs, off the clock
+    words: dict[str, Words] = {}
+    for point in points:
+        same = {p.epsilon or 0.0: m for p, m in zip(points, at, strict=True) if _way(p) == _way(point)}
+        words.setdefault(_way(point), words_of(base, same, setup.attackers))
+    known: dict[tuple[str, float | None], Scores] = {}
     mark = time.process_time()
     loading = (mark - began) / len(points)
-    for point, rewrites, taken in _rewrites(mechanism, points, base, deniability):
+    for point, rewrites in _rewrites(at, points, bases, words):
         assert point.epsilon is not None
-        out = Scores()
+        base, out = bases[point.seed], Scores()
         embedded = embed(rewrites)
-        task_scores(out, base, embedded)
+        task_scores(out, base, rewrites, embedded)
         similarity_scores(out, base, embedded, rewrites)
         further_scores(
             out, base, rewrites, [(m, n) for m, n in setup.extra if m in setup.everywhere or point.seed == setup.seed]
         )
         if setup.finetune:
             finetuned(out, base, rewrites, setup.finetune, point.seed)
-        if point.epsilon not in known:
-            known[point.epsilon] = Scores()
-            deniability.add(known[point.epsilon], point.epsilon)
-        for metric, value in known[point.epsilon].scores.items():
-            out.add(metric, value, known[point.epsilon].errors[metric], known[point.epsilon].counts[metric])
-        out.add("tokens_per_second", base.tokens / taken, None, base.tokens)
+        if (key := (_way(point), point.epsilon)) not in known:
+            known[key] = Scores()
+            words[_way(point)].score(point.epsilon, known[key].clustered)
+        out.take(known[key])
         now = time.process_time()
         yield _line(point, out, base, setup, now - mark + loading)
         mark = time.process_time()
+
+
+def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence[str] = ()) -> Words:
+    """The words of the data set that are looked at: those of some test texts, the same for every mechanism."""
+    order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
+    return Words(at, {base.test[i]: base.flat[base.test[i]] for i in order}, attackers)
+
+
+def _way(point: Point) -> str:
+    """The options of a point: what is measured of single words depends on them and on ε."""
+    return json.dumps(plain(point.options), sort_keys=True)
+
+
+def _unprotected(point: Point, base: Originals, setup: Setup, began: float) -> Line:
+    """The line of unprotected text, with its gates."""
+    out = Scores()
+    task_scores(out, base, base.flat, base.embedded)
+    gates = _gates(base)
+    if point.seed == setup.seed:
+        further_scores(out, base, base.flat, [(m, n) for m, n in setup.extra if m in ("perplexity", "lm_perplexity")])
+    if setup.finetune:
+        tuned = finetuned(out, base, base.flat, setup.finetune, point.seed)
+        gates += tuple(tasks.gate(base.data, task, guessed, TUNED) for task, guessed in tuned.items())
+    line = _line(point, out, base, setup, time.process_time() - began)
+    return replace(line, dataset=_dataset(base, point.size), gates=gates)
 
 
 def _mechanism(point: Point, setup: Setup) -> Mechanism:
@@ -316,34 +378,33 @@ def _mechanism(point: Point, setup: Setup) -> Mechanism:
 
 
 def _rewrites(
-    mechanism: Mechanism, points: Sequence[Point], base: Originals, deniability: Deniability
-) -> Iterator[tuple[Point, list[str], float]]:
-    """Each point with the rewrites of all parts of all texts, and the seconds that these take by themselves."""
-    at = [mechanism.with_(epsilon=p.epsilon) for p in points]
+    at: Sequence[Mechanism], points: Sequence[Point], bases: Mapping[int, Originals], words: Mapping[str, Words]
+) -> Iterator[tuple[Point, list[str]]]:
+    """Each point with the rewrites of all parts of all its texts."""
     streams = [NoiseStream(p.seed) for p in points]
-    if not mechanism.slow_to_prepare:
+    if not at[0].slow_to_prepare:
         for point, variant, stream in zip(points, at, streams, strict=True):
-            began = time.process_time()
-            done = variant.rewrite(base.flat, stream=stream)
-            taken = time.process_time() - began
-            for i in deniability.wanted:
-                deniability.take(i, done[i])
-            yield point, [r.text for r in done], taken
+            assert point.epsilon is not None
+            done = variant.rewrite(bases[point.seed].flat, stream=stream)
+            taker = words[_way(point)]
+            for i in taker.wanted:
+                taker.take(point.epsilon, i, done[i])
+            yield point, [r.text for r in done]
         return
     # A model reads each text once for all ε and seeds. What it says of all texts together would not fit in memory.
-    texts: list[list[str]] = [[] for _ in points]
-    seconds = np.zeros(len(points))
-    began = time.process_time()
-    for i, prepared in enumerate(mechanism.prepare_many(base.flat)):
-        seconds += time.process_time() - began
-        for j, (variant, stream) in enumerate(zip(at, streams, strict=True)):
-            began = time.process_time()
-            result = variant.rewrite(prepared, stream=stream.at(i))
-            seconds[j] += time.process_time() - began
-            texts[j].append(result.text)
-            deniability.take(i, result)
-        began = time.process_time()
-    yield from zip(points, texts, seconds.tolist(), strict=True)
+    texts = [[""] * len(bases[p.seed].flat) for p in points]
+    places: dict[str, list[tuple[int, int]]] = {}
+    for j, point in enumerate(points):
+        for i, text in enumerate(bases[point.seed].flat):
+            places.setdefault(text, []).append((j, i))
+    for prepared, where in zip(at[0].prepare_many(list(places)), places.values(), strict=True):
+        for j, i in where:
+            epsilon = points[j].epsilon
+            assert epsilon is not None
+            result = at[j].rewrite(prepared, stream=streams[j].at(i))
+            texts[j][i] = result.text
+            words[_way(points[j])].take(epsilon, i, result)
+    yield from zip(points, texts, strict=True)
 
 
 def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: float) -> Line:
@@ -352,8 +413,8 @@ def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: flo
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     return Line(
-        point.id, **point.setting, scores=out.scores, errors=out.errors, counts=out.counts, seconds=round(seconds, 3),
-        tokens=base.tokens, provenance=made,
+        point.id, **point.setting, scores=out.scores, errors=out.errors, counts=out.counts, outcomes=out.outcomes,
+        seconds=round(seconds, 3), tokens=base.tokens, provenance=made,
     )  # fmt: skip
 
 
@@ -368,8 +429,9 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
 
 
 def _gates(base: Originals) -> tuple[Gate, ...]:
-    x = base.features(base.embedded)
-    return tuple(tasks.gate(base.data, t, x) for t in tasks.tasks_of(base.data.name))
+    """Those of the first classifier stand first."""
+    found = [tasks.gate(base.data, task, guessed, judge) for (task, judge), guessed in base.guessed.items()]
+    return tuple(sorted(found, key=lambda gate: judged(gate.metric)[1]))
 
 
 def _stop_list(path: str | None) -> str:
@@ -388,7 +450,8 @@ def _machine() -> str:
     if info.is_file():
         lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
+    made = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
+    return f"{made}, embeddings in {'bfloat16' if _half() else 'float32'}"
 
 
 def _one_thread() -> None:
@@ -499,7 +562,10 @@ def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: An
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dptext_core bench run", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--grid", choices=sorted(GRIDS), default="quick", help="what is run (default quick)")
+    parser.add_argument(
+        "--grid", default="quick", metavar="NAME",
+        help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
+    )  # fmt: skip
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
@@ -511,7 +577,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
     parser.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
     parser.add_argument(
-        "--lm-perplexity", action="store_true", help="perplexity of 50 test texts under a language model that was added"
+        "--lm-perplexity",
+        action="store_true",
+        help=f"perplexity of {JUDGED} test texts under a language model that was added, at the first seed's points",
     )
     parser.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
     parser.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
@@ -524,6 +592,12 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench run``."""
     args = _parser().parse_args(argv)
+    if args.point:
+        if args.only or args.shard != "1/1" or args.out or args.merge:
+            raise ConfigError(
+                "--point runs one point and writes no file: leave out --only, --shard, --out and --merge."
+            )
+        return _point(args)
     grid = named(args.grid, args.data is not None)
     if args.n is not None:
         grid = grid.smaller(args.n)
@@ -531,7 +605,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if not points:
         raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
     if args.merge:
-        if args.point or args.list or args.shard != "1/1":
+        if args.list or args.shard != "1/1":
             raise ConfigError("--merge goes with --grid, --n, --only and --summary alone.")
         return _merge(args, grid, points)
     points = shard(points, *_share(args.shard))
@@ -539,6 +613,18 @@ def main(argv: Sequence[str] = ()) -> int:
         return _list(points)
     if args.jobs < 1:
         raise ConfigError(f"--jobs must be at least 1, not {args.jobs}.")
+    setup = _setup(args, grid)
+    if args.out is None:
+        raise ConfigError("Name the file that the points go to: --out FILE.jsonl.")
+    try:
+        run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        print(f"Stopped. What is done is in {args.out}; the same command goes on from there.", file=sys.stderr)
+        raise
+    return 0
+
+
+def _setup(args: argparse.Namespace, grid: Grid) -> Setup:
     extra = dict(grid.extra)
     if args.bertscore:
         extra.setdefault("bertscore", 100)
@@ -548,24 +634,12 @@ def main(argv: Sequence[str] = ()) -> int:
         from ..metrics import lm_perplexity
 
         lm_perplexity.judge_folder()  # that it is missing is said before anything is measured
-        extra["lm_perplexity"] = 50
-    everywhere = tuple(m for m in ("bertscore", "perplexity", "lm_perplexity") if getattr(args, m))
-    setup = Setup(
+        extra["lm_perplexity"] = JUDGED
+    everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
+    return Setup(
         None if args.data is None else str(args.data), args.stopwords, _command(args), tuple(extra.items()), everywhere,
-        args.finetune,
+        args.finetune, attackers=grid.attackers,
     )  # fmt: skip
-    if args.point:
-        if args.only or args.shard != "1/1" or args.out:
-            raise ConfigError("--point runs one point and writes no file: leave out --only, --shard and --out.")
-        return _point(args.point, grid, setup)
-    if args.out is None:
-        raise ConfigError("Name the file that the points go to: --out FILE.jsonl.")
-    try:
-        run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
-    except KeyboardInterrupt:
-        print(f"Stopped. What is done is in {args.out}; the same command goes on from there.", file=sys.stderr)
-        raise
-    return 0
 
 
 def _share(text: str) -> tuple[int, int]:
@@ -590,7 +664,8 @@ def _command(args: argparse.Namespace) -> str:
 def _list(points: Sequence[Point]) -> int:
     for group in groups(points):
         p = group[0]
-        options = ", ".join(f"{k} {v}" for k, v in plain(p.options).items())
+        ways = [", ".join(f"{k} {v}" for k, v in plain(q.options).items()) for q in group]
+        options = "; or ".join(way or "as it comes" for way in dict.fromkeys(ways)) if any(ways) else ""
         levels = ", ".join(f"{e:g}" for e in dict.fromkeys(q.epsilon for q in group) if e is not None)
         print(
             f"{p.mechanism:13s} {p.data:8s} {len(group):3d} points {cost(group) / 60:5.1f} min  ε {levels}  {options}"
@@ -619,24 +694,64 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int
     return 0
 
 
-def _point(wanted: str, grid: Grid, setup: Setup) -> int:
-    found = [p for p in grid.points() if p.id == wanted]
-    if not found:
-        raise ConfigError(
-            f"The grid {grid.name} has no point {wanted!r}. Name another --grid, or see the bundled rows."
-        )
-    _one_thread()
-    (line,) = run_group(found, setup)
+def declared(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, Point]:
+    """The point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled summary,
+    which may be of an older edition of a grid. Raises ConfigError where there is none."""
+    grids = [named(name, args.data is not None) for name in dict.fromkeys([args.grid, *GRIDS])]
+    for grid in [g if args.n is None else g.smaller(args.n) for g in grids]:
+        if wanted in grid.by_id:
+            return grid, grid.by_id[wanted]
+    for row in () if summary is None else summary.rows:
+        if summary is not None and row.point == wanted:
+            for point in measured(row, summary.about["data"][row.data]):
+                if point.id == wanted:
+                    return GRIDS["full"], point
+    raise ConfigError(
+        f"There is no point {wanted!r}, neither in a grid nor in the bundled results. Look at its row again."
+    )
+
+
+def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
+    """The points that a row of a summary may be of, by what the summary says of its data set."""
+    for n_train in (dataset["n_train"], None):
+        for n_test in (dataset["n_test"], None):
+            size = Size(
+                n_train, n_test, dataset["max_words"], dataset["tokens"] / (dataset["n_train"] + dataset["n_test"])
+            )
+            for seed in (1, 0, *range(2, 10)):
+                yield Point(row.mechanism, row.options, row.epsilon, row.data, seed, size)
+
+
+def _point(args: argparse.Namespace) -> int:
     summary = store.bundled()
+    grid, point = declared(args.point, args, summary)
     same = ("mechanism", "options", "epsilon", "data")
     rows = {} if summary is None else {
-        r.metric: r for r in summary.rows if all(getattr(r, k) == getattr(line, k) for k in same)
+        r.metric: r for r in summary.rows if all(getattr(r, k) == point.setting[k] for k in same)
     }  # fmt: skip
-    print(f"{wanted}: " + ", ".join(f"{k} {v}" for k, v in line.setting.items()))
+    setup = _setup(args, grid)
+    if rows:  # what takes long is measured where there is a row to hold it against
+        wanted = {*rows, *setup.everywhere, *(["lm_perplexity"] if args.lm_perplexity else [])}
+        setup = replace(
+            setup, extra=tuple((m, n) for m, n in setup.extra if m in wanted),
+            attackers=tuple(m for m in setup.attackers if m in rows),
+        )  # fmt: skip
+    _one_thread()
+    (line,) = run_group([point], setup)
+    print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.setting.items()))
+    told: list[bool] = []
     for metric, value in line.scores.items():
-        row = rows.get(metric)
-        beside = "" if row is None else f"   bundled {row.value:g} ({row.low} to {row.high}, {row.seeds} seeds)"
-        print(f"{metric:24s} {value:12.6g}{beside}")
+        beside = "   no row of the bundled results"
+        if row := rows.get(metric):
+            beside = f"   bundled {row.value:g}"
+            if row.low is not None and row.high is not None:
+                told.append(row.low <= store.short(value) <= row.high)
+                beside += f" ({row.low:g} to {row.high:g}, {row.seeds} seeds): {'inside' if told[-1] else 'outside'}"
+            if row.runs and store.short(value) in row.runs:
+                beside += ", and the same number as one of its seeds"
+        print(f"{metric:28s} {value:12.6g}{beside}")
+    if told:
+        print(f"{sum(told)} of {len(told)} metrics lie inside the intervals of their rows.")
     return 0
 
 

@@ -1,8 +1,9 @@
 """What is told from texts, and how well: the utility that a rewrite keeps and the attribute that it should hide.
 
-The classifier of the grids is logistic regression on frozen all-MiniLM-L6-v2 embeddings; ``finetune`` trains the whole
-encoder. Utility: trained and tested on rewritten texts. Privacy: an attacker guesses the author; the static one is
-trained on original texts, the adaptive one on rewritten ones, both are tested on rewritten texts.
+The first classifier of the grids is logistic regression on frozen all-MiniLM-L6-v2 embeddings; ``judges`` has one that
+shares nothing with that model, and ``finetune`` trains the whole encoder. Utility: trained and tested on rewritten
+texts. Privacy: an attacker guesses the author; the static one is trained on original texts, the adaptive one on
+rewritten ones, both are tested on rewritten texts.
 Scores are shares of 1.
 """
 
@@ -167,13 +168,11 @@ def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) 
     return float(_scores(metric, drawn.reshape(_BOOTSTRAP, *counts.shape)).std(ddof=1))
 
 
-def gate(data: Data, task: Task, x: NDArray) -> Gate:
-    """The gate of a task of ``data``; ``x`` are the ``features`` (n, d) of all its original texts."""
-    if len(x) != len(data.texts):
-        raise InputError(f"{data.name} has {len(data.texts)} texts, but features of {len(x)} were given.")
+def gate(data: Data, task: Task, predicted: Sequence[str], judge: str = "") -> Gate:
+    """The gate of a task of ``data`` from guessed labels of its test texts. judge: by which classifier, as the registry
+    of metrics names it."""
     labels = data.targets[task.target]
     train, test = [labels[i] for i in data.train], [labels[i] for i in data.test]
-    predicted = classify(x[list(data.train)], train, x[list(data.test)])
 
     def measured(metric: str) -> tuple[float, float, float]:
         return score(metric, test, predicted), majority(train, test, metric), standard_error(metric, test, predicted)
@@ -181,7 +180,7 @@ def gate(data: Data, task: Task, x: NDArray) -> Gate:
     value, base, se = measured(task.metric)
     needed = [(value, base, se), *([measured("accuracy")] if task.metric == "macro_f1" else [])]
     enters = all(found - guess > 3 * error for found, guess, error in needed)
-    return Gate(data.name, task.name, task.role, task.metric, value, base, se, len(test), enters)
+    return Gate(data.name, task.name, task.role, task.metric + judge, value, base, se, len(test), enters)
 
 
 def pp_plus(f1: float, majority: float) -> float:

@@ -382,6 +382,8 @@ class DPBART(Mechanism):
             pieces=(piece,), language=self.language,
         )  # fmt: skip
 
+    slow_to_prepare = False
+
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"noise": "laplace"})

@@ -677,6 +677,8 @@ class Generation(Clipped):
             GenerationTrace(self, prepared, written), tuple(pieces),
         )  # fmt: skip
 
+    slow_to_prepare = False
+
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"prior": "released"})

@@ -10,7 +10,8 @@ from .registry import REGISTRY, Metric, measure
 
 #: The metrics of a text: each is a file here.
 METRICS: dict[str, Metric] = {
-    name: REGISTRY[name] for name in ("cosine", "bleu", "unchanged", "perplexity", "lm_perplexity", "bertscore")
+    name: REGISTRY[name]
+    for name in ("cosine", "bleu", "bleu_uncased", "chrf", "unchanged", "perplexity", "lm_perplexity", "bertscore")
 }
 
 

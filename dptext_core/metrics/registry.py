@@ -12,8 +12,10 @@ from math import inf
 #: What a metric tells: what is still useful, what an attacker finds out, both together, how near the texts are, how
 #: well a word can be denied, what it costs.
 KINDS = ("utility", "privacy", "gain", "similarity", "deniability", "speed")
-#: A score of the same name with this behind it comes from a whole encoder that was trained for the task.
-TUNED = "_finetuned"
+#: Behind a classifier's score: the same score by another classifier. A whole encoder that was trained for the task; and
+#: one that reads words, and for authors letters, and shares nothing with the bundled encoder.
+TUNED, BAG = "_finetuned", "_bag"
+JUDGES = (TUNED, BAG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,13 @@ class Metric:
 _STATIC = "a classifier that was trained on original texts"
 _ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
 _GAIN = "U_r/U_o − P_r/P_o: what is left of utility less what is left of the attacker's success. Above 0 is a gain"
-_CLASSIFIER = "logistic regression on the bundled sentence encoder"
-_ENCODER = "the bundled sentence encoder (all-MiniLM-L6-v2)"
+_ENCODER = (
+    "the bundled sentence encoder (all-MiniLM-L6-v2, which is also a word space of the mechanisms and the trunk of the "
+    "bundled language model, so it is no independent judge)"
+)
+_CLASSIFIER = f"logistic regression on {_ENCODER}"
+_WORDS = "logistic regression on words and pairs of words (TF-IDF)"
+_LETTERS = "logistic regression on sequences of 2 to 5 letters (TF-IDF)"
 
 #: Every metric, in the order in which they are offered. Utility is that of a classifier trained and tested on rewritten
 #: texts.
@@ -91,20 +98,31 @@ REGISTRY: dict[str, Metric] = {
         ),
         Metric(
             "bleu", "BLEU", "similarity", "points", True, 0, 100, "",
-            "Word sequences in common, over the whole set, 0 to 100.", ".1f",
+            "Word sequences in common, over the whole set, 0 to 100. Case counts, so that a rewrite that only writes "
+            "capitals has less than 100.", ".1f",
+        ),
+        Metric(
+            "bleu_uncased", "BLEU without case", "similarity", "points", True, 0, 100, "",
+            "Word sequences in common, the mean over texts: 100 where every word stays, whatever its capitals.", ".1f",
+        ),
+        Metric(
+            "chrf", "chrF without case", "similarity", "points", True, 0, 100, "",
+            "Letter sequences in common, the mean over texts: 100 where each word stays, whatever its capitals.", ".1f",
         ),
         Metric(
             "unchanged", "Words unchanged", "similarity", "share", None, 0, 1, "",
             "Share of tokens that are the same in both texts.",
         ),
         Metric(
-            "perplexity", "Perplexity", "similarity", "", False, 1, inf, "the bundled masked language model",
+            "perplexity", "Perplexity", "similarity", "", False, 1, inf,
+            "the bundled masked language model, whose trunk is all-MiniLM-L6-v2",
             "Pseudo-perplexity under the bundled masked language model: lower reads easier.", ".1f",
         ),
         Metric(
             "lm_perplexity", "Perplexity, language model", "similarity", "", False, 1, inf,
             "a causal language model that was added (Gemma 3 270M, Q4_K_M)",
-            "Perplexity of a word under a language model that writes text: lower reads easier.", ",.0f",
+            "Perplexity of a word under a language model that writes text, over a set the geometric mean: lower reads "
+            "easier.", ",.0f",
         ),
         Metric(
             "f1_static", "Attacker's F1, static", "privacy", "share", False, 0, 1, _CLASSIFIER,
@@ -131,6 +149,25 @@ REGISTRY: dict[str, Metric] = {
             "Expected number, the mean over the words that are drawn.", ".1f",
         ),
         Metric(
+            "attack_bayes", "Best guess right", "deniability", "share", False, 0, 1, "",
+            "How often the best guess names a drawn word, by an attacker who sees the released word and knows the "
+            "mechanism, its ε and how frequent words are in public. It is exact: nobody who knows that does better.",
+        ),
+        Metric(
+            "attack_nearest", "Among the ten nearest", "deniability", "share", False, 0, 1, "",
+            "How often a drawn word is the released word or one of its nine nearest neighbours in the mechanism's word "
+            "space, else in the bundled one.",
+        ),
+        Metric(
+            "attack_mask", "Language model right", "deniability", "share", False, 0, 1,
+            "the bundled masked language model, whose trunk is all-MiniLM-L6-v2",
+            "How often a language model that reads the words around names a drawn word at once.",
+        ),
+        Metric(
+            "attack_query", "100 answers right", "deniability", "share", False, 0, 1, "",
+            "How often the most frequent of 100 fresh answers to the same text is the drawn word.",
+        ),
+        Metric(
             "tokens_per_second", "Tokens a second", "speed", "tokens", True, 0, inf, "",
             "Of the rewriting itself, on the machine named below.", ",.0f",
         ),
@@ -154,12 +191,24 @@ REGISTRY: dict[str, Metric] = {
 }  # fmt: skip
 
 
+def judged(name: str) -> tuple[str, str]:
+    """A metric's name without what names its classifier, and that: one of ``JUDGES``, or "" for the first one."""
+    suffix = next((s for s in JUDGES if name.endswith(s)), "")
+    return name.removesuffix(suffix), suffix
+
+
 def measure(name: str) -> Metric:
     """What is known of a metric; of an unknown one its name."""
-    known = REGISTRY.get(name.removesuffix(TUNED))
+    plain, suffix = judged(name)
+    known = REGISTRY.get(plain)
     if known is None:
         return Metric(name, name, "other", "", None, -inf, inf, digits=".3g")
-    if not name.endswith(TUNED):
+    if not suffix:
         return known
-    about = f"{known.about} The classifier is the fine-tuned encoder."
-    return replace(known, name=name, title=f"{known.title}, fine-tuned", judge="the fine-tuned encoder", about=about)
+    if suffix == TUNED:
+        title, judge, about = "fine-tuned", "the fine-tuned encoder", "The classifier is the fine-tuned encoder."
+    else:
+        judge = {"privacy": _LETTERS, "gain": f"{_WORDS}, for authors on sequences of letters"}.get(known.kind, _WORDS)
+        title, about = "bag of words", "The classifier knows no language model and no word space."
+        title = "bag of letters" if known.kind == "privacy" else title
+    return replace(known, name=name, title=f"{known.title}, {title}", judge=judge, about=f"{known.about} {about}")

@@ -1,0 +1,154 @@
+"""What is told of single words: N_w and S_w, and how often attackers name a word.
+
+All of it is measured on drawn words of some test texts, the same at every ε, and once for each ε: it does not depend on
+the seed, or is a mean over words that the first seed released. Which of it a mechanism has, it says itself: one that
+states no distribution has no N_w, one that writes a new text has no word that could be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..attacks import mask_inference, nearest, risk
+from ..attacks.query import success_rate
+from ..errors import NoDistribution
+from ..mechanisms.base import Mechanism
+from ..result import RewriteResult
+
+#: Words that are looked at: those of some test texts, all of each text.
+WORDS = 200
+TEXTS = 60
+#: Answers that the attacker gets who asks again and again, words that it attacks, and repeats for each.
+ANSWERS, ASKED, REPEATS = 100, 100, 100
+#: Guesses of the attacker who looks among neighbours, the released word counted.
+NEAR = 10
+
+#: Adds a metric: its name, a value for each word, and the text that each word is of.
+Add = Callable[[str, Sequence[float], Sequence[int]], None]
+
+
+class Words:
+    """The drawn words of some texts under one mechanism with its options. attackers: which are let loose, of the
+    metrics' names."""
+
+    def __init__(
+        self, at: Mapping[float, Mechanism], texts: Mapping[int, str], attackers: Sequence[str] = ()
+    ):  # fmt: skip
+        self.wanted = texts
+        self._at = at
+        self._attackers = tuple(attackers)
+        self._any: dict[int, RewriteResult] = {}
+        self._released: dict[float, list[tuple[int, RewriteResult]]] = {epsilon: [] for epsilon in at}
+        self._channels: list[tuple[int, Any]] | None = None
+        self._best: tuple[list[int], dict[float, list[float]]] | None = None
+
+    def take(self, epsilon: float, i: int, result: RewriteResult) -> None:
+        """The rewrite of text i at this ε; a further one of the same is not looked at."""
+        if i not in self.wanted:
+            return
+        if self._channels is None:
+            self._any.setdefault(i, result)
+        released = self._released.get(epsilon)
+        if released is not None and all(k != i for k, _ in released):
+            released.append((i, result))
+
+    def score(self, epsilon: float, add: Add) -> None:
+        """Everything of one ε. What was taken of it is let go."""
+        channels = self._all()
+        if channels:
+            owners = [i for i, _ in channels]
+            both = np.array([channel.deniability(epsilon) for _, channel in channels])
+            add("n_w", both[:, 0].tolist(), owners)
+            add("s_w", both[:, 1].tolist(), owners)
+            if "attack_query" in self._attackers:
+                some = channels[:ASKED]
+                add("attack_query", [asked(c, epsilon) for _, c in some], owners[:ASKED])
+        if "attack_bayes" in self._attackers:
+            owners, best = self._best_guesses()
+            if owners:
+                add("attack_bayes", best[epsilon], owners)
+        released = sorted(self._released.pop(epsilon, []), key=lambda pair: list(self.wanted).index(pair[0]))
+        for name, attack in (("attack_nearest", _near), ("attack_mask", _named)):
+            if name in self._attackers:
+                hits, owners = _hits(attack, self._at[epsilon], released)
+                if hits:
+                    add(name, hits, owners)
+
+    def _all(self) -> list[tuple[int, Any]]:
+        """The channels of the words, with the text of each."""
+        if self._channels is None:
+            self._channels = []
+            for i in self.wanted:
+                result = self._any.get(i)
+                if result is None or "sweep" not in result.can or len(self._channels) >= WORDS:
+                    continue
+                drawn = [k for k, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
+                self._channels += [(i, result.locked(k)[0]) for k in drawn]
+            self._any.clear()
+        return self._channels
+
+    def _best_guesses(self) -> tuple[list[int], dict[float, list[float]]]:
+        """The text of each word, and at each ε how often the best guess names it."""
+        if self._best is None:
+            first = next(iter(self._at.values()))
+            self._best = ([], {})
+            try:
+                risk.check(first)
+            except NoDistribution:
+                return self._best
+            owners: list[int] = []
+            rows: list[int] = []
+            for i, text in self.wanted.items():
+                if len(rows) < WORDS:
+                    found = risk.token_rows(first, first.plan(text))
+                    owners += [i] * len(found)
+                    rows += found.values()
+            if rows:
+                different, place = np.unique(np.array(rows, np.int64), return_inverse=True)
+                success = risk.rows_success(first, different, list(self._at))
+                each = {e: row[place].tolist() for e, row in zip(self._at, success, strict=True)}
+                self._best = (owners, each)
+        return self._best
+
+
+def asked(channel: Any, epsilon: float) -> float:
+    """How often the most frequent of some fresh answers is the word itself. What is simulated releases nothing."""
+    d = channel.at(epsilon)
+    own = channel.source_index
+    p0 = float(d.probs[own].sum())
+    if not p0 > 0:
+        return 0.0
+    others = np.delete(d.probs, own)
+    others = np.sort(others[others > 0])[::-1]
+    with np.errstate(divide="ignore"):  # of a word that nearly always stays
+        return success_rate(p0, others, ANSWERS, REPEATS, np.random.default_rng(0))
+
+
+def _near(mechanism: Mechanism, result: RewriteResult) -> list[float]:
+    return [float(g.rank is not None and g.rank < NEAR) for g in nearest.attack(mechanism, result).guesses]
+
+
+def _named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
+    return [float(g.rank == 1) for g in mask_inference.attack(mechanism, result).guesses]
+
+
+def _hits(
+    attack: Callable[[Mechanism, RewriteResult], list[float]], mechanism: Mechanism,
+    released: Sequence[tuple[int, RewriteResult]],
+) -> tuple[list[float], list[int]]:  # fmt: skip
+    """Whether each replaced word is named, and the text that it is of; nothing where texts answer to no words."""
+    hits: list[float] = []
+    owners: list[int] = []
+    for i, result in released:
+        if len(hits) >= WORDS:
+            break
+        try:
+            found = attack(mechanism, result)
+        except NoDistribution:
+            return [], []
+        hits += found
+        owners += [i] * len(found)
+    return hits, owners

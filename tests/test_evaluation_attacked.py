@@ -1,0 +1,112 @@
+"""Attackers on single words in the benchmark: exact against brute force, and only where a mechanism allows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_spaces import on, random_space, words
+
+import dptext_core as dpt
+from dptext_core.attacks import risk
+from dptext_core.attacks.prior import Prior, public_prior
+from dptext_core.distribution import ScoreTable
+from dptext_core.evaluation import attacked
+from dptext_core.evaluation.attacked import Words, asked
+
+SPACE = random_space()
+TEXTS = {3: " ".join(words(40)[:6]), 7: " ".join(words(40)[4:9])}
+
+
+def scored(m, epsilons, attackers) -> dict[float, dict[str, tuple[list, list]]]:
+    """Every metric at every ε, with the values and the texts of the words."""
+    found = Words(dict.fromkeys(epsilons, m), TEXTS, attackers)
+    out: dict[float, dict] = {}
+    for epsilon in epsilons:
+        for i, text in TEXTS.items():
+            found.take(epsilon, i, m.rewrite(text, seed=i))
+        out[epsilon] = {}
+        found.score(epsilon, lambda name, x, owners, e=epsilon: out[e].__setitem__(name, (list(x), list(owners))))
+    return out
+
+
+def test_the_best_guess_is_that_of_brute_force():
+    m = on(SPACE, "tem", epsilon=2.0)
+    found = scored(m, (2.0, 9.0), ("attack_bayes",))
+    prior = public_prior(m).p
+    for epsilon in (2.0, 9.0):
+        p = np.stack([m.channel(r).at(epsilon).probs for r in range(40)])
+        best = (prior[:, None] * p).argmax(axis=0)
+        rows = [*range(6), *range(4, 9)]
+        values, owners = found[epsilon]["attack_bayes"]
+        assert values == pytest.approx([p[r, best == r].sum() for r in rows])
+        assert owners == [3] * 6 + [7] * 5
+    assert np.mean(found[9.0]["attack_bayes"][0]) > np.mean(found[2.0]["attack_bayes"][0])
+
+
+def test_over_all_words_it_is_the_expected_success():
+    from dptext_core.attacks.bayes import expected_success
+
+    m = on(SPACE, "santext", epsilon=3.0)
+    p = np.random.default_rng(1).dirichlet(np.ones(40))
+    prior = Prior(tuple(SPACE.words), p)
+    each = risk.rows_success(m, np.arange(40), (3.0, 5.0), prior=prior)
+    assert each.shape == (2, 40)
+    for row, epsilon in zip(each, (3.0, 5.0), strict=True):
+        assert p @ row == pytest.approx(expected_success(m, epsilon=epsilon, prior=prior).value)
+
+
+def test_neighbours_and_answers_on_the_words_that_were_drawn():
+    m = on(SPACE, "tem", epsilon=40.0)
+    found = scored(m, (0.1, 40.0), attacked_by := ("attack_nearest", "attack_query"))
+    for epsilon in (0.1, 40.0):
+        assert set(found[epsilon]) == {"n_w", "s_w", *attacked_by}
+        assert len(found[epsilon]["n_w"][0]) == 11 and set(found[epsilon]["attack_nearest"][1]) <= set(TEXTS)
+    # Nothing is hidden at a large ε, and of 40 words alike the most frequent of 100 answers is seldom the right one.
+    assert np.mean(found[40.0]["n_w"][0]) > 0.95 and np.mean(found[40.0]["attack_query"][0]) > 0.99
+    assert np.mean(found[0.1]["attack_query"][0]) < 0.5
+
+
+def test_answers_are_those_of_plain_draws():
+    channel = ScoreTable(("a", "b", "c", "d"), np.array([1.0, 0.6, 0.5, 0.0]), "a")
+    epsilon = 0.7
+    drawn = np.random.default_rng(2).multinomial(100, channel.at(epsilon).probs, 4000)
+    top = drawn.max(axis=1)
+    plain = ((drawn[:, 0] == top) / (drawn == top[:, None]).sum(axis=1)).mean()
+    assert asked(channel, epsilon) == pytest.approx(plain, abs=0.1)
+    assert asked(ScoreTable(("a", "b"), np.array([0.0, 1.0]), "z"), 1.0) == 0.0, "it never comes out"
+
+
+def test_a_mechanism_has_what_it_says_it_has():
+    """One that writes a new text has no word to name, one without a formula no best guess: nothing is made up."""
+    estimated = on(SPACE, "mvc", epsilon=5.0)
+    found = scored(estimated, (5.0,), ("attack_bayes", "attack_nearest"))[5.0]
+    assert set(found) == {"n_w", "s_w", "attack_nearest"}
+
+    class Rewriter(dpt.Mechanism):
+        name, title, family, notion, config_cls = "x", "X", "f", "none", type(estimated.config)
+        can = frozenset()
+
+        def _prepare(self, document, progress, cancel): ...
+        def _rewrite(self, prepared, stream, progress, cancel): ...
+        def guarantee(self, text): ...
+
+    whole = Words({5.0: Rewriter(estimated.config)}, TEXTS, ("attack_bayes", "attack_nearest", "attack_mask"))
+    result = dpt.RewriteResult("new", TEXTS[3], (), estimated.guarantee(TEXTS[3]), "x", estimated.config, 1, "n")
+    whole.take(5.0, 3, result)
+    told: list = []
+    whole.score(5.0, lambda *metric: told.append(metric))
+    assert told == []
+
+
+def test_only_the_first_rewrite_of_a_text_at_an_epsilon_is_looked_at(monkeypatch):
+    m = on(SPACE, "tem", epsilon=1.0)
+    words_ = Words({1.0: m}, TEXTS, ("attack_nearest",))
+    first = m.rewrite(TEXTS[3], seed=1)
+    seen: list = []
+    monkeypatch.setattr(attacked.nearest, "attack", lambda mechanism, result: seen.append(result) or first_found)
+    first_found = attacked.nearest.NearestAttack("small", (), 0.0, 0.0)
+    words_.take(1.0, 3, first)
+    words_.take(1.0, 3, m.rewrite(TEXTS[3], seed=2))
+    words_.take(1.0, 99, m.rewrite("x", seed=2))
+    words_.score(1.0, lambda *_: None)
+    assert seen == [first]
