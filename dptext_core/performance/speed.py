@@ -7,7 +7,9 @@ bfloat16 where the processor has it). Ratios are comparable between machines, se
 The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
 rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
 
-Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
+Then, on a processor: which share of its largest rate of multiplying that is, and where the rest goes; see `share`.
+
+Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--float32] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
     return scores
 
 
-def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
-    """The same for all tokens of `texts`, as the mechanisms ask for it: one call."""
+def mask_requests(lm: Any, texts: Sequence[str]) -> list[Any]:
+    """A request for each token of `texts`, masked, with its text as context."""
     from ..document import Document
     from ..models import MaskRequest
 
@@ -59,7 +61,12 @@ def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
     for text in texts:
         pieces = lm.encode(Document.parse(text))
         requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
-    return engine.score(requests)
+    return requests
+
+
+def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
+    """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    return engine.score(mask_requests(lm, texts))
 
 
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
@@ -105,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     parser.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    parser.add_argument("--float32", action="store_true", help="compute in float32, as processors without bfloat16 do")
     args = parser.parse_args(argv)
     if args.repeats < 1:
         parser.error("--repeats must be at least 1")
@@ -112,10 +120,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     import torch
 
     from .. import models
-    from ..models.masked_lm import plain_model
+    from ..models.fast_bert import FastBert
+    from ..models.masked_lm import MaskedLM, plain_model
+    from . import share
 
     lm = models.load_masked_lm(args.model, args.device)
     engine = models.engine(args.model, args.device)
+    if args.float32:
+        engine.stop()
+        engine._lm = lm = MaskedLM(lm.spec, lm.device, "float32")
     plain, tokenizer = plain_model(lm.spec)
     plain.to(lm.device)
     texts = short_texts()
@@ -143,6 +156,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             -(-args.repeats // 3),
         )
         print(f"sweep, 5 ε × 20 fresh draws: {20 * slow / fast:.0f}x  (plain 20 × {slow:.3f} s, ours {fast:.3f} s)")
+    if lm.device == "cpu" and isinstance(lm._logits, FastBert):
+        print("\n".join(share.report(engine, lm, texts, args.repeats)))
     return 0
 
 
