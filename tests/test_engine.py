@@ -530,7 +530,7 @@ def test_the_speed_report_names_both_ratios_and_the_share_of_the_ceiling(folder,
     assert "float32" in lines[4] and "torch.mm" in lines[4] and "at the model's shapes" in lines[4]
     one, two = zip(*(map(float, re.findall(r"(-?[\d.]+)%", line)) for line in lines[-len(share.PARTS) :]), strict=True)
     assert sum(one) == pytest.approx(100, abs=0.5) and sum(two) == pytest.approx(100, abs=0.5)
-    assert one[0] > 0 and two[1] > 0
+    assert min(one[0], two[0], one[2], two[2], one[4], two[4]) > 0
 
 
 def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):

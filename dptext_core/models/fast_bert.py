@@ -133,6 +133,7 @@ class _Layer:
         at = layer.attention
         q, k, v = _wb(at.self.query), _wb(at.self.key), _wb(at.self.value)
         self.heads = heads
+        self.attend = _attention
         if last:
             self.query = _Affine(q, device=device, dtype=dtype)
             self.key_value = _Affine(k, v, device=device, dtype=dtype)
@@ -152,7 +153,7 @@ class _Layer:
         """h (B, L, d) -> (B, L, d)."""
         b, n, d = h.shape
         q, k, v = self.all_three(h).view(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
-        return self.finish(h, _attention(q, k, v, hidden))
+        return self.finish(h, self.attend(q, k, v, hidden))
 
     def read_at(self, h: torch.Tensor, hidden: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """h (B, L, d) -> what stands at position at[b] of each row, and what it reads there: (B, d) each."""
@@ -160,7 +161,7 @@ class _Layer:
         k, v = self.key_value(h).view(b, n, 2, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
         own = h[torch.arange(b, device=h.device), at]
         q = self.query(own).view(b, self.heads, 1, d // self.heads)
-        return own, _attention(q, k, v, hidden)[:, 0]
+        return own, self.attend(q, k, v, hidden)[:, 0]
 
 
 class FastBert:
@@ -191,7 +192,7 @@ class FastBert:
         self.decoder = _Affine((decoder.weight[candidate_ids], decoder.bias[candidate_ids]), device=device, dtype=dtype)
 
     def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
-        hs = [self._embedded(x) for x in batches]
+        hs = [self.embedded(x) for x in batches]
         hidden = [_hides(x.lengths, x.ids.shape[1], self.last.heads, self.dtype) for x in batches]
         for layer in self.layers:
             hs = [layer.everywhere(h, mask) for h, mask in zip(hs, hidden, strict=True)]
@@ -200,14 +201,14 @@ class FastBert:
             a, b = self.last.read_at(h, mask, x.positions)
             own.append(a[: x.wanted])
             read.append(b[: x.wanted])
-        return self._head(torch.cat(own), torch.cat(read))
+        return self.head(torch.cat(own), torch.cat(read))
 
-    def _embedded(self, x: Batch) -> torch.Tensor:
+    def embedded(self, x: Batch) -> torch.Tensor:
         places = self.places[self.first_position : self.first_position + x.ids.shape[1]]
         typed = self.types[0] if x.types is None else self.types[x.types]
         return self.norm_0(F.embedding(x.ids, self.words) + places + typed).to(self.dtype)
 
-    def _head(self, own: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
+    def head(self, own: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
         """The rest of the last layer, and the logits."""
         n, logits = len(own), []
         tile = TILE if own.device.type == "cpu" else n

@@ -1,13 +1,13 @@
 """How much of what a processor can multiply the language model's engine uses, and where the rest of the time goes.
 
 The ceiling is the rate of one large matrix product, by torch.mm or by oneDNN, whichever is faster; it is timed in turns
-with the engine. What counts for the engine are the operations that its requests need: padding, empty rows, softmax,
-norms and Python count for nothing.
+with the engine, and of each the best time counts. What counts for the engine are the operations that its requests
+need: padding, empty rows, softmax, norms and Python count for nothing.
 """
 
 from __future__ import annotations
 
-import statistics
+import copy
 import threading
 import time
 from collections import defaultdict
@@ -16,16 +16,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..models.fast_bert import FastBert
     from ..models.masked_lm import MaskedLM
     from ..models.windows import ModelInput
 
 #: Rows and columns of the product that is the ceiling.
 LARGE = 2048
 
-PRODUCTS, PADDING, OUTPUT = "products of the layers", "the same for padding and empty rows", "head and output matrix"
-ATTENTION, POINTS = "attention with its softmax", "layer norms, sums, GELU"
-OTHER, TOKENS, REST = "embeddings, masks", "tokens and windows", "Python, handing over, idle cores"
-PARTS = (PRODUCTS, PADDING, ATTENTION, POINTS, OUTPUT, OTHER, TOKENS, REST)
+PRODUCTS, PADDING = "products of the layers, GELU", "the same for padding, empty rows"
+ATTENTION, NORMS, HEAD = "attention with its softmax", "layer norms", "what only masks need, output"
+EMBEDDED, TOKENS, REST = "embeddings", "tokens and windows", "sums, Python, waiting"
+TIMED = (PRODUCTS, ATTENTION, NORMS, HEAD, EMBEDDED)
+PARTS = (PRODUCTS, PADDING, ATTENTION, NORMS, HEAD, EMBEDDED, TOKENS, REST)
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,13 @@ class Size:
         return cls(len(fast.layers) + 1, len(fast.norm.weight), len(fast.last.up.bias), len(fast.decoder.bias))
 
 
-def layer_products(size: Size, length: int) -> int:
-    """Operations of the products with weights of all layers, for one mask in a sequence of ``length`` positions.
-
-    A product of (a, b) and (b, c) counts 2abc. The last layer computes keys and values everywhere, the rest of it at
-    the mask only.
-    """
-    d, ff = size.width, size.inner
-    inner = 2 * length * (4 * d * d + 2 * d * ff)
-    last = 2 * length * 2 * d * d + 2 * (2 * d * d + 2 * d * ff)
-    return (size.layers - 1) * inner + last
-
-
 def needed(size: Size, length: int) -> int:
-    """Operations of all products that one request of ``length`` positions needs: layers, attention, and the head."""
-    d = size.width
-    attention = (size.layers - 1) * 4 * length * length * d + 4 * length * d
-    return layer_products(size, length) + attention + 2 * d * d + 2 * d * size.candidates
+    """Operations of the products that one mask in a sequence of ``length`` positions needs; a product of (a, b) and
+    (b, c) counts 2abc. The last layer computes keys and values everywhere, the rest of it at the mask only."""
+    d, ff = size.width, size.inner
+    inner = 2 * length * (4 * d * d + 2 * d * ff) + 4 * length * length * d
+    last = 2 * length * 2 * d * d + 4 * length * d + 2 * (2 * d * d + 2 * d * ff)
+    return (size.layers - 1) * inner + last + 2 * d * d + 2 * d * size.candidates
 
 
 def passes(lm: MaskedLM, inputs: Sequence[ModelInput]) -> list[tuple[list[ModelInput], tuple[int, int]]]:
@@ -129,38 +121,42 @@ def at_the_same_time(lm: MaskedLM, work: Callable[[], Any], times: int) -> float
     return time.perf_counter() - start
 
 
-def _part(name: str, shapes: Any, candidates: int) -> str:
-    """Which line of the audit an operator that a pass calls belongs to."""
-    if "linear" in name or "addmm" in name:
-        sizes = {n for shape in shapes for n in shape}
-        return OUTPUT if candidates in sizes else PRODUCTS
-    if "attention" in name:
-        return ATTENTION
-    if name.removeprefix("aten::") in ("layer_norm", "add", "add_", "gelu"):
-        return POINTS
-    return OTHER
-
-
 def profile(lm: MaskedLM, inputs: Sequence[ModelInput], repeats: int) -> dict[str, float]:
-    """Seconds of one core that the passes over ``inputs`` take, by part; the least of so many timings of each."""
-    import torch
-    from torch.profiler import ProfilerActivity
-    from torch.profiler import profile as profiler
+    """Seconds of one core that the passes over ``inputs`` take, by part: the least of so many timings of each."""
+    todo, runs = passes(lm, inputs), []
+    for _ in range(repeats + 1):
+        spent = dict.fromkeys(TIMED, 0.0)
+        timed = copy.copy(lm)
+        timed._logits = _timed(lm._logits, spent)
+        with lm.own_cores():
+            for at in range(0, len(todo), lm.at_once):
+                timed.forward_all(todo[at : at + lm.at_once])
+        runs.append(spent)
+    return {part: min(run[part] for run in runs[1:]) for part in TIMED}
 
-    size, todo, runs = Size.of(lm), passes(lm, inputs), []
-    together = [todo[at : at + lm.at_once] for at in range(0, len(todo), lm.at_once)]
-    with lm.own_cores():
-        for n in range(repeats + 1):
-            with profiler(activities=[ProfilerActivity.CPU], record_shapes=True) as seen:
-                for some in together:
-                    lm.forward_all(some)
-            spent: dict[str, float] = defaultdict(float)
-            for event in seen.events() or ():
-                if event.cpu_parent is None and event.device_type == torch.autograd.DeviceType.CPU:
-                    spent[_part(event.name, event.input_shapes, size.candidates)] += event.cpu_time_total / 1e6
-            if n:
-                runs.append(spent)
-    return {part: min(run[part] for run in runs) for part in (PRODUCTS, ATTENTION, POINTS, OTHER, OUTPUT)}
+
+def _timed(fast: FastBert, spent: dict[str, float]) -> FastBert:
+    """A copy whose parts add the seconds that they take to ``spent``."""
+
+    def watch(part: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            start = time.thread_time()
+            result = part(*given)
+            spent[name] += time.thread_time() - start
+            return result
+
+        return run
+
+    fast = copy.copy(fast)
+    fast.layers = [copy.copy(layer) for layer in fast.layers]
+    fast.last = copy.copy(fast.last)
+    inner = [(layer, name) for layer in fast.layers for name in ("all_three", "out", "up", "down", "norm_1", "norm_2")]
+    inner += [(layer, "attend") for layer in (*fast.layers, fast.last)]
+    inner += [(fast.last, "query"), (fast.last, "key_value"), (fast, "head"), (fast, "embedded")]
+    lines = {"norm_1": NORMS, "norm_2": NORMS, "attend": ATTENTION, "head": HEAD, "embedded": EMBEDDED}
+    for owner, name in inner:
+        setattr(owner, name, watch(getattr(owner, name), lines.get(name, PRODUCTS)))
+    return fast
 
 
 def _inputs(lm: MaskedLM, texts: Sequence[str]) -> list[ModelInput]:
@@ -207,15 +203,14 @@ def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> tupl
             runs[""].append(seconds(lambda: engine_scores(engine, lm, texts)))
             for name, way in ways.items():
                 runs[name].append(seconds(way))
-    took = {name: statistics.median(some[1:]) for name, some in runs.items()}
+    took = {name: min(some[1:]) for name, some in runs.items()}
     rates = {name: 2 * LARGE**3 / took[name] for name in ways}
-    parts = profile(lm, inputs, repeats)
+    parts: dict[str, float] = profile(lm, inputs, repeats)
     operations = sum(needed(size, len(x.ids)) for x in inputs)
-    wanted = sum(layer_products(size, len(x.ids)) for x in inputs)
-    made = sum(shape[0] * layer_products(size, shape[1]) for _, shape in passes(lm, inputs))
-    parts[PADDING] = parts[PRODUCTS] * (1 - wanted / made)
+    made = sum(shape[0] * shape[1] for _, shape in passes(lm, inputs))
+    parts[PADDING] = parts[PRODUCTS] * (1 - sum(len(x.ids) for x in inputs) / made)
     parts[PRODUCTS] -= parts[PADDING]
-    parts[TOKENS] = statistics.median(seconds(lambda: _inputs(lm, texts)) for _ in range(repeats))
+    parts[TOKENS] = min(seconds(lambda: _inputs(lm, texts)) for _ in range(repeats))
     parts[REST] = took[""] * lm.workers - sum(parts.values())
     return Audit(took[""], max(rates.values()), operations, parts), rates
 
