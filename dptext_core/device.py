@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
 import threading
@@ -64,6 +65,16 @@ def one_thread() -> Iterator[None]:
     finally:
         _here.alone = False
         torch.set_num_threads(before)
+
+
+def _after_fork() -> None:
+    """A child process may have inherited a locked lock."""
+    global _setting
+    _setting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager

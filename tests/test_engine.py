@@ -482,7 +482,7 @@ def test_nothing_of_a_text_is_kept(engine, lm):
 
 
 def run_script(code, folder, seconds=300):
-    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    env = os.environ | {"OMP_NUM_THREADS": "2", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-c", code, str(folder)], cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
     )

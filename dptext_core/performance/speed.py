@@ -19,7 +19,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
 SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -98,10 +98,28 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Median seconds of both, timed in turns, so that other load on the machine meets both alike."""
-    pairs = [(seconds(slow), seconds(fast)) for _ in range(repeats)]
-    return statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)
+class Ratio(NamedTuple):
+    """Median seconds of a slow and a fast way, and of CPU time, which other work on the machine changes little."""
+
+    slow: float
+    fast: float
+    slow_cpu: float
+    fast_cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.slow / self.fast:.1f}x; of CPU time {self.slow_cpu / self.fast_cpu:.1f}x"
+
+
+def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> Ratio:
+    """Both timed in turns, so that other load on the machine meets both alike."""
+
+    def timed(work: Callable[[], object]) -> tuple[float, float]:
+        start = time.process_time()
+        return seconds(work), time.process_time() - start
+
+    runs = [(*timed(slow), *timed(fast)) for _ in range(repeats)]
+    slow_s, slow_cpu, fast_s, fast_cpu = (statistics.median(some) for some in zip(*runs, strict=True))
+    return Ratio(slow_s, fast_s, slow_cpu, fast_cpu)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -136,13 +154,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     plain_scores(plain, tokenizer, texts[0])
     engine_scores(engine, lm, texts[:1])
     for few, repeats in ((texts[:1], args.repeats), (texts, -(-args.repeats // 3))):
-        slow, fast = compare(
+        found = compare(
             partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], few),
             partial(engine_scores, engine, lm, few),
             repeats,
         )
         name = "one text of 20 tokens" if len(few) == 1 else f"{len(few)} texts of 20 tokens"
-        print(f"{name}: {slow / fast:.1f}x  (plain {slow:.3f} s, engine {fast:.3f} s)")
+        print(f"{name}: {found}  (plain {found.slow:.3f} s, engine {found.fast:.3f} s)")
     if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
         from .. import get_mechanism
 
@@ -150,12 +168,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
         )
         clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
-        slow, fast = compare(
+        found = compare(
             partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),
             partial(sweep, mechanism, texts[0], SWEEP, 20),
             -(-args.repeats // 3),
         )
-        print(f"sweep, 5 ε × 20 fresh draws: {20 * slow / fast:.0f}x  (plain 20 × {slow:.3f} s, ours {fast:.3f} s)")
+        times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
+        print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
     if lm.device == "cpu" and isinstance(lm._logits, FastBert):
         print("\n".join(share.report(engine, lm, texts, args.repeats)))
     return 0
