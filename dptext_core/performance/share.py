@@ -1,17 +1,16 @@
 """How much of what a processor can multiply the language model's engine uses, and where the rest of the time goes.
 
-The ceiling is the rate of one large matrix product, by torch.mm or by oneDNN, whichever is faster; it is timed in turns
-with the engine, and of each the best time counts. What counts for the engine are the operations that its requests
-need: padding, empty rows, softmax, norms and Python count for nothing.
+The ceiling is the rate of one large matrix product on one core, by torch.mm or by oneDNN, whichever is faster, times
+the cores; it is timed in turns with the engine, and of each the best time counts. What counts for the engine are the
+operations that its requests need: padding, empty rows, softmax, norms and Python count for nothing.
 """
 
 from __future__ import annotations
 
 import copy
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +24,12 @@ LARGE = 2048
 
 PRODUCTS, PADDING = "products of the layers, GELU", "the same for padding, empty rows"
 ATTENTION, NORMS, HEAD = "attention with its softmax", "layer norms", "what only masks need, output"
-EMBEDDED, TOKENS, REST = "embeddings", "tokens and windows", "sums, Python, waiting"
+EMBEDDED, TOKENS, REST = "embeddings", "tokens", "sums, windows, Python"
+IDLE = "cores idle, or taken by others"
 TIMED = (PRODUCTS, ATTENTION, NORMS, HEAD, EMBEDDED)
-PARTS = (PRODUCTS, PADDING, ATTENTION, NORMS, HEAD, EMBEDDED, TOKENS, REST)
+PARTS = (PRODUCTS, PADDING, ATTENTION, NORMS, HEAD, EMBEDDED, TOKENS, REST, IDLE)
+#: The products of a layer, beside the large ones.
+MODEL = "model"
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ def passes(lm: MaskedLM, inputs: Sequence[ModelInput]) -> list[tuple[list[ModelI
     ]
 
 
-def large_products(dtype: Any) -> dict[str, Callable[[], Any]]:
-    """The products that can be the ceiling, by name."""
+def large_products(dtype: Any) -> dict[str, tuple[Callable[[], Any], int]]:
+    """The products that can be the ceiling, by name, and how many operations each is."""
     import torch
 
     from ..models import internals
@@ -74,15 +76,15 @@ def large_products(dtype: Any) -> dict[str, Callable[[], Any]]:
 
     with torch.inference_mode():
         x = torch.sin(torch.arange(float(LARGE * LARGE))).reshape(LARGE, LARGE).to(dtype)
-        ways: dict[str, Callable[[], Any]] = {"torch.mm": lambda: torch.mm(x, x)}
+        ways: dict[str, tuple[Callable[[], Any], int]] = {"torch.mm": (lambda: torch.mm(x, x), 2 * LARGE**3)}
         if internals.products(str(dtype).removeprefix("torch."))[0]:
             weight, bias = packed_weight(x), x[0].clone()
-            ways["oneDNN"] = lambda: packed_product(x, weight, bias, False)
+            ways["oneDNN"] = (lambda: packed_product(x, weight, bias, False), 2 * LARGE**3)
     return ways
 
 
 def at_model_shapes(lm: MaskedLM, shape: tuple[int, int]) -> tuple[Callable[[], Any], int]:
-    """The products of one layer in a pass of this shape, and how many operations they are."""
+    """The products of one layer in a pass of this shape, a few times, and how many operations they are."""
     import torch
 
     size, layer = Size.of(lm), lm._logits.layers[0]
@@ -92,33 +94,10 @@ def at_model_shapes(lm: MaskedLM, shape: tuple[int, int]) -> tuple[Callable[[], 
         wide = layer.up(x)
 
     def work() -> None:
-        for part, given in ((layer.all_three, x), (layer.out, x), (layer.up, x), (layer.down, wide)):
+        for part, given in ((layer.all_three, x), (layer.out, x), (layer.up, x), (layer.down, wide)) * 10:
             part(given)
 
-    return work, 2 * shape[0] * shape[1] * (4 * size.width**2 + 2 * size.width * size.inner)
-
-
-def at_the_same_time(lm: MaskedLM, work: Callable[[], Any], times: int) -> float:
-    """Seconds in which every worker of an engine does ``work`` so many times, all at once."""
-    import torch
-
-    begin = threading.Barrier(lm.workers + 1)
-
-    def run() -> None:
-        with lm.own_cores(), torch.inference_mode():
-            work()
-            begin.wait()
-            for _ in range(times):
-                work()
-
-    threads = [threading.Thread(target=run) for _ in range(lm.workers)]
-    for thread in threads:
-        thread.start()
-    begin.wait()
-    start = time.perf_counter()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - start
+    return work, 20 * shape[0] * shape[1] * (4 * size.width**2 + 2 * size.width * size.inner)
 
 
 def profile(lm: MaskedLM, inputs: Sequence[ModelInput], repeats: int) -> dict[str, float]:
@@ -159,80 +138,88 @@ def _timed(fast: FastBert, spent: dict[str, float]) -> FastBert:
     return fast
 
 
-def _inputs(lm: MaskedLM, texts: Sequence[str]) -> list[ModelInput]:
-    """What the tokens of ``texts`` become, each masked once."""
-    from .speed import mask_requests
-
-    return [lm.model_input(r) for r in mask_requests(lm, texts)]
-
-
 @dataclass(frozen=True)
 class Audit:
     """What was measured for one set of texts.
 
-    `seconds`: of the engine; `ceiling`: operations a second of the large product, by all cores; `operations`: those
-    that the requests need; `parts`: core seconds by part, which sum to `seconds` times cores.
+    `seconds` and `cpu`: of the engine, and of its CPU time; `rates`: operations a second of one core for each product;
+    `operations`: those that the requests need; `parts`: core seconds by part, which sum to `seconds` times `cores`.
     """
 
     seconds: float
-    ceiling: float
+    cpu: float
+    cores: int
+    rates: dict[str, float]
     operations: int
     parts: dict[str, float]
 
-    def of_time(self, part: str) -> float:
-        """The share of the time of all cores that a part took."""
-        return self.parts[part] / sum(self.parts.values())
-
     @property
     def share(self) -> float:
-        """The share of the ceiling that was reached."""
-        return self.operations / self.seconds / self.ceiling
+        """The share of the ceiling of all cores that was reached."""
+        return self.operations / (self.seconds * self.cores * self._ceiling)
+
+    @property
+    def share_of_cpu(self) -> float:
+        """The same in CPU time: what was reached while a core computed."""
+        return self.operations / (self.cpu * self._ceiling)
+
+    @property
+    def _ceiling(self) -> float:
+        return max(rate for name, rate in self.rates.items() if name != MODEL)
 
 
-def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> tuple[Audit, dict[str, float]]:
-    """The audit of ``texts`` in one call, and the rate of each product that can be the ceiling, in turns with it."""
+def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audit:
+    """The audit of ``texts`` in one call."""
     import torch
 
-    from .speed import engine_scores, seconds
+    from .speed import mask_requests
 
-    inputs, size = _inputs(lm, texts), Size.of(lm)
+    inputs, size = [lm.model_input(r) for r in mask_requests(lm, texts)], Size.of(lm)
     ways = large_products(lm._logits.dtype)
+    ways[MODEL] = at_model_shapes(lm, lm.shape_for(max(len(x.ids) for x in inputs)))
     runs: dict[str, list[float]] = defaultdict(list)
-    with torch.inference_mode():
-        for _ in range(repeats + 1):
-            runs[""].append(seconds(lambda: engine_scores(engine, lm, texts)))
-            for name, way in ways.items():
-                runs[name].append(seconds(way))
-    took = {name: min(some[1:]) for name, some in runs.items()}
-    rates = {name: 2 * LARGE**3 / took[name] for name in ways}
+    for _ in range(repeats + 1):
+        cpu, wall = time.process_time(), time.perf_counter()
+        requests = mask_requests(lm, texts)
+        runs[TOKENS].append(time.process_time() - cpu)
+        engine.score(requests)
+        runs["wall"].append(time.perf_counter() - wall)
+        runs["cpu"].append(time.process_time() - cpu)
+        with lm.own_cores(), torch.inference_mode():
+            for name, (way, operations) in ways.items():
+                cpu = time.thread_time()
+                way()
+                runs[name].append((time.thread_time() - cpu) / operations)
+    best = {name: min(some[1:]) for name, some in runs.items()}
     parts: dict[str, float] = profile(lm, inputs, repeats)
-    operations = sum(needed(size, len(x.ids)) for x in inputs)
     made = sum(shape[0] * shape[1] for _, shape in passes(lm, inputs))
     parts[PADDING] = parts[PRODUCTS] * (1 - sum(len(x.ids) for x in inputs) / made)
     parts[PRODUCTS] -= parts[PADDING]
-    parts[TOKENS] = min(seconds(lambda: _inputs(lm, texts)) for _ in range(repeats))
-    parts[REST] = took[""] * lm.workers - sum(parts.values())
-    return Audit(took[""], max(rates.values()), operations, parts), rates
+    parts[TOKENS] = best[TOKENS]
+    parts[REST] = best["cpu"] - sum(parts.values())
+    parts[IDLE] = best["wall"] * lm.workers - best["cpu"]
+    return Audit(
+        best["wall"], best["cpu"], lm.workers, {name: 1 / best[name] for name in ways},
+        sum(needed(size, len(x.ids)) for x in inputs), parts,
+    )  # fmt: skip
 
 
 def report(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> list[str]:
     """Lines that say which share of the ceiling one text and all texts reach, and where the time of both goes."""
-    one, rates = audit(engine, lm, texts[:1], repeats)
-    many, more = audit(engine, lm, texts, -(-repeats // 3))
-    length = max(len(x.ids) for x in _inputs(lm, texts[:1]))
-    work, operations = at_model_shapes(lm, lm.shape_for(length))
-    times = 50
-    model_rate = lm.workers * times * operations / min(at_the_same_time(lm, work, times) for _ in range(repeats))
-    said = ", ".join(f"{name} {max(rate, more[name]) / 1e9:.0f}" for name, rate in rates.items())
-    rows, positions = lm.shape_for(length)
-    lines = [
-        f"{lm.dtype}, 10⁹ operations a second, cores used: {lm.workers}; {said} at {LARGE} × {LARGE}; "
-        f"{model_rate / 1e9:.0f} at the model's shapes ({rows} × {positions} positions)",
-        f"  {'one text':>43} {f'{len(texts)} texts':>9}",
-        f"  {'operations needed, 10⁹':<34}{one.operations / 1e9:>9.1f} {many.operations / 1e9:>9.1f}",
-        f"  {'share of the ceiling':<34}{one.share:>9.0%} {many.share:>9.0%}",
+    both = audit(engine, lm, texts[:1], repeats), audit(engine, lm, texts, -(-repeats // 3))
+    rates = {name: max(x.rates[name] for x in both) / 1e9 for name in both[0].rates}
+    said = ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items() if name != MODEL)
+
+    def row(name: str, values: Iterable[str]) -> str:
+        return f"  {name:<36}" + "".join(f"{value:>10}" for value in values)
+
+    return [
+        f"{lm.dtype}, 10⁹ operations a second of one core: {said} at {LARGE} × {LARGE}; {rates[MODEL]:.0f} at the "
+        f"model's shapes; cores used: {lm.workers}",
+        row("", ("one text", f"{len(texts)} texts")),
+        row("operations needed, 10⁹", (f"{x.operations / 1e9:.1f}" for x in both)),
+        row("share of the ceiling", (f"{x.share:.0%}" for x in both)),
+        row("the same of CPU time", (f"{x.share_of_cpu:.0%}" for x in both)),
         "  of the time of all cores:",
+        *(row("  " + part, (f"{x.parts[part] / (x.seconds * x.cores):.1%}" for x in both)) for part in PARTS),
     ]
-    for part in PARTS:
-        lines.append(f"    {part:<32}{one.of_time(part):>9.1%} {many.of_time(part):>9.1%}")
-    return lines
