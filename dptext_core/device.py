@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .errors import Busy, ConfigError
+
+_setting = threading.Lock()
+_here = threading.local()
 
 
 def best_device(load: bool = True) -> str:
@@ -37,6 +42,39 @@ def resolve_device(device: str | None) -> str:
     if device == "mps" and not torch.backends.mps.is_available():
         raise ConfigError("This machine, or this build of torch, has no device 'mps': use 'cpu'.")
     return device
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within it PyTorch computes in the calling thread alone. Other threads keep the number that they have."""
+    import torch
+
+    if getattr(_here, "alone", False):
+        yield
+        return
+    with _setting:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        # That was the number of this thread, and of those that begin later: they get theirs back from another one.
+        other = threading.Thread(target=torch.set_num_threads, args=(before,))
+        other.start()
+        other.join()
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = False
+        torch.set_num_threads(before)
+
+
+def _after_fork() -> None:
+    """A child process may have inherited a locked lock."""
+    global _setting
+    _setting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager

@@ -1,23 +1,30 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tiny import tiny_masked_lm
 
 from dptext_core import models
+from dptext_core.device import one_thread
 from dptext_core.document import Document
 from dptext_core.errors import Busy, Cancelled, ConfigError, InputError
 from dptext_core.models import MaskRequest
+from dptext_core.models.masked_lm import MaskedLM, rows_for
 from dptext_core.models.windows import ModelInput
 from dptext_core.models.worker import Engine, _Job
+from dptext_core.performance import share, speed
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG = "My old friend told the doctor in London that she was sick and afraid last winter. " * 8
@@ -48,11 +55,16 @@ class FakeLM:
     """A model whose passes wait for a permit: what is served when can be told apart from how fast it is."""
 
     candidates = ("a", "b")
+    workers = at_once = 1
 
     def __init__(self):
         self.permits = threading.Semaphore(0)
+        self.inside = 0
         self.begun = threading.Event()
         self.passes = []
+
+    def own_cores(self):
+        return nullcontext()
 
     def model_input(self, request):
         if request == "refused":
@@ -62,9 +74,14 @@ class FakeLM:
     def shape_for(self, length):
         return 4, 8
 
+    def forward_all(self, passes):
+        return np.concatenate([self.forward(inputs, *shape) for inputs, shape in passes])
+
     def forward(self, inputs, rows, length):
         self.begun.set()
+        self.inside += 1
         assert self.permits.acquire(timeout=30)
+        self.inside -= 1
         self.passes.append([x.ids[0] for x in inputs])
         if "broken" in self.passes[-1]:
             raise RuntimeError("the model broke")
@@ -140,24 +157,149 @@ def test_scores_do_not_depend_on_the_neighbours(engine, lm):
         assert np.array_equal(got[0], want[n::3])
 
 
-def test_bits_on_a_model_of_real_size():
-    """The same for products as large as those of the bundled model, in every type of number used here."""
+def real_size(dtype):
+    """A layer as large as those of the bundled model, with random weights: inside, and as the last one."""
     import torch
+    from torch.nn import LayerNorm, Linear
 
-    from dptext_core.models.fast_bert import _Affine
+    from dptext_core.models.fast_bert import _Layer
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        weight, bias, x = torch.randn(1536, 384), torch.randn(1536), torch.randn(4, 48, 384)
-        other = torch.randn(4, 48, 384)
-    for dtype in (torch.float32, torch.bfloat16):
-        layer = _Affine((weight, bias), device="cpu", dtype=dtype, gelu=True)
-        want = layer(x.to(dtype))
+        parts = SimpleNamespace(query=Linear(384, 384), key=Linear(384, 384), value=Linear(384, 384))
+        at = SimpleNamespace(self=parts, output=SimpleNamespace(dense=Linear(384, 384), LayerNorm=LayerNorm(384)))
+        up, down = Linear(384, 1536), SimpleNamespace(dense=Linear(1536, 384), LayerNorm=LayerNorm(384))
+        layer = SimpleNamespace(attention=at, intermediate=SimpleNamespace(dense=up), output=down)
+        return [_Layer(layer, 12, last, "cpu", dtype) for last in (False, True)], torch.randn(2, 4, 44, 384).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_bits_on_a_model_of_real_size(dtype):
+    """The same for products as large as those of the bundled model: at every place, beside rows of any length."""
+    import torch
+
+    from dptext_core.models.fast_bert import TILE, _Affine, _hides
+
+    with torch.inference_mode():
+        (inside, last), (x, other) = real_size(getattr(torch, dtype))
+        lengths, at = torch.tensor([44, 43, 41, 44]), torch.tensor([3, 42, 40, 0])
+
+        def both(h, lengths, at):
+            hidden = _hides(lengths, 44, 12, h.dtype)
+            return inside.everywhere(h, hidden), torch.cat(last.read_at(h, hidden, at), -1)
+
+        want, want_at = both(x, lengths, at)
         for row in range(4):
             for place in range(4):
-                mixed = other.clone()
-                mixed[place] = x[row]
-                assert torch.equal(layer(mixed.to(dtype))[place], want[row])
+                mixed, long, where = other.clone(), torch.tensor([1, 44, 7, 30]), torch.zeros(4, dtype=torch.long)
+                mixed[place], long[place], where[place] = x[row], lengths[row], at[row]
+                got, got_at = both(mixed, long, where)
+                assert torch.equal(got[place], want[row]) and torch.equal(got_at[place], want_at[row])
+
+        head = _Affine((torch.cos(torch.arange(5000.0 * 384)).reshape(5000, 384), torch.zeros(5000)), device="cpu",
+                       dtype=x.dtype)  # fmt: skip
+        own, read, others = x[0, :TILE], x[1, :TILE], other[:2, :TILE]
+        want = head(last.finish(own, read))
+        for row in range(TILE):
+            for place in range(TILE):
+                mixed = others.clone()
+                mixed[0, place], mixed[1, place] = own[row], read[row]
+                assert torch.equal(head(last.finish(*mixed))[place], want[row])
+
+
+def test_attention_is_what_pytorch_calls_so():
+    import torch
+    import torch.nn.functional as F
+
+    from dptext_core.models.fast_bert import _attention, _hides
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        q, k, v = torch.randn(3, 2, 4, 7, 8)
+    lengths = torch.tensor([7, 3])
+    seen = (torch.arange(7) < lengths[:, None])[:, None, None]
+    want = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).transpose(1, 2).reshape(2, 7, 32)
+    torch.testing.assert_close(_attention(q, k, v, _hides(lengths, 7, 4, q.dtype)), want)
+    one = _attention(q[:, :, 2:3], k, v, _hides(lengths, 7, 4, q.dtype))
+    torch.testing.assert_close(one, want[:, 2:3])
+
+
+def test_a_thread_computes_alone_and_the_others_keep_their_number():
+    import torch
+
+    def number_of_another():
+        thread, got = call(torch.get_num_threads)
+        thread.join(10)
+        return got
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with one_thread():
+            with one_thread():
+                assert torch.get_num_threads() == 1
+            assert torch.get_num_threads() == 1 and number_of_another() == [3]
+        assert torch.get_num_threads() == 3 and number_of_another() == [3]
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_number_of_cores_changes_no_bit(folder, lm):
+    """Only how many passes are computed at once."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 2)
+    try:
+        more = MaskedLM(lm.spec, "cpu", lm.dtype)
+        assert more.workers == before + 2 == lm.workers + 2
+        reqs = requests(lm, LONG)[:12] + requests(lm, SHORT)
+        worker = Engine(str(folder), "cpu")
+        worker._lm = more
+        assert [more.shape_for(n) for n in (5, 44, 200)] == [lm.shape_for(n) for n in (5, 44, 200)]
+        got = worker.score(reqs)
+        assert len(worker._threads) == more.workers
+        assert torch.get_num_threads() == before + 2
+        worker.stop()
+    finally:
+        torch.set_num_threads(before)
+    for row, r in zip(got, reqs, strict=True):
+        x = lm.model_input(r)
+        assert np.array_equal(row, lm.forward([x], *lm.shape_for(len(x.ids)))[0])
+
+
+@pytest.mark.parametrize(("length", "rows"), [(5, 19), (24, 4), (44, 2), (64, 2), (68, 1), (256, 1)])
+def test_rows_of_a_pass_fill_one_core(length, rows):
+    assert rows_for(length, "cpu", 1) == rows
+    assert rows_for(length, "cuda", 1) == 1 << (8192 // length).bit_length() - 1
+
+
+def test_every_core_computes_a_pass_of_its_own(fake, monkeypatch):
+    """Two at once here; one that dies takes only its own callers with it, and is started again."""
+    fake._lm.workers = 2
+    thread, got = call(fake.score, ["x"] * 4 + ["y"] * 4)
+    until(lambda: fake._lm.inside == 2)
+    fake._lm.permits.release(2)
+    thread.join(20)
+    assert got[0].shape == (8, 2) and sorted(p[0] for p in fake._lm.passes) == ["x", "y"]
+    forward = fake._lm.forward
+
+    def dies(inputs, rows, length):
+        if inputs[0].ids[0] == "dies":
+            raise SystemExit
+        return forward(inputs, rows, length)
+
+    monkeypatch.setattr(fake._lm, "forward", dies)
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    kept, got_kept = call(fake.score, ["kept"] * 4)
+    until(lambda: fake._lm.inside == 1)
+    thread, got = call(fake.score, ["dies"])
+    thread.join(20)
+    assert isinstance(got[0], Cancelled) and kept.is_alive() and len(fake._threads) == 1
+    fake._lm.permits.release(50)
+    kept.join(20)
+    assert got_kept[0].shape == (4, 2)
+    assert fake.score(["x"]).shape == (1, 2) and len(fake._threads) == 2
 
 
 def test_a_short_text_does_not_wait_for_a_long_one(fake):
@@ -340,7 +482,7 @@ def test_nothing_of_a_text_is_kept(engine, lm):
 
 
 def run_script(code, folder, seconds=300):
-    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    env = os.environ | {"OMP_NUM_THREADS": "2", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-c", code, str(folder)], cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
     )
@@ -377,18 +519,61 @@ print("end")
     assert (done.returncode, done.stdout.strip()) == (0, "end"), done.stderr
 
 
-def test_the_speed_report_names_both_ratios(folder, capsys, monkeypatch):
-    from dptext_core.performance import speed
-
+def test_the_speed_report_names_both_ratios_and_the_share_of_the_ceiling(folder, engine, capsys, monkeypatch):
     monkeypatch.setattr(speed, "short_texts", lambda: [SHORT, LONG[:60]])
-    assert speed.main(["--model", str(folder), "--device", "cpu", "--repeats", "1"]) == 0
+    monkeypatch.setattr(share, "LARGE", 64)
+    monkeypatch.setattr(engine, "_lm", engine._lm)
+    assert speed.main(["--model", str(folder), "--device", "cpu", "--float32", "--repeats", "1"]) == 0
+    engine.stop()
     lines = capsys.readouterr().out.splitlines()
     assert "one text of 20 tokens" in lines[1] and "2 texts of 20 tokens" in lines[2] and "x" in lines[1]
+    assert "float32" in lines[4] and "torch.mm" in lines[4] and "at the model's shapes" in lines[4]
+    one, two = zip(*(map(float, re.findall(r"(-?[\d.]+)%", line)) for line in lines[-len(share.PARTS) :]), strict=True)
+    assert sum(one) == pytest.approx(100, abs=0.5) and sum(two) == pytest.approx(100, abs=0.5)
+    assert min(one[0], two[0], one[2], two[2], one[4], two[4]) > 0
+
+
+def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):
+    """One request of exactly the length of its pass, so that nothing is padding; and a model counted by hand."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from dptext_core.models import fast_bert
+
+    monkeypatch.setattr(fast_bert, "products", lambda dtype: (False, ""))
+    monkeypatch.setattr(fast_bert, "TILE", 1)
+    lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
+    size = share.Size.of(lm)
+    config = json.loads((folder / "config.json").read_text())
+    assert size == share.Size(
+        config["num_hidden_layers"], config["hidden_size"], config["intermediate_size"], len(lm.candidates)
+    )
+    for length in (8, 20):
+        with FlopCounterMode(display=False) as counter:
+            lm.forward([ModelInput([5] * length, [0] * length, 3)], 1, length)
+        assert share.needed(size, length) == counter.get_total_flops()
+    # Two layers of width 2 and 4, 3 positions, 5 candidates. First layer: 4 + 8 weights of 2 x 2 a position; attention;
+    # last layer: keys and values at 3 positions, the rest at one; head; output matrix.
+    by_hand = 2 * 3 * (4 * 4 + 2 * 8) + 4 * 9 * 2 + 2 * 3 * 2 * 4 + 2 * (2 * 4 + 2 * 8) + 4 * 3 * 2 + 2 * 4 + 2 * 2 * 5
+    assert share.needed(share.Size(2, 2, 4, 5), 3) == by_hand
+
+
+def test_the_passes_that_are_counted_are_the_engines(engine, lm, monkeypatch):
+    made, forward_all = [], lm.forward_all
+
+    def seen(passes):
+        made.extend((len(inputs), shape) for inputs, shape in passes)
+        assert len(passes) <= lm.at_once
+        return forward_all(passes)
+
+    monkeypatch.setattr(lm, "forward_all", seen)
+    engine.score(speed.mask_requests(lm, [LONG[:150], SHORT]))
+    inputs = [lm.model_input(r) for r in speed.mask_requests(lm, [LONG[:150], SHORT])]
+    assert sorted(made) == sorted((len(some), shape) for some, shape in share.passes(lm, inputs))
+    assert len({shape for _, shape in made}) > 1
 
 
 def test_the_plain_loop_and_the_engine_compute_the_same(folder):
     from dptext_core.models.masked_lm import MaskedLM, plain_model
-    from dptext_core.performance import speed
 
     lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
     worker = Engine(str(folder), "cpu")
@@ -400,7 +585,6 @@ def test_the_plain_loop_and_the_engine_compute_the_same(folder):
 
 
 def test_the_texts_of_the_speed_report_have_twenty_tokens():
-    from dptext_core.performance.speed import short_texts
-
+    short_texts = speed.short_texts
     assert len(set(short_texts())) == 20
     assert {len(Document.parse(t).tokens) for t in short_texts()} == {20}

@@ -3,16 +3,35 @@
 Three savings over the plain model, all exact up to rounding: the last layer computes keys and values everywhere but
 queries, attention output and feed-forward only at the mask; the vocabulary head runs at the mask only; and its rows
 are those of the candidates.
+
+Several batches go through the model together, layer by layer, each in products of its own shape. Only what is computed
+at the masks alone is shared, a fixed number of rows at a time: a product with so few rows takes as long as its weights
+take to be read.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 
 from .internals import products
+
+#: Rows in which a CPU computes what is computed at the masks alone.
+TILE = 8
+
+
+class Batch(NamedTuple):
+    """Sequences of one padded length: ids (B, L), types (B, L) or None, lengths (B), positions of the masks (B); and
+    how many rows at the front are asked for, the rest being empty."""
+
+    ids: torch.Tensor
+    types: torch.Tensor | None
+    lengths: torch.Tensor
+    positions: torch.Tensor
+    wanted: int
 
 
 def fits(model: Any) -> bool:
@@ -30,8 +49,8 @@ def fits(model: Any) -> bool:
 
 
 def packed_weight(weight: torch.Tensor) -> torch.Tensor:
-    """The weight of a layer in bfloat16, laid out once for oneDNN."""
-    return torch.ops.mkldnn._reorder_linear_weight(weight, 192)
+    """The weight of a layer, laid out once for oneDNN."""
+    return torch.ops.mkldnn._reorder_linear_weight(weight, 96)
 
 
 def packed_product(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> torch.Tensor:
@@ -43,8 +62,8 @@ def packed_product(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, ge
 class _Affine:
     """One or more linear layers stacked along the output, with GELU after them if asked.
 
-    In bfloat16 on a CPU the weights are laid out once for oneDNN, and GELU is part of the product, by the operators
-    that torch.compile uses for it (no public name, see `internals`); otherwise every call would lay them out anew.
+    On a CPU the weights are laid out once for oneDNN, and GELU is part of the product, by the operators that
+    torch.compile uses for it (no public name, see `internals`); otherwise every call would lay them out anew.
     Where there are no such products it is computed the plain way, which is slower and needs nothing.
     """
 
@@ -52,15 +71,43 @@ class _Affine:
         self.weight = torch.cat([w.detach() for w, _ in layers]).to(device, dtype).contiguous()
         self.bias = torch.cat([b.detach() for _, b in layers]).to(device, dtype).contiguous()
         self.gelu = gelu
-        self.packed = device == "cpu" and dtype == torch.bfloat16 and products()[0]
+        # oneDNN's own GELU takes longer in float32 than PyTorch's after it.
+        self.with_gelu = gelu and dtype == torch.bfloat16
+        self.packed = device == "cpu" and products(str(dtype).removeprefix("torch."))[0]
         if self.packed:
             self.weight = packed_weight(self.weight)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         if self.packed:
-            return packed_product(x, self.weight, self.bias, self.gelu)
+            x = packed_product(x, self.weight, self.bias, self.with_gelu)
+            return F.gelu(x) if self.gelu and not self.with_gelu else x
         x = F.linear(x, self.weight, self.bias)
         return F.gelu(x) if self.gelu else x
+
+
+def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    """Attention of queries (B, H, M, ·) over keys and values (B, H, N, ·), as (B, M, all heads together).
+
+    `hidden`, what `_hides` gives, is added to the scores. On a CPU it is computed as products in float32, whatever the
+    type of the model: for so short sequences that takes half as long as scaled_dot_product_attention.
+    """
+    b, heads, m, wide = q.shape
+    if q.device.type != "cpu":
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=hidden).transpose(1, 2).reshape(b, m, heads * wide)
+    whole = {"dtype": torch.float32, "memory_format": torch.contiguous_format}
+    q3, k3, v3 = (x.to(**whole).contiguous().view(b * heads, -1, wide) for x in (q, k, v))
+    scores = torch.baddbmm(hidden.expand(-1, m, -1), q3, k3.transpose(1, 2), alpha=wide**-0.5)
+    found = torch.bmm(torch.softmax(scores, -1), v3).view(b, heads, m, wide).transpose(1, 2)
+    return found.to(q.dtype, memory_format=torch.contiguous_format).reshape(b, m, heads * wide)
+
+
+def _hides(lengths: torch.Tensor, positions: int, heads: int, dtype: torch.dtype) -> torch.Tensor:
+    """What keeps `_attention` from reading beyond the end of each row."""
+    beyond = torch.arange(positions, device=lengths.device) >= lengths[:, None]
+    on_cpu = lengths.device.type == "cpu"
+    hidden = torch.zeros(beyond.shape, device=lengths.device, dtype=torch.float32 if on_cpu else dtype)
+    hidden.masked_fill_(beyond, float("-inf"))
+    return hidden.repeat_interleave(heads, 0)[:, None] if on_cpu else hidden[:, None, None]
 
 
 def _wb(layer: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -86,6 +133,7 @@ class _Layer:
         at = layer.attention
         q, k, v = _wb(at.self.query), _wb(at.self.key), _wb(at.self.value)
         self.heads = heads
+        self.attend = _attention
         if last:
             self.query = _Affine(q, device=device, dtype=dtype)
             self.key_value = _Affine(k, v, device=device, dtype=dtype)
@@ -97,29 +145,27 @@ class _Layer:
         self.down = _Affine(_wb(layer.output.dense), device=device, dtype=dtype)
         self.norm_2 = _Norm(layer.output.LayerNorm, device, dtype)
 
-    def _finish(self, h: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+    def finish(self, h: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         h = self.norm_1(h + self.out(attended))
         return self.norm_2(h + self.down(self.up(h)))
 
-    def everywhere(self, h: torch.Tensor, attend: torch.Tensor) -> torch.Tensor:
+    def everywhere(self, h: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
         """h (B, L, d) -> (B, L, d)."""
         b, n, d = h.shape
         q, k, v = self.all_three(h).view(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
-        a = F.scaled_dot_product_attention(q, k, v, attn_mask=attend)
-        return self._finish(h, a.transpose(1, 2).reshape(b, n, d))
+        return self.finish(h, self.attend(q, k, v, hidden))
 
-    def at_mask(self, h: torch.Tensor, attend: torch.Tensor, rows: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
-        """h (B, L, d) -> (B, d): the layer's output at position at[b] of each row."""
+    def read_at(self, h: torch.Tensor, hidden: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """h (B, L, d) -> what stands at position at[b] of each row, and what it reads there: (B, d) each."""
         b, n, d = h.shape
         k, v = self.key_value(h).view(b, n, 2, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
-        own = h[rows, at]
+        own = h[torch.arange(b, device=h.device), at]
         q = self.query(own).view(b, self.heads, 1, d // self.heads)
-        a = F.scaled_dot_product_attention(q, k, v, attn_mask=attend)
-        return self._finish(own, a.reshape(b, d))
+        return own, self.attend(q, k, v, hidden)[:, 0]
 
 
 class FastBert:
-    """Callable: (ids, types, lengths, positions) -> float32 logits (B, candidates) at the masks."""
+    """Callable: batches -> float32 logits (n, candidates) at the masks of all rows asked for."""
 
     def __init__(self, model: Any, candidate_ids: torch.Tensor, device: str, dtype: torch.dtype):
         base = model.bert if hasattr(model, "bert") else model.roberta
@@ -145,20 +191,31 @@ class FastBert:
         self.norm = _Norm(norm, device, dtype)
         self.decoder = _Affine((decoder.weight[candidate_ids], decoder.bias[candidate_ids]), device=device, dtype=dtype)
 
-    def __call__(
-        self, ids: torch.Tensor, types: torch.Tensor | None, lengths: torch.Tensor, positions: torch.Tensor
-    ) -> torch.Tensor:
-        b, n = ids.shape
-        at = torch.arange(n, device=ids.device)
-        places = self.places[self.first_position : self.first_position + n]
-        typed = self.types[0] if types is None else self.types[types]
-        h = self.norm_0(F.embedding(ids, self.words) + places + typed).to(self.dtype)
-        attend = (at < lengths[:, None])[:, None, None, :]
+    def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
+        hs = [self.embedded(x) for x in batches]
+        hidden = [_hides(x.lengths, x.ids.shape[1], self.last.heads, self.dtype) for x in batches]
         for layer in self.layers:
-            h = layer.everywhere(h, attend)
-        rows = torch.arange(b, device=ids.device)
-        x = self.last.at_mask(h, attend, rows, positions)
-        return self.decoder(self.norm(self.dense(x))).float()
+            hs = [layer.everywhere(h, mask) for h, mask in zip(hs, hidden, strict=True)]
+        own, read = [], []
+        for h, mask, x in zip(hs, hidden, batches, strict=True):
+            a, b = self.last.read_at(h, mask, x.positions)
+            own.append(a[: x.wanted])
+            read.append(b[: x.wanted])
+        return self.head(torch.cat(own), torch.cat(read))
+
+    def embedded(self, x: Batch) -> torch.Tensor:
+        places = self.places[self.first_position : self.first_position + x.ids.shape[1]]
+        typed = self.types[0] if x.types is None else self.types[x.types]
+        return self.norm_0(F.embedding(x.ids, self.words) + places + typed).to(self.dtype)
+
+    def head(self, own: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
+        """The rest of the last layer, and the logits."""
+        n, logits = len(own), []
+        tile = TILE if own.device.type == "cpu" else n
+        for at in range(0, n, tile):
+            rows = [F.pad(x[at : at + tile], (0, 0, 0, max(0, at + tile - n))) for x in (own, read)]
+            logits.append(self.decoder(self.norm(self.dense(self.last.finish(*rows)))).float())
+        return torch.cat(logits)[:n]
 
 
 class AnyModel:
@@ -195,12 +252,13 @@ class AnyModel:
         output["last_hidden_state"] = kept
         return output
 
-    def __call__(
-        self, ids: torch.Tensor, types: torch.Tensor | None, lengths: torch.Tensor, positions: torch.Tensor
-    ) -> torch.Tensor:
-        attend = (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long()
-        given = {"input_ids": ids, "attention_mask": attend} | ({} if types is None else {"token_type_ids": types})
-        self._positions = positions
-        logits = self.model(**given).logits
-        at_mask = logits[:, 0] if self.cuts else logits[torch.arange(len(ids), device=ids.device), positions]
-        return at_mask[:, self.candidates].float()
+    def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
+        return torch.cat([self._logits(x)[: x.wanted] for x in batches])
+
+    def _logits(self, x: Batch) -> torch.Tensor:
+        rows = torch.arange(len(x.ids), device=x.ids.device)
+        attend = (torch.arange(x.ids.shape[1], device=x.ids.device) < x.lengths[:, None]).long()
+        types = {} if x.types is None else {"token_type_ids": x.types}
+        self._positions = x.positions
+        logits = self.model(input_ids=x.ids, attention_mask=attend, **types).logits
+        return (logits[:, 0] if self.cuts else logits[rows, x.positions])[:, self.candidates].float()

@@ -1,6 +1,6 @@
 """What is used of PyTorch and transformers that they do not promise to keep, and how its loss is noticed.
 
-Two things. In bfloat16 on a processor, products by the operators of oneDNN that torch.compile uses (no public name).
+Two things. On a processor, products by the operators of oneDNN that torch.compile uses (no public name).
 And for models that transformers loads, the names of their parts: `fast_bert` reads the weights out of them, or cuts
 the encoder's output. Each is tried on a small input when a model is loaded. Where it is missing, fails or gives other
 scores than the public way, the public way is taken: slower, with the same scores up to rounding. A warning says so
@@ -10,6 +10,7 @@ once, and so does `MaskedLM.description`.
 from __future__ import annotations
 
 import importlib.metadata
+import platform
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -52,25 +53,28 @@ def has_bf16() -> bool:
 
 
 @cache
-def products() -> tuple[bool, str]:
-    """Whether oneDNN's bfloat16 products can be used, and why they are lost ("" where this processor has none)."""
+def products(dtype: str = "bfloat16") -> tuple[bool, str]:
+    """Whether oneDNN's products in a type can be used, and why they are lost ("" where this processor has none)."""
     import torch
 
     if not torch.backends.mkldnn.is_available():
+        return False, ""
+    # Where float32 is fast by these operators on other processors too has not been measured.
+    if dtype == "float32" and platform.machine().lower() not in ("x86_64", "amd64"):
         return False, ""
     ops = torch.ops.mkldnn
     if missing := [name for name in _PRODUCTS if not hasattr(ops, name)]:
         return False, f"PyTorch has no torch.ops.mkldnn.{missing[0]}"
     try:
-        if not ops._is_mkldnn_bf16_supported():
+        if dtype == "bfloat16" and not ops._is_mkldnn_bf16_supported():
             return False, ""
-        same = _products_agree()
+        same = _products_agree(dtype)
     except Exception as error:  # whatever another version does with these arguments
         return False, f"torch.ops.mkldnn stopped with {type(error).__name__}"
     return same, "" if same else "torch.ops.mkldnn gives other products than torch.nn.functional.linear"
 
 
-def _products_agree() -> bool:
+def _products_agree(dtype: str) -> bool:
     import torch
     import torch.nn.functional as F
 
@@ -78,7 +82,7 @@ def _products_agree() -> bool:
 
     with torch.inference_mode():
         x, weight, bias = (
-            torch.sin(torch.arange(1.0, n + 1) * step).reshape(shape).bfloat16()
+            torch.sin(torch.arange(1.0, n + 1) * step).reshape(shape).to(getattr(torch, dtype))
             for n, shape, step in ((96, (2, 3, 16), 0.7), (128, (8, 16), 1.3), (8, (8,), 2.1))
         )
         want = F.linear(x.float(), weight.float(), bias.float())
@@ -87,7 +91,8 @@ def _products_agree() -> bool:
             (packed_product(x, laid_out, bias, False), want),
             (packed_product(x, laid_out, bias, True), F.gelu(want)),
         ]
-        return all(a.shape == b.shape and torch.allclose(a.float(), b, atol=0.05, rtol=0.02) for a, b in pairs)
+        near = {"atol": 1e-4, "rtol": 0} if dtype == "float32" else {"atol": 0.05, "rtol": 0.02}
+        return all(a.shape == b.shape and torch.allclose(a.float(), b, **near) for a, b in pairs)
 
 
 def agree(found: np.ndarray, public: np.ndarray, dtype: str) -> bool:

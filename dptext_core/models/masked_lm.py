@@ -4,8 +4,10 @@ Same score, same request: floating-point sums depend on the shape of a matrix pr
 can change the last bits of a row. Here every sequence is padded to a length that its own length fixes (`bucket`), and
 every pass has the number of rows that this length fixes (`rows_for`), filled up with empty rows. A row then goes
 through the same kernels in the same order whatever stands beside it, and its scores are the same bits in every call on
-one machine, device and number of threads. Another machine, device, number of threads or version of torch can differ in
-the last bits.
+one machine and device. Another machine, device or version of torch can differ in the last bits.
+
+On a processor a pass of the fast path is computed by one core, and the engine computes as many at once as there are
+cores; so the number of threads changes no bit either. Other models compute one pass at a time with all of them.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ import platform
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..device import enough_memory, give_back_memory, resolve_device
+from ..device import enough_memory, give_back_memory, one_thread, resolve_device
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
 from ..language import Language
 from ..languages import ENGLISH
@@ -33,21 +36,27 @@ if TYPE_CHECKING:
     import torch
 
     from ..document import Document, Token
+    from .fast_bert import Batch
 
 M = TypeVar("M")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+# Python's own part of a pass goes one at a time.
+_MOST_WORKERS = 16
 _MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
 
 
 class MaskedLM:
-    """One loaded model on one device. Immutable; `forward` is serialised, the rest is safe to call from any thread.
+    """One loaded model on one device. Immutable, and safe to use from any thread.
 
     `candidates`: the public whole words that a mask can become, in order of their ids; `candidate_ids` these ids.
     `device`: "cpu", "cuda" (or "cuda:1") or "mps"; `dtype`: "bfloat16" or "float32", the type the layers compute in.
+    `workers`: how many threads can use `forward_all` with gain; `at_once`: how many passes each of them.
     """
 
     def __init__(self, spec: MaskedLMSpec, device: str, dtype: str | None = None, language: Language = ENGLISH):
         import torch
+
+        from .fast_bert import FastBert
 
         model, tokenizer = trunk_parts(spec) if spec.on_trunk else plain_model(spec)
         self.spec = spec
@@ -69,11 +78,20 @@ class MaskedLM:
         # Fixed here, so that a later change of torch's setting does not change the shape of a pass.
         self._threads = torch.get_num_threads()
         self._lock = threading.Lock()
+        self._by_core = False
         self._logits: Any = None
         #: Why slower public paths are taken where the program knows faster ones: see `internals`. Mostly empty.
         self.slower: tuple[str, ...] = tuple(self._choose_path(model))
         for why in self.slower:
             internals.announce(why)
+        # transformers does not promise that two threads can run a model of its own at once.
+        self._by_core = device == "cpu" and isinstance(self._logits, FastBert)
+        self.workers: int = min(self._threads, _MOST_WORKERS) if self._by_core else 1
+        self.at_once: int = 4 if self._by_core else 1
+
+    def own_cores(self) -> AbstractContextManager[None]:
+        """Within it a thread computes its passes of `forward` by one core, where that is how passes are computed."""
+        return one_thread() if self._by_core else nullcontext()
 
     def _choose_path(self, model: Any) -> Iterator[str]:
         """Set what computes the scores: the fastest way that agrees with the public one. Yields why others do not."""
@@ -88,11 +106,13 @@ class MaskedLM:
         def take(kind: Any, public: np.ndarray | None) -> bool:
             with torch.inference_mode():
                 self._logits = kind(model, ids, self.device, dtype)
-            found = self._pass([probe], 2, len(probe.ids) + 3)[0]
+            found = self._together([([probe], (2, len(probe.ids) + 3))])[0]
             return public is None or internals.agree(found, public, self.dtype)
 
-        if self.device == "cpu" and (self.dtype == "bfloat16" or internals.has_bf16()) and internals.products()[1]:
-            yield internals.products()[1]
+        if self.device == "cpu":
+            wanted = ["bfloat16"] * internals.has_bf16() + [self.dtype]
+            if why := next(filter(None, (internals.products(d)[1] for d in wanted)), ""):
+                yield why
         public = None
         if self.spec.on_trunk:
             # Its weights are read by names of our own, so that only running it can fail; comparing would cost more
@@ -170,28 +190,42 @@ class MaskedLM:
     def shape_for(self, length: int) -> tuple[int, int]:
         """(rows, padded length) of the pass that a sequence of `length` positions goes into."""
         padded = min(bucket(length), max(length, self.spec.max_length))
-        return rows_for(padded, self.device, self._threads), padded
+        return rows_for(padded, self.device, 1 if self._by_core else self._threads), padded
 
     def forward(self, inputs: Sequence[ModelInput], rows: int, length: int) -> np.ndarray:
         """Raw logits (len(inputs), |V|) in float32 at the masks, in one pass of fixed shape (rows, length).
 
         At most `rows` inputs, each at most `length` positions long; see `shape_for`.
         """
+        return self.forward_all([(inputs, (rows, length))])
+
+    def forward_all(self, passes: Sequence[tuple[Sequence[ModelInput], tuple[int, int]]]) -> np.ndarray:
+        """The rows of `forward` for each of several passes, one after another: the same bits, in less time where they
+        are not more than `at_once`."""
         try:
-            scores = self._pass(inputs, rows, length)
+            scores = self._together(passes)
         except Busy:
             # What others have given back is held for them: once more, in the same shape. A smaller one would give
             # scores with other last bits.
             give_back_memory(self.device)
-            scores = self._pass(inputs, rows, length)
+            scores = self._together(passes)
         if np.isnan(scores).any():
             raise ModelUnavailable(
                 f"The model {self.spec.id!r} gives scores that are not numbers: its weights are damaged. Get it again."
             )
         return scores
 
-    def _pass(self, inputs: Sequence[ModelInput], rows: int, length: int) -> np.ndarray:
+    def _together(self, passes: Sequence[tuple[Sequence[ModelInput], tuple[int, int]]]) -> np.ndarray:
         import torch
+
+        alone = self.own_cores() if self._by_core else self._lock
+        with alone, enough_memory(self.device), torch.inference_mode():
+            return self._logits([self._batch(inputs, *shape) for inputs, shape in passes]).cpu().numpy()
+
+    def _batch(self, inputs: Sequence[ModelInput], rows: int, length: int) -> Batch:
+        import torch
+
+        from .fast_bert import Batch
 
         if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
             raise ValueError("more rows or positions than the shape of the pass has")
@@ -208,9 +242,7 @@ class MaskedLM:
             return torch.from_numpy(array).to(self.device)
 
         typed = put(types) if self.template.single_types is not None else None
-        with self._lock, enough_memory(self.device), torch.inference_mode():
-            logits = self._logits(put(ids), typed, put(lengths), put(positions))
-            return logits[: len(inputs)].cpu().numpy()
+        return Batch(put(ids), typed, put(lengths), put(positions), len(inputs))
 
 
 def clean(text: str) -> str:
@@ -229,13 +261,14 @@ def owners(offsets: Sequence[tuple[int, int]], tokens: Sequence[Token]) -> Itera
 
 
 def rows_for(length: int, device: str, threads: int) -> int:
-    """Rows of a pass over sequences padded to `length`: a power of two, enough for full speed and not more.
+    """Rows of a pass over sequences padded to `length`: enough for full speed and not more.
 
-    A CPU's core is at full speed from about 100 positions on, so that one short request alone wastes little; a GPU
+    A CPU's core is at full speed from about 80 positions on, so that one short request alone wastes little; a GPU
     wants thousands.
     """
-    budget = 128 * max(1, min(threads, 8)) if device == "cpu" else 8192
-    return 1 << max(0, (budget // length).bit_length() - 1)
+    if device == "cpu":
+        return max(1, round(96 * max(1, min(threads, 8)) / length))
+    return 1 << max(0, (8192 // length).bit_length() - 1)
 
 
 def best_dtype(device: str) -> str:

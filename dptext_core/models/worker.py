@@ -1,8 +1,9 @@
-"""The engine: one thread a model and device that scores the requests of all callers.
+"""The engine: the threads of a model and device that score the requests of all callers.
 
-Callers take turns pass by pass, so that a short text does not wait for a long one; what a pass has room for is filled
-with requests of other callers that have the same shape. Scores do not depend on who else is served (see
-`masked_lm`). Nothing of a text is kept once its caller has the answer.
+On a processor each of them computes a pass of its own, with one core, so that no core waits for another within a pass
+and a pass needs few rows to fill it; on a GPU there is one. Callers take turns pass by pass, so that a short text does
+not wait for a long one; what a pass has room for is filled with requests of other callers that have the same shape.
+Scores do not depend on who else is served (see `masked_lm`). Nothing of a text is kept once its caller has the answer.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Job:
 
 
 class Engine:
-    """Scores masked positions in a thread of its own. Make one with `dptext_core.models.engine`.
+    """Scores masked positions in threads of its own. Make one with `dptext_core.models.engine`.
 
     `capacity`: calls that may wait at once; one more is refused with Busy.
     """
@@ -76,7 +77,7 @@ class Engine:
         self._state = threading.Condition()
         self._jobs: deque[_Job] = deque()
         self._calls = 0
-        self._thread: threading.Thread | None = None
+        self._threads: set[threading.Thread] = set()
         self._load_error: Exception | None = None
         self._stopping = False
 
@@ -188,26 +189,35 @@ class Engine:
             self._jobs.remove(job)
 
     def _start(self) -> None:
-        """Start the thread if it does not run. Called with the state held."""
-        if self._thread is None or not self._thread.is_alive():
+        """Start the threads that do not run. Called with the state held."""
+        self._threads = {t for t in self._threads if t.is_alive()}
+        if not self._threads:
             self._load_error = None
             self._stopping = False
-            self._thread = threading.Thread(target=self._work, name=f"dptext engine {self.name}", daemon=True)
-            self._thread.start()
+        # The first one loads the model.
+        wanted = 0 if self._stopping else 1 if self._lm is None else self._lm.workers
+        while len(self._threads) < wanted:
+            thread = threading.Thread(target=self._work, name=f"dptext engine {self.name}", daemon=True)
+            self._threads.add(thread)
+            thread.start()
 
     def _work(self) -> None:
         try:
             if self._lm is None:
                 self._load()
             if self._lm is not None:
-                self._serve(self._lm)
+                with self._state:
+                    self._start()
+                with self._lm.own_cores():
+                    self._serve(self._lm)
         finally:
             with self._state:
-                self._thread = None
-                for job in list(self._jobs):
-                    job.error = Cancelled(_STOPPED)
-                    self._drop(job)
-                self._state.notify_all()
+                self._threads.discard(threading.current_thread())
+                if not self._threads:
+                    for job in list(self._jobs):
+                        job.error = Cancelled(_STOPPED)
+                        self._drop(job)
+                    self._state.notify_all()
 
     def _load(self) -> None:
         from .masked_lm import load
@@ -231,9 +241,10 @@ class Engine:
                     self._state.wait()
                 if self._stopping:
                     return
-                shape, batch = self._next_pass()
+                passes = self._next_passes(lm)
+            batch = [one for _, some in passes for one in some]
             try:
-                scores = lm.forward([job.inputs[i] for job, i in batch], *shape)
+                scores = lm.forward_all([([job.inputs[i] for job, i in some], shape) for shape, some in passes])
                 with self._state:
                     for row, (job, i) in zip(scores, batch, strict=True):
                         if not job.dropped:
@@ -253,7 +264,15 @@ class Engine:
                     raise
                 del told
             # Nothing of a text stays in this frame while the thread sleeps.
-            batch = job = row = None  # type: ignore[assignment]
+            passes = batch = job = row = None  # type: ignore[assignment]
+
+    def _next_passes(self, lm: MaskedLM) -> list[tuple[tuple[int, int], list[tuple[_Job, int]]]]:
+        """What one thread computes next: its part of what is open, and no more than is of use at once."""
+        left = sum(-(-len(some) // shape[0]) for job in self._jobs for shape, some in job.open.items())
+        passes = [self._next_pass()]
+        while self._jobs and len(passes) < min(lm.at_once, -(-left // lm.workers)):
+            passes.append(self._next_pass())
+        return passes
 
     def _next_pass(self) -> tuple[tuple[int, int], list[tuple[_Job, int]]]:
         """The next pass: requests of the first caller, filled up from the others. Called with the state held."""
@@ -271,13 +290,14 @@ class Engine:
         return shape, batch
 
     def stop(self, wait: float = 2.0) -> None:
-        """End the thread after the pass it is in. A later call starts it again."""
+        """End the threads after the passes they are in. A later call starts them again."""
+        end = time.monotonic() + wait
         with self._state:
             self._stopping = True
-            thread = self._thread
+            threads = self._threads - {threading.current_thread()}
             self._state.notify_all()
-        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
-            thread.join(wait)
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
 
 _engines: dict[tuple[str, Path | None, str | None, Language], Any] = {}

@@ -7,7 +7,9 @@ bfloat16 where the processor has it). Ratios are comparable between machines, se
 The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
 rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
 
-Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
+Then, on a processor: which share of its largest rate of multiplying that is, and where the rest goes; see `share`.
+
+Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--float32] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
 SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -50,8 +52,8 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
     return scores
 
 
-def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
-    """The same for all tokens of `texts`, as the mechanisms ask for it: one call."""
+def mask_requests(lm: Any, texts: Sequence[str]) -> list[Any]:
+    """A request for each token of `texts`, masked, with its text as context."""
     from ..document import Document
     from ..models import MaskRequest
 
@@ -59,7 +61,12 @@ def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
     for text in texts:
         pieces = lm.encode(Document.parse(text))
         requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
-    return engine.score(requests)
+    return requests
+
+
+def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
+    """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    return engine.score(mask_requests(lm, texts))
 
 
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
@@ -91,10 +98,28 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Median seconds of both, timed in turns, so that other load on the machine meets both alike."""
-    pairs = [(seconds(slow), seconds(fast)) for _ in range(repeats)]
-    return statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)
+class Ratio(NamedTuple):
+    """Median seconds of a slow and a fast way, and of CPU time, which other work on the machine changes little."""
+
+    slow: float
+    fast: float
+    slow_cpu: float
+    fast_cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.slow / self.fast:.1f}x; of CPU time {self.slow_cpu / self.fast_cpu:.1f}x"
+
+
+def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> Ratio:
+    """Both timed in turns, so that other load on the machine meets both alike."""
+
+    def timed(work: Callable[[], object]) -> tuple[float, float]:
+        start = time.process_time()
+        return seconds(work), time.process_time() - start
+
+    runs = [(*timed(slow), *timed(fast)) for _ in range(repeats)]
+    slow_s, slow_cpu, fast_s, fast_cpu = (statistics.median(some) for some in zip(*runs, strict=True))
+    return Ratio(slow_s, fast_s, slow_cpu, fast_cpu)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,6 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     parser.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    parser.add_argument("--float32", action="store_true", help="compute in float32, as processors without bfloat16 do")
     args = parser.parse_args(argv)
     if args.repeats < 1:
         parser.error("--repeats must be at least 1")
@@ -112,10 +138,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     import torch
 
     from .. import models
-    from ..models.masked_lm import plain_model
+    from ..models.fast_bert import FastBert
+    from ..models.masked_lm import MaskedLM, plain_model
+    from . import share
 
     lm = models.load_masked_lm(args.model, args.device)
     engine = models.engine(args.model, args.device)
+    if args.float32:
+        engine.stop()
+        engine._lm = lm = MaskedLM(lm.spec, lm.device, "float32")
     plain, tokenizer = plain_model(lm.spec)
     plain.to(lm.device)
     texts = short_texts()
@@ -123,13 +154,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     plain_scores(plain, tokenizer, texts[0])
     engine_scores(engine, lm, texts[:1])
     for few, repeats in ((texts[:1], args.repeats), (texts, -(-args.repeats // 3))):
-        slow, fast = compare(
+        found = compare(
             partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], few),
             partial(engine_scores, engine, lm, few),
             repeats,
         )
         name = "one text of 20 tokens" if len(few) == 1 else f"{len(few)} texts of 20 tokens"
-        print(f"{name}: {slow / fast:.1f}x  (plain {slow:.3f} s, engine {fast:.3f} s)")
+        print(f"{name}: {found}  (plain {found.slow:.3f} s, engine {found.fast:.3f} s)")
     if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
         from .. import get_mechanism
 
@@ -137,12 +168,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
         )
         clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
-        slow, fast = compare(
+        found = compare(
             partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),
             partial(sweep, mechanism, texts[0], SWEEP, 20),
             -(-args.repeats // 3),
         )
-        print(f"sweep, 5 ε × 20 fresh draws: {20 * slow / fast:.0f}x  (plain 20 × {slow:.3f} s, ours {fast:.3f} s)")
+        times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
+        print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+    if lm.device == "cpu" and isinstance(lm._logits, FastBert):
+        print("\n".join(share.report(engine, lm, texts, args.repeats)))
     return 0
 
 
