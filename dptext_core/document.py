@@ -192,7 +192,7 @@ def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]
             inner_dots.append(match.start())
         else:
             ends.append(match.end())
-    if len(text.splitlines()) > 1:  # which knows the same line ends, and finds none sooner
+    if text.splitlines()[:1] != [text]:  # which knows the same line ends, and sees sooner that there are none
         ends += [match.start() for match in NEWLINE.finditer(text)]
     ends.append(len(text))
     start = 0

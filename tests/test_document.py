@@ -231,6 +231,17 @@ def test_the_short_way_changes_nothing_on_a_corpus():
             assert quick == general
 
 
+def test_python_and_this_module_know_the_same_line_ends():
+    """A text without any is not searched for them."""
+    every = "".join(map(chr, range(0x110000)))
+    found = document.NEWLINE.findall(every)
+    assert found == [line[-1] for line in every.splitlines(keepends=True)[:-1]]
+    rules = document._rules(english.ENGLISH)
+    for char in found:
+        assert [s[:2] for s in document._sentences(f"a{char}", rules)] == [(0, 1), (1, 2)]
+        assert [s[:2] for s in document._sentences(char, rules)] == [(0, 1)]
+
+
 @pytest.mark.parametrize("value", [Token("a", 0, 1, "word")])
 def test_tokens_are_values(value):
     same = dataclasses.replace(value)
