@@ -337,7 +337,7 @@ def table(found: Board) -> list[dict[str, Any]]:
         {
             "place": e.place, "mechanism": e.label, "data": found.data, "judge": found.judge, "value": e.value,
             "low": e.low, "high": e.high, "privacy": found.privacy, "at": found.at, "measured": e.privacy,
-            "epsilon": "" if e.between else e.epsilon,
+            "epsilon": None if e.between else e.epsilon,
             "between": " and ".join(f"{x:g}" for x in e.between), "p to the first (Holm)": e.p,
             "told from the first": e.told, "n": e.n, "seeds": e.seeds, "point": e.point,
         }

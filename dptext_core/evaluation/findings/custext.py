@@ -345,7 +345,7 @@ def strategies_alike(runs: Runs) -> Outcome:
         together.effect,
         tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
         "Token and record have the same chance at every place. Under dataset one draw decides for every occurrence of "
-        "a word, so that a frequent word that stays moves the share by itself: its mean is the same, its spread is not.",
+        "a word, so that a frequent word moves the share by itself: its mean is the same, its spread is not.",
         tuple(rows),
     )
 

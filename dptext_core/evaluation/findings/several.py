@@ -33,6 +33,8 @@ def rises_with_epsilon(runs: Runs) -> Outcome:
         for line in runs.lines(data, "cosine"):
             for low, high in pairwise(line):
                 cosines.add(runs.compare(high, low))
+    if not rows:
+        return Outcome(missing="bench run --grid full")
     numbers = [tally.sentence("Utility at the largest ε against the smallest, of each mechanism and data set")]
     numbers.append(cosines.sentence("Similarity (cosine) at each ε against the one before it"))
     if falls:
