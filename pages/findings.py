@@ -77,19 +77,14 @@ def question(rows: leaderboard.Rows) -> None:
             figure = figures.leaderboard(found, dark=dark())
             chart(figure, key="found_board", alt=f"{sentence} The table below has all numbers.")
             st.caption(literal(legend(found)))
-    with st.container(horizontal=True):
-        with st.popover("Table and files", icon=":material/download:"):
-            shown = [{k: v for k, v in row.items() if k != "data"} for row in leaderboard.table(found)]
-            st.dataframe(shown, hide_index=True)
-            files("board", leaderboard.to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
-    st.caption(
-        "Anybody's mechanism can stand here: docs/leaderboard.md says how it is measured, checked and added."
-    )
+    with st.container(horizontal=True), st.popover("Table and files", icon=":material/download:"):
+        shown = [{k: v for k, v in row.items() if k != "data"} for row in leaderboard.table(found)]
+        st.dataframe(shown, hide_index=True)
+        files("board", leaderboard.to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
+    st.caption("Anybody's mechanism can stand here: docs/leaderboard.md says how it is measured, checked and added.")
 
 
-def choice(
-    rows: leaderboard.Rows, sets: Sequence[str]
-) -> tuple[str, str, str, float, bool, bool]:
+def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, float, bool, bool]:
     """Data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words stay."""
     left, middle, right = st.columns(3)
     data = left.selectbox("Data set", sets, format_func=title_of_data, key=stay("found_data"))

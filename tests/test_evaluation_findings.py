@@ -92,7 +92,8 @@ def headline(sign: int, put: Callable):
 def generators(sign: int, put: Callable):
     fast = {"DP-MLM": 10 if sign > 0 else 1, "DP-Paraphrase": 10 if sign > 0 else 1, "DP-Prompt": 5}
     put(dp_mlm, "generators", lambda: tuple(
-        Line("sst2", s, e, 9, 0.5, 0.1, 9.0, 9.0, None, None, 100 * n, 1.0) for s, n in fast.items() for e in (10.0, 25.0)
+        Line("sst2", s, e, 9, 0.5, 0.1, 9.0, 9.0, None, None, 100 * n, 1.0)
+        for s, n in fast.items() for e in (10.0, 25.0)
     ))  # fmt: skip
     return []
 
@@ -106,7 +107,7 @@ def of_lists(sign: int, metric: str, high: float, low: float, names=("L0", "L1",
     """N_w or S_w in closed form: of the lists in ``top`` the first value, where the sign is 1."""
     more = top if sign > 0 else [n for n in names if n not in top]
     return [
-        row("diffractor", diffractor.VOCABULARY, metric, e, high if n in more else low, 0.001 * high, **noise, lists=[n])
+        row("diffractor", "vocabulary", metric, e, high if n in more else low, 0.001 * high, **noise, lists=[n])
         for noise in (GEOMETRIC, TEM)
         for n in names
         for e in (0.1, 1.0)
@@ -231,17 +232,14 @@ def rates(sign: int, put: Callable):
 
 
 def held(sign: int, put: Callable):
-    turned = [
-        dataclasses.replace(r, value=1.0 if (r.mechanism == "diffractor") == (sign > 0) else 1e4)
-        for r in MEMORY
-    ]
+    turned = [dataclasses.replace(r, value=1.0 if (r.mechanism == "diffractor") == (sign > 0) else 1e4) for r in MEMORY]
     put(memory, "bundled", lambda: tuple(turned))
     return []
 
 
 def of_k(epsilon: float, most: float):
     return [
-        row("custext", "sst2", "accuracy", epsilon, 0.6 + most * (2 - i) / 2, k=k, mapping="balanced", strategy="record")
+        row("custext", "sst2", "accuracy", epsilon, 0.6 + most * (2 - i) / 2, k=k, **custext.MAIN)
         for i, k in enumerate((5, 50, 500))
     ]
 
@@ -359,7 +357,7 @@ def test_a_claims_verdict_follows_its_rows(claim, nothing_else):
         found = claim(f.Runs(rows))
         assert found.verdict == verdict, found.outcome
         assert found.numbers and found.reason and found.effect and not found.missing
-        assert not rows or found.rows and all(any(own is r for r in rows) for own in found.rows)
+        assert not rows or (found.rows and all(any(own is r for r in rows) for own in found.rows))
 
 
 @pytest.mark.parametrize("claim", f.CLAIMS, ids=lambda c: c.name)
@@ -421,7 +419,7 @@ def test_one_difference_of_many_is_not_beyond_doubt():
     alone, many = f.Tally(comparisons=[one]), f.Tally(comparisons=[one] * 1 + [f.Comparison(0.0, 0.04)] * 9)
     assert alone.verdict == f.AGREES and many.verdict == f.OPEN
     paired = dataclasses.replace(one, p=1e-6)
-    assert f.Tally(comparisons=[paired] + [f.Comparison(0.0, 0.04)]).yes == 1
+    assert f.Tally(comparisons=[paired, f.Comparison(0.0, 0.04)]).yes == 1
 
 
 def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it_is():

@@ -91,8 +91,8 @@ def _line(line: Line, known: set[str]) -> list[str]:
             faults.append(f"{metric} is no metric that is known here.")
         elif not m.low - 1e-9 <= value <= m.high + 1e-9:
             faults.append(f"{metric} is {value:g}, which is not between {m.low:g} and {m.high:g}.")
-        error, n = line.errors.get(metric), line.counts.get(metric)
-        if error is not None and error < 0:
+        off, n = line.errors.get(metric), line.counts.get(metric)
+        if off is not None and off < 0:
             faults.append(f"the standard error of {metric} is negative.")
         if n is None or n < 1:
             faults.append(f"it does not say how many texts or words {metric} is of.")
@@ -180,8 +180,7 @@ def chosen(lines: Sequence[Line], n: int, digest: str) -> list[Line]:
     others."""
     some = [line for line in lines if line.mechanism != BASELINE]
     ordered = sorted(some, key=lambda line: hashlib.sha256(f"{digest} {line.id}".encode()).hexdigest())
-    seen: set[tuple] = set()
-    first = [line for line in ordered if not ((s := _setting(line)) in seen or seen.add(s))]
+    first = list({_setting(line): line for line in reversed(ordered)}.values())[::-1]
     return (first + [line for line in ordered if line not in first])[:n]
 
 

@@ -27,8 +27,8 @@ from ..errors import ConfigError
 from ..metrics.registry import measure
 from . import contributed, further
 from . import results as store
-from .curves import describe, key, title
-from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, holm
+from .curves import key
+from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, holm, labels
 from .results import Results
 from .rows import BASELINE, Row
 
@@ -174,12 +174,12 @@ def board(
         else:
             placed.append(found)
     if not every:
-        there = {row.mechanism for _, row, between in placed if not between}
+        measured = {row.mechanism for _, row, between in placed if not between}
         most = {m: max((k for k in lines if lines[k][0][1].mechanism == m), key=lambda k: len(lines[k]))
                 for m in {pairs[0][1].mechanism for pairs in lines.values()}}  # fmt: skip
         placed = [
             (a, row, between) for a, row, between in placed
-            if not between or (row.mechanism not in there and key(row) == most[row.mechanism])
+            if not between or (row.mechanism not in measured and key(row) == most[row.mechanism])
         ]  # fmt: skip
         names = labels([row for _, row, _ in placed])
     sign = measure(judge).better
@@ -239,17 +239,6 @@ def _against_first(rows: Sequence[Row], sign: int) -> list[tuple[float | None, b
     ]  # fmt: skip
 
 
-def labels(rows: Sequence[Row]) -> dict[str, str]:
-    """Configuration → its mechanism's title, with what tells it from the others of that mechanism here."""
-    out = {}
-    for row in rows:
-        rest = [r.options for r in rows if r.mechanism == row.mechanism]
-        varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
-        parts = describe(row.options, row.mechanism, sorted(varying))
-        out[key(row)] = title(row.mechanism) + (f", {parts}" if parts else "")
-    return out
-
-
 # --- in words -------------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +261,10 @@ def level(privacy: str, at: float) -> str:
     return f"{measure(privacy).title} is {said(at, privacy)}"
 
 
+def _others(n: int) -> str:
+    return "1 other keeps less" if n == 1 else f"{n} others keep less"
+
+
 def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     """Which keeps most, in a sentence made from the rows; and how sure that is."""
     first = found.first
@@ -287,11 +280,11 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     if not found.entries[1:]:
         return sentence, "It is the only setting that was measured there."
     if not near:
-        doubt = f"All {len(told)} others keep less, beyond doubt."
+        doubt = f"{_others(len(told))}, beyond doubt."
     else:
         names = ", ".join(e.label for e in near[:3]) + (f" and {len(near) - 3} more" if len(near) > 3 else "")
         doubt = f"It cannot be told from {names}"
-        doubt += f"; {len(told)} others keep less, beyond doubt." if told else ": no setting is beyond doubt the best."
+        doubt += f"; {_others(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
     between = [e for e in found.entries if e.between]
     if between:
         doubt += f" {len(between)} of {len(found.entries)} were read between two measured points."

@@ -14,6 +14,7 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,10 @@ def _channels(mechanism: str, words: Sequence[str], space: str, **options) -> It
             yield word, channel
 
 
+def _stays(channel: Channel, epsilon: float) -> float:
+    return channel.at(epsilon).p_keep()
+
+
 def _queries(word: str, mechanism: str, k: int | None, channel: Channel, epsilon: float, repeats: int) -> Queries:
     found = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
     n = None if math.isinf(found.n) else int(found.n)
@@ -69,7 +74,7 @@ def at_equal_chance(
     for k in ks:
         for word, channel in _channels("custext", words, space, k=k, mapping="balanced"):
             for chance in chances:
-                epsilon = epsilon_where(lambda e, c=channel: c.at(e).p_keep(), chance)
+                epsilon = epsilon_where(partial(_stays, channel), chance)
                 if epsilon is not None:
                     yield _queries(word, "custext", k, channel, epsilon, repeats)
 

@@ -11,8 +11,8 @@ LINE, AXIS = 30, 48
 
 
 def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
-    """The best at the top. Blue: the first, and those that cannot be told from it; grey: less, beyond doubt. Hollow: read
-    between two points. A dotted line: text that was not rewritten. narrow: characters of a name at most."""
+    """The best at the top. Blue: the first, and those that cannot be told from it; grey: less, beyond doubt. Hollow:
+    read between two points. A dotted line: text that was not rewritten. narrow: characters of a name at most."""
     colours = DARK if dark else LIGHT
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1
@@ -23,7 +23,8 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     # A trace for each, since an interval has the colour of its trace.
     for i, e in enumerate(entries):
         where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
-        told = "" if e.p is None else "<br>less than the first, beyond doubt" if e.told else "<br>not told from the first"
+        known = "less than the first, beyond doubt" if e.told else "not told from the first"
+        told = "" if e.p is None else f"<br>{known}"
         said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {e.seeds} seeds{told}"
         figure.add_scatter(
             x=[unit * e.value], y=[i], mode="markers", hovertemplate=f"{said}<extra></extra>", name=escaped(e.label),

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...metrics.registry import measure
-from ..curves import key, options_of, title
+from ..curves import describe, key, options_of, title
 from ..papers import PaperRow, paper_rows
 from ..rows import BASELINE, Gate, Row
 from ..tasks import TASKS
@@ -403,6 +403,17 @@ def value(row: Row) -> str:
     digits = measure(row.metric).digits
     shown = f"{row.value:{digits}}"
     return shown if row.low is None else f"{shown} ± {half(row):{digits}}"
+
+
+def labels(rows: Sequence[Row]) -> dict[str, str]:
+    """Configuration → its mechanism's title, with what tells it from the others of that mechanism here."""
+    out = {}
+    for row in rows:
+        rest = [r.options for r in rows if r.mechanism == row.mechanism]
+        varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
+        parts = describe(row.options, row.mechanism, sorted(varying))
+        out[key(row)] = title(row.mechanism) + (f", {parts}" if parts else "")
+    return out
 
 
 def per_epsilon(rows: Sequence[Row]) -> str:

@@ -385,7 +385,9 @@ def _santext_contradicts() -> str:
 def custext_against_santext(runs: Runs) -> Outcome:
     found = further("equal")
     equal = Runs([] if found is None else found.rows)
-    tally, cosine, variety, rows = Tally(), [], [], []
+    tally, rows = Tally(), []
+    cosine: list[str] = []
+    variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
         there = {r.mechanism: r for r in equal.near_n_w("sst2", "accuracy", n_w, 0.02)}
         if NAME not in there or "santext" not in there:

@@ -113,15 +113,16 @@ def one_list_is_best(runs: Runs) -> Outcome:
     if utility.n == 0 and hidden.n == 0:
         return Outcome(missing=f"bench run --grid full --only diffractor/sst2, and {LISTS}")
     for metric in ("accuracy", "cosine"):
-        for epsilon in sorted({r.epsilon for r in lists.find("sst2", metric, NAME, **GEOMETRIC, lists=SINGLE[0])}):
+        for first in lists.find("sst2", metric, NAME, **GEOMETRIC, lists=SINGLE[0]):
+            epsilon = first.epsilon
             single, wide = _mean(lists, metric, epsilon, SINGLE)
-            together, other = _mean(lists, metric, epsilon, [("L0",)])
+            together, width = _mean(lists, metric, epsilon, [("L0",)])
             if not math.isnan(single + together):
                 each = [lists.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in SINGLE]
                 shown = ", ".join(f"{r.value:.2f}" for r in each if r is not None)
                 numbers.append(
                     f"{metric.capitalize()} at ε {epsilon:g}, each space's single list: {shown}; their mean "
-                    f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {other:.3f}."
+                    f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {width:.3f}."
                 )
     return Outcome(
         both(utility.verdict, hidden.verdict),
@@ -159,7 +160,7 @@ def more_lists(runs: Runs) -> Outcome:
             rows += [a, b]
     if not rows:
         return Outcome(missing=LISTS)
-    few = [r for r in rows if r.metric == "s_w" and r.options.get("noise") == "geometric" and r.epsilon <= 1]
+    few = [r for r in rows if r.metric == "s_w" and r.options.get("noise") == "geometric" and (r.epsilon or 0) <= 1]
     shown = ", ".join(f"ε {b.epsilon:g}: {value(b)} and {value(a)}" for a, b in zip(few[::2], few[1::2], strict=True))
     return Outcome(
         both(more.verdict, DISAGREES) if stays.no else more.verdict,
@@ -322,7 +323,8 @@ def tight_range(runs: Runs) -> Outcome:
         names[c.mechanism] = title(c.mechanism)
         if c.exact:
             exact.add(c.mechanism)
-    widths = {m: (e[0.1], e[0.8]) for m, e in ends.items() if e.get(0.1) is not None and e.get(0.8) is not None}
+    both_ends = {m: (e.get(0.1), e.get(0.8)) for m, e in ends.items()}
+    widths = {m: (low, high) for m, (low, high) in both_ends.items() if low is not None and high is not None}
     if NAME not in widths or len(widths) < 2:
         return Outcome(missing=EQUAL)
     span = {m: high - low for m, (low, high) in widths.items()}
@@ -487,7 +489,7 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
         return Outcome(missing="bench run --grid full --only diffractor/sst2")
     everywhere = {r.data: r for r in paper_rows() if (r.paper, r.table, r.mechanism) == (PAPER, "Table 1", "baseline")}
     lost = [
-        everywhere[r.data].value - r.value
+        (everywhere[r.data].value or 0.0) - (r.value or 0.0)
         for r in paper_rows(None, NAME)
         if (r.paper, r.table, r.epsilon) == (PAPER, "Table 1", 0.1)
     ]
@@ -526,7 +528,7 @@ def attackers_weakened(runs: Runs) -> Outcome:
         if base is None or not line:
             continue
         for row in line:
-            if row.epsilon <= 1:
+            if (row.epsilon or 0) <= 1:
                 tally.add(runs.compare(base, row))
         rows += [base, *line]
         each = ", ".join(f"ε {r.epsilon:g}: {value(r)}" for r in line)

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...models.clip import WIDTHS as PRESETS
 from .. import clipping, public_prior
-from ..curves import key, title
+from ..curves import key
 from ..data import title as title_of_data
 from ..further import bundled as further
-from ..rows import Row
 from .base import (
     AGREES,
     DISAGREES,
@@ -24,6 +23,7 @@ from .base import (
     Tally,
     Test,
     claim,
+    labels,
     value,
 )
 from .diffractor import EQUAL
@@ -180,14 +180,12 @@ def at_equal_privacy(runs: Runs) -> Outcome:
                 cosine.add(equal.compare(equal.beside(a, "cosine"), equal.beside(b, "cosine")))
         rows += [*near, *wide]
         names = labels(there)
-        close = {key(r): equal.beside(r, "cosine") for r in there}
-        ranked = sorted((r for r in there if close[key(r)] is not None), key=lambda r: -close[key(r)].value)
-        if ranked:
-            listed = ", ".join(f"{names[key(r)]} {close[key(r)].value:.3f}" for r in ranked)
-            numbers.append(f"Cosine on SST-2 where N_w is {n_w:g}: {listed}.")
-            ranked = sorted(there, key=lambda r: -r.value)
+        close = [c for r in there if (c := equal.beside(r, "cosine")) is not None]
+        for metric, found_there in (("Cosine", close), ("Accuracy", there)):
+            ranked = sorted(found_there, key=lambda r: -r.value)
             listed = ", ".join(f"{names[key(r)]} {value(r)}" for r in ranked)
-            numbers.append(f"Accuracy there: {listed}.")
+            if listed:
+                numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
     if not tally.n:
         return Outcome(missing=EQUAL)
     return Outcome(
@@ -202,16 +200,3 @@ def at_equal_privacy(runs: Runs) -> Outcome:
         "an attacker is in the Playground, under Same privacy elsewhere.",
         tuple(rows),
     )
-
-
-def labels(rows: list[Row]) -> dict[str, str]:
-    """Configuration → its mechanism's title, with what tells it from the others of that mechanism."""
-    from ..curves import describe
-
-    out = {}
-    for row in rows:
-        rest = [r.options for r in rows if r.mechanism == row.mechanism]
-        varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
-        parts = describe(row.options, row.mechanism, sorted(varying))
-        out[key(row)] = title(row.mechanism) + (f" ({parts})" if parts else "")
-    return out
