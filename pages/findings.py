@@ -43,13 +43,15 @@ MEANS = {
 CLAIM = "claim_"
 #: A row of the table of claims is the label of what opens: verdict, claim, effect.
 LOOK = f"""<style>
-[class*=st-key-{CLAIM}] summary p {{ display: grid; grid-template-columns: 9.2rem minmax(0, 1fr) 13rem; gap: 0 1rem;
-  align-items: baseline; }}
+[class*=st-key-{CLAIM}] summary p, .st-key-claims_head p {{ display: grid; gap: 0 1rem; align-items: baseline;
+  grid-template-columns: 8.6rem minmax(0, 1fr) 15rem; max-width: none; justify-items: start; }}
 [class*=st-key-{CLAIM}] summary p strong {{ font-weight: 400; }}
+.st-key-claims_head p {{ padding: 0 0.8rem 0 2.4rem; }}
 [class*=st-key-{CLAIM}] summary [data-testid=stMarkdownContainer] {{ width: 100%; }}
 [class*=st-key-{CLAIM}] [data-testid=stExpander] details {{ border-radius: 0.4rem; }}
 @media (max-width: 700px) {{
-  [class*=st-key-{CLAIM}] summary p {{ grid-template-columns: minmax(0, 1fr); gap: 0.2rem; justify-items: start; }}
+  [class*=st-key-{CLAIM}] summary p {{ grid-template-columns: minmax(0, 1fr); gap: 0.2rem; }}
+  .st-key-claims_head {{ display: none; }}
 }}
 </style>"""
 
@@ -156,8 +158,8 @@ def detail(finding: Finding) -> None:
         f"{literal(of.test.direction[0].lower() + of.test.direction[1:])} Smallest effect that matters: "
         f"{literal(of.test.least)}."
     )
-    for line in finding.numbers:
-        st.markdown("- " + literal(line))
+    if finding.numbers:
+        st.markdown("\n".join("- " + literal(line) for line in finding.numbers))
     for heading, said in (
         ("The paper against itself.", finding.itself),
         ("Likely reason.", finding.reason),
@@ -188,6 +190,8 @@ def claims(all_of_them: list[Finding]) -> None:
         )  # fmt: skip
         with st.popover("Files", icon=":material/download:"):
             files("claims", tables.as_csv(all_of_them), tables.as_latex(all_of_them))
+    with st.container(key="claims_head"):
+        st.caption("*Verdict* *Claim* *Effect: the median difference, from the least to the most*")
     shown = [f for f in all_of_them if not chosen or f.verdict in chosen]
     for paper in dict.fromkeys(f.of.paper for f in shown):
         st.markdown(f"**{literal(paper)}**")

@@ -291,7 +291,7 @@ def stops(sign: int, put: Callable):
 
 def answers(sign: int, put: Callable):
     put(custext.queries, "bundled", lambda: tuple(
-        Queries("happy", "custext", k, 7.5, p, 100 if sign > 0 else 100 * k)
+        Queries("happy", k, 7.5, p, 100 if sign > 0 else 100 * k)
         for k in (5, 50, 500) for p in (0.3, 0.5)
     ))  # fmt: skip
     return []

@@ -91,6 +91,6 @@ def test_answers_are_counted_at_the_same_chance_whatever_the_size_of_the_set(tmp
     assert rows[0].n is not None and rows[1].n is not None and rows[0].n > rows[1].n > 1
     assert rows[0].epsilon < rows[1].epsilon
     path = tmp_path / "queries.json"
-    path.write_text(json.dumps({"rows": [{"word": "x", "mechanism": "custext", "k": 5, "epsilon": 1.0, "p": 0.2,
+    path.write_text(json.dumps({"rows": [{"word": "x", "k": 5, "epsilon": 1.0, "p": 0.2,
                                           "n": None}]}))  # fmt: skip
     assert queries._read(path)[0].n is None

@@ -118,6 +118,23 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "distributions of the mechanisms over words of the bundled word spaces and texts written for this project",
         "MIT",
     ),
+    "benchmarks/queries.json": (
+        "python -m dptext_core bench queries --out assets/benchmarks/queries.json",
+        "chances that CusText gives to four words of the bundled word space minilm",
+        "MIT",
+    ),
+    "benchmarks/equal.json": (
+        "python -m dptext_core bench further equal --data DIR --stopwords FILE --out FILE --summary "
+        "assets/benchmarks/equal.json",
+        "chances and scores of rewritten sentences of SST-2; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/lists.json": (
+        "python -m dptext_core bench further lists --data DIR --stopwords FILE --out FILE --summary "
+        "assets/benchmarks/lists.json",
+        "chances and scores of rewritten sentences of SST-2; no text is in it",
+        "MIT",
+    ),
     "benchmarks/mappings.json": (
         "python -m dptext_core bench mappings --data DIR --out assets/benchmarks/mappings.json",
         "counts over the words of SST-2 and the bundled word space minilm",

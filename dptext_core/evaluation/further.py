@@ -25,9 +25,10 @@ import numpy as np
 from .. import _assets
 from ..errors import ConfigError
 from ..mechanisms.registry import get_mechanism, mechanism_class, word_mechanism
+from ..metrics.registry import measure
 from ..sampling import NoiseStream
 from ..words.lists import CONFIGURATIONS
-from . import deniability, run
+from . import curves, deniability, run
 from . import results as store
 from .grid import BASELINE, KEEP, SIZES, Point, Size, plain
 from .results import Results
@@ -167,6 +168,37 @@ def bundled_crossings() -> tuple[Crossing, ...]:
     return () if found is None else tuple(Crossing(**c) for c in found.about.get("crossings", ()))
 
 
+def command(row: Row) -> str:
+    """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
+    for what in ("equal", "lists"):
+        if row.point and row.point in {r.point for r in getattr(bundled(what), "rows", ())}:
+            return f"python -m dptext_core bench further {what} --point {row.point} --data DIR --stopwords FILE"
+    return curves.command(row)
+
+
+def again(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
+    """Run one bundled point again and print each score beside the bundled interval; 1 where one falls outside."""
+    whole = bundled(what)
+    rows = [] if whole is None else [r for r in whole.rows if r.point == point]
+    if whole is None or not rows:
+        raise ConfigError(f"There is no point {point!r} in assets/benchmarks/{what}.json. Its rows name theirs.")
+    about = whole.about["data"][rows[0].data]
+    size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
+    found = [c for c in bundled_crossings() if c.epsilon is not None]
+    (wanted,) = [p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point]
+    (line,) = run.run_group([wanted], run.Setup(folder, stopwords, str(whole.about["command"])))
+    outside = 0
+    for row in rows:
+        value = line.scores.get(row.metric)
+        if value is None or row.low is None or row.high is None or measure(row.metric).kind == "speed":
+            continue
+        inside = row.low - 1e-6 <= value <= row.high + 1e-6
+        outside += not inside
+        where = "inside" if inside else "OUTSIDE"
+        print(f"{row.metric:16s} {value:10.5g}  {where} {row.low:g} to {row.high:g}, {row.seeds} seeds")
+    return int(outside > 0)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m dptext_core bench further", description=(__doc__ or "").split("\n")[0]
@@ -180,6 +212,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
     parser.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
+    parser.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where points go; a stopped run goes on from it")
     parser.add_argument("--summary", type=Path, metavar="FILE", help="where the summary of all points in --out goes")
     return parser
@@ -191,9 +224,11 @@ def main(argv: Sequence[str] = ()) -> int:
     size = SIZES.get(args.set, Size(48, 30, 40, 14.0))
     if args.n is not None:
         size = Size(min(args.n, size.n_train or args.n), min(args.n, size.n_test or args.n), size.max_words, size.words)
-    if not args.list and (args.out is None or args.summary is None):
+    if not args.list and not args.point and (args.out is None or args.summary is None):
         raise ConfigError("Name the files for the points and their summary: --out FILE.jsonl --summary FILE.json.")
     folder = None if args.data is None else str(args.data)
+    if args.point:
+        return again(args.what, args.point, folder, args.stopwords)
     found: list[Crossing] = []
     if args.what == "equal":
         systems = [s for s in SYSTEMS if not args.mechanism or s[0] in args.mechanism]

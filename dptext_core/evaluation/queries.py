@@ -1,6 +1,6 @@
 """How many answers give a word away: CusText's query attack on the bundled word space.
 
-For sets of K words at the same chance that the word stays (Table 7), and for SanText and CusText at equal ε (Table 8).
+For sets of K words at the same chance that the word stays (the paper's Table 7).
 
 The ε that gives the word itself the chance p₀ is found by bisection in the closed form. Among K words p₀ is at least
 1/K at any ε, and at 1/K no number of answers is enough: so p₀ below 1/K is not reached.
@@ -30,61 +30,43 @@ from .further import epsilon_where
 WORDS = ("happy", "car", "she", "mary")
 KS = (5, 10, 50, 500, 1000, 2000)
 CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-EQUAL = (1.0, 2.0, 3.0)
 SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """One word at one setting. k: the size of the set, None for SanText's whole vocabulary. n: answers that give the
-    word away, None where no number does. p: the chance that it stays."""
+    """One word at one setting. k: the size of the set. n: answers that give the word away, None where no number does.
+    p: the chance that it stays."""
 
     word: str
-    mechanism: str
-    k: int | None
+    k: int
     epsilon: float
     p: float
     n: int | None
-
-
-def _channels(mechanism: str, words: Sequence[str], space: str, **options) -> Iterator[tuple[str, Channel]]:
-    made = word_mechanism(mechanism, epsilon=1.0, space=space, keep_stopwords=False, **options)
-    known = {word: i for i, word in enumerate(made.vocabulary.words)}
-    for word in words:
-        if word in known:
-            (channel,) = made.channels(np.array([known[word]]))
-            yield word, channel
 
 
 def _stays(channel: Channel, epsilon: float) -> float:
     return channel.at(epsilon).p_keep()
 
 
-def _queries(word: str, mechanism: str, k: int | None, channel: Channel, epsilon: float, repeats: int) -> Queries:
-    found = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
-    n = None if math.isinf(found.n) else int(found.n)
-    return Queries(word, mechanism, k, epsilon, float(f"{found.p_original:.4g}"), n)
-
-
 def at_equal_chance(
     space: str, words: Sequence[str] = WORDS, ks: Sequence[int] = KS, chances: Sequence[float] = CHANCES,
     repeats: int = REPEATS,
 ) -> Iterator[Queries]:  # fmt: skip
-    """CusText, for each K and word at the ε of each chance that the word stays."""
+    """Each word among K at the ε of each chance that it stays, where there is one."""
     for k in ks:
-        for word, channel in _channels("custext", words, space, k=k, mapping="balanced"):
+        made = word_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
+        known = {word: i for i, word in enumerate(made.vocabulary.words)}
+        for word in words:
+            if word not in known:
+                continue
+            (channel,) = made.channels(np.array([known[word]]))
             for chance in chances:
                 epsilon = epsilon_where(partial(_stays, channel), chance)
                 if epsilon is not None:
-                    yield _queries(word, "custext", k, channel, epsilon, repeats)
-
-
-def at_equal_epsilon(space: str, words: Sequence[str] = WORDS, repeats: int = REPEATS) -> Iterator[Queries]:
-    """SanText and CusText with K = 50 at the same numbers of ε, which mean different things."""
-    for mechanism, k, options in (("santext", None, {}), ("custext", 50, {"k": 50, "mapping": "balanced"})):
-        for word, channel in _channels(mechanism, words, space, **options):
-            for epsilon in EQUAL:
-                yield _queries(word, mechanism, k, channel, epsilon, repeats)
+                    found = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
+                    n = None if math.isinf(found.n) else int(found.n)
+                    yield Queries(word, k, epsilon, float(f"{found.p_original:.4g}"), n)
 
 
 def bundled() -> tuple[Queries, ...]:
@@ -108,13 +90,10 @@ def main(argv: Sequence[str] = ()) -> int:
     args = parser.parse_args(argv)
     words = args.word or WORDS
     rows = []
-    for found in (at_equal_chance(args.space, words, repeats=args.repeats),
-                  at_equal_epsilon(args.space, words, args.repeats)):  # fmt: skip
-        for row in found:
-            size = "" if row.k is None else f" K {row.k}"
-            number = "no number" if row.n is None else f"{row.n:,}"
-            print(f"{row.word:6s} {row.mechanism}{size}, ε {row.epsilon:g}: p₀ {row.p:.3f}, {number}", flush=True)
-            rows.append(asdict(row))
+    for row in at_equal_chance(args.space, words, repeats=args.repeats):
+        number = "no number" if row.n is None else f"{row.n:,}"
+        print(f"{row.word:6s} K {row.k:4d}, ε {row.epsilon:g}: p₀ {row.p:.3f}, {number}", flush=True)
+        rows.append(asdict(row))
     if args.out:
         about = {
             "command": "python -m dptext_core bench queries", "version": __version__, "space": args.space,

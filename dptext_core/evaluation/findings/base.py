@@ -170,6 +170,11 @@ class Tally:
         return middle if ends[0] == ends[1] else f"{middle} ({ends[0]} to {ends[1]})"
 
     def sentence(self, what: str) -> str:
+        if self.n == 1:
+            (one,) = self.comparisons
+            wide = said(one.half, one.metric).removeprefix("+")
+            sure = "exact" if one.half <= 0 else "p < 0.001" if one.chance < 0.001 else f"p = {one.chance:.3f}"
+            return f"{what}: {said(one.difference, one.metric)} ± {wide}, {sure}."
         unsure = self.n - self.yes - self.no - (0 if self.same else self.small)
         if self.same:
             counts = f"{self.yes} of {self.n} shown too small to matter, {self.no} beyond that, {unsure} in doubt"

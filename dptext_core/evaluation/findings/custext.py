@@ -60,7 +60,7 @@ def _k_contradicts() -> str:
     "A smaller K keeps more utility at a small ε.",
     paper=PAPER,
     place="Section 5.2; Table 1",
-    quote="performs better with a smaller",
+    quote="performs better with a smaller K",
     test=Test(
         "Accuracy on SST-2 at ε = 1 (balanced, record): what a set of a tenth of the size brings, the slope over the "
         "logarithm of K.",
@@ -97,7 +97,7 @@ def small_k(runs: Runs) -> Outcome:
     "The advantage of a small K fades as ε grows.",
     paper=PAPER,
     place="Section 5.2",
-    quote="will gradually weaken when",
+    quote="will gradually weaken when ϵ gets bigger",
     test=Test(
         "Accuracy on SST-2 of the smallest K less that of the largest: at the smallest ε less at the largest.",
         "Above 0.",
@@ -435,7 +435,7 @@ def _queries_contradict() -> str:
     "At the same chance p₀ that a word stays, the number of answers that give it away hardly depends on K.",
     paper=PAPER,
     place="Section 6.2; Table 7",
-    quote="is almost not sensitive to",
+    quote="is almost not sensitive to K",
     test=Test(
         "Number of answers that give a word away with 95%, at the same p₀ on the bundled vectors, by K: the largest "
         "over K divided by the smallest, wherever three K or more reach p₀.",
@@ -448,8 +448,7 @@ def _queries_contradict() -> str:
 def queries_by_k(runs: Runs) -> Outcome:
     table: dict[tuple[str, float], dict[int, int | None]] = {}
     for row in queries.bundled():
-        if row.mechanism == NAME and row.k is not None and row.epsilon not in queries.EQUAL:
-            table.setdefault((row.word, round(row.p, 1)), {})[row.k] = row.n
+        table.setdefault((row.word, round(row.p, 1)), {})[row.k] = row.n
     lines = {at: found for at, found in table.items() if len(found) >= 3}
     if not lines:
         return Outcome(missing="bench queries --out assets/benchmarks/queries.json")

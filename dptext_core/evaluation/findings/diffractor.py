@@ -560,7 +560,7 @@ def _table_2_contradicts() -> str:
     "With a window that depends on ε, TEM noise keeps a little less than geometric noise, as in Tables 1 and 2.",
     paper=PAPER,
     place="Section 4.1.3; Tables 1 and 2",
-    quote="whose value depends on the chosen",
+    quote="whose value depends on the chosen ε",
     test=Test(
         "At ε 0.5, 1 and 3: cosine under TEM noise with γ(ε), divided by that under geometric noise, less the same of "
         "Table 2; and the difference of accuracy on SST-2 (L2), less that of Table 1.",

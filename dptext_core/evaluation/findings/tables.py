@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...mechanisms import codec
-from ..curves import command
+from ..further import command
 from ..leaderboard import tabular, to_csv
 from ..rows import Row
 from .base import Finding
