@@ -73,7 +73,7 @@ def question(rows: leaderboard.Rows) -> None:
     with place:
         sentence, doubt = leaderboard.answer(found, name)
         st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
-        if said := leaderboard.agreement(rows, found):
+        if said := " ".join((leaderboard.agreement(rows, found), leaderboard.elsewhere(rows, found))).strip():
             st.markdown(literal(said))
         if found.entries:
             figure = figures.leaderboard(found, dark=dark())

@@ -66,7 +66,7 @@ def test_n_w_and_s_w_of_the_lists_are_those_of_the_closed_form():
     assert all(r.low <= r.value <= r.high for r in rows)
 
 
-def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, capsys):
+def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, capsys, monkeypatch):
     out, summary = tmp_path / "equal.jsonl", tmp_path / "equal.json"
     given = ["equal", "--set", "builtin", "--n", "12", "--mechanism", "diffractor", "--seeds", "1"]
     assert further.main([*given, "--out", str(out), "--summary", str(summary)]) == 0
@@ -78,6 +78,14 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     assert at["geometric", 0.8] == pytest.approx(2.197, abs=2e-3)
     assert at["tem", 0.1] == pytest.approx(0.4014, abs=2e-3)
     capsys.readouterr()
+    monkeypatch.setattr(further, "bundled", lambda what: found if what == "equal" else None)
+    (row,) = [r for r in found.rows if r.metric == "cosine" and r.options["noise"] == "tem" and r.epsilon < 1]
+    assert further.command(row).startswith(f"python -m dptext_core bench further equal --point {row.point}")
+    assert further.main(["equal", "--set", "builtin", "--point", row.point]) == 0
+    said = capsys.readouterr().out
+    assert said.count("inside") > 3 and "cosine" in said and "tokens" not in said
+    with pytest.raises(ConfigError, match="no point 'none'"):
+        further.main(["equal", "--point", "none"])
     assert further.main([*given, "--list"]) == 0 and "N_w 0.8 at ε 2.197" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="--mechanism"):
         further.main(["equal", "--set", "builtin", "--mechanism", "none", "--list"])

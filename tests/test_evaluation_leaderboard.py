@@ -71,6 +71,12 @@ def test_only_settings_that_draw_the_same_words_stand_together():
     assert [e.label for e in found.entries] == ["SanText"]
 
 
+def test_a_mechanism_that_is_not_installed_here_stands_there_by_its_name():
+    rows = (*ROWS, *points("somebodys", (1.0, 0.3, 0.7), window=3))
+    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3, stop_words=False)
+    assert [e.label for e in found.entries] == ["SanText", "somebodys"]
+
+
 def test_of_each_mechanism_one_setting_where_not_all_are_asked_for():
     two = (*ROWS, *points("diffractor", (0.5, 0.25, 0.6), (0.7, 0.35, 0.62), lists=["L0"]))
     every = leaderboard.board(table_of(*two), "sst2", "accuracy", at=0.3)
@@ -108,6 +114,17 @@ def test_other_judges_agree_or_name_another():
     assert leaderboard.agreement(table_of(*rows), found) == (
         "1 of 2 other judges name it, too; BLEU names TEM."
     )  # fmt: skip
+
+
+def test_another_measure_of_privacy_may_name_another():
+    rows = [*ROWS, *(row(m, "s_w", e, x, **o) for m, e, x, o in (
+        ("tem", 20.0, 20.0, {}), ("mvc", 100.0, 20.0, {}), ("diffractor", 0.6, 60.0, {"lists": ["L2"]}),
+    ))]  # fmt: skip
+    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    assert leaderboard.elsewhere(table_of(*rows), found) == (
+        "Where 100 draws of a word give 20 different ones, TEM keeps most instead."
+    )
+    assert leaderboard.elsewhere(table_of(*ROWS), found) == ""
 
 
 def test_comparisons_with_the_first_are_corrected_for_their_number():

@@ -88,7 +88,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     ),
     "papers/*.json": (
         "typed from the papers that each file names",
-        "facts and figures of published tables, with file and table number",
+        "facts and figures of published tables and texts, with file, and table or section",
         "facts, not protected",
     ),
     "pictures/icon.svg": ("drawn by hand", "nothing else", "MIT"),

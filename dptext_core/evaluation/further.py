@@ -185,14 +185,17 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
     about = whole.about["data"][rows[0].data]
     size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
     found = [c for c in bundled_crossings() if c.epsilon is not None]
-    (wanted,) = [p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point]
+    wanted = next((p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point), None)
+    if wanted is None:
+        raise ConfigError(f"The point {point!r} was declared otherwise when it was measured. Run bench further {what}.")
     (line,) = run.run_group([wanted], run.Setup(folder, stopwords, str(whole.about["command"])))
     outside = 0
     for row in rows:
         value = line.scores.get(row.metric)
         if value is None or row.low is None or row.high is None or measure(row.metric).kind == "speed":
             continue
-        inside = row.low - 1e-6 <= value <= row.high + 1e-6
+        slack = 1e-5 * max(1.0, abs(value))  # a file has six digits
+        inside = row.low - slack <= value <= row.high + slack
         outside += not inside
         where = "inside" if inside else "OUTSIDE"
         print(f"{row.metric:16s} {value:10.5g}  {where} {row.low:g} to {row.high:g}, {row.seeds} seeds")

@@ -321,6 +321,19 @@ def agreement(rows: Rows, found: Board) -> str:
     return f"{start}; {'; '.join(different)}."
 
 
+def elsewhere(rows: Rows, found: Board) -> str:
+    """Which keeps most where another measure of privacy is the same, if it is another mechanism."""
+    out = []
+    for privacy in rows.measures(found.data):
+        steps = rows.levels(found.data, privacy)
+        if privacy == found.privacy or found.first is None:
+            continue
+        other = board(rows, found.data, found.judge, privacy, steps[1], found.stop_words, found.every)
+        if other.first is not None and len(other.entries) > 1 and other.first.mechanism != found.first.mechanism:
+            out.append(f"Where {level(privacy, steps[1])}, {other.first.label} keeps most instead.")
+    return " ".join(out)
+
+
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
@@ -431,7 +444,7 @@ def main(argv: Sequence[str] = ()) -> int:
                   not args.draw_stop_words, args.every)  # fmt: skip
     name = _title(args.set)
     if args.format == "text":
-        print("\n".join((*answer(found, name), agreement(rows, found))).strip())
+        print("\n".join(filter(None, (*answer(found, name), agreement(rows, found), elsewhere(rows, found)))))
         for e in found.entries:
             where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
             apart = "" if e.p is None else f"  p {e.p:.3f}"

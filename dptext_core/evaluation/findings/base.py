@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...errors import ConfigError
 from ...metrics.registry import measure
 from ..curves import describe, key, options_of, title
 from ..papers import PaperRow, paper_rows
@@ -395,9 +396,12 @@ def _point(row: Row) -> tuple:
 
 
 def full_options(row: Row) -> dict[str, Any]:
-    """The options of a row with the defaults of its mechanism filled in."""
+    """The options of a row with the defaults of its mechanism filled in, where that is registered here."""
     own = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
-    return own if row.mechanism == BASELINE else options_of(row.mechanism) | own
+    try:
+        return own if row.mechanism == BASELINE else options_of(row.mechanism) | own
+    except ConfigError:  # somebody's own, whose rows were merged
+        return own
 
 
 # --- in words -------------------------------------------------------------------------------------------------------
