@@ -31,6 +31,8 @@ def test_an_epsilon_is_found_where_a_chance_is_passed_and_nowhere_else():
     for share in (0.1, 0.3, 0.5, 0.8):
         found = further.epsilon_where(lambda e: math.tanh(e / 2), share)
         assert found == pytest.approx(2 * math.atanh(share), rel=1e-3)
+    again = further.epsilon_where(lambda e: math.tanh(e / 2) if e < 100 else 0.0, 0.5)
+    assert again == pytest.approx(2 * math.atanh(0.5), rel=1e-3), "it may fall again"
     assert further.epsilon_where(lambda e: 0.4, 0.3) is None, "it does not fall so far"
     assert further.epsilon_where(lambda e: 0.2, 0.3) is None, "it does not rise so far"
 

@@ -79,9 +79,17 @@ class Crossing:
 
 
 def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH) -> float | None:
-    """ε where a chance that rises with ε is ``share``, four digits; None where it is not between the two ends."""
-    if not keep(low) < share < keep(high):
+    """ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
+
+    With a clipped score it may fall again at a very large ε, where words with nearly the same score are told apart.
+    """
+    if keep(low) >= share:
         return None
+    if keep(high) <= share:
+        above = [e for e in np.geomspace(low, high, 13)[1:-1].tolist() if keep(e) > share]
+        if not above:
+            return None
+        high = above[0]
     for _ in range(_STEPS):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if keep(middle) < share else (low, middle)
