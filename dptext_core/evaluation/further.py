@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import _assets
+from ..distribution import Channel
 from ..errors import ConfigError
 from ..mechanisms.registry import get_mechanism, mechanism_class, word_mechanism
 from ..metrics.registry import measure
@@ -38,6 +39,8 @@ from .rows import Row, short
 SHARES = (0.1, 0.3, 0.5)
 ALSO = 0.8
 SEEDS = (1, 2, 3)
+#: Words whose N_w a row of ``bench run`` has, and the texts that they are of.
+WORDS, TEXTS = 100, 60
 #: Mechanisms with their options. All keep stop words.
 SYSTEMS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("dp-mlm", {"clip": "tuned"}),
@@ -96,29 +99,33 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
     return float(f"{(low * high) ** 0.5:.4g}")
 
 
-def chance_of_staying(mechanism: str, options: Mapping[str, Any], base: Any, stopwords: str | None) -> Any:
-    """ε → N_w of a system over the words that ``bench run`` takes for it."""
+def chance_of_staying(
+    mechanism: str, options: Mapping[str, Any], base: run.Originals, stopwords: str | None
+) -> Callable[[float], float]:
+    """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
     own = dict(options)
     if stopwords is not None and hasattr(mechanism_class(mechanism).config_cls, "stopwords"):
         own["stopwords"] = stopwords
-    words = run.Deniability(base)
+    order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
+    texts = [base.flat[base.test[i]] for i in order]
     # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
-    done = get_mechanism(mechanism, epsilon=1.0, **own).rewrite([base.flat[i] for i in words.wanted],
-                                                               stream=NoiseStream(SEEDS[0]))  # fmt: skip
-    for i, result in zip(words.wanted, done, strict=True):
-        words.take(i, result)
+    done = get_mechanism(mechanism, epsilon=1.0, **own).rewrite(texts, stream=NoiseStream(SEEDS[0]))
+    channels: list[Channel] = []
+    for result in done:
+        if len(channels) < WORDS:
+            drawn = [k for k, step in enumerate(result.steps) if step.action == "replace" and not step.reason]
+            channels += [result.locked(k)[0] for k in drawn]
 
     def keep(epsilon: float) -> float:
-        out = run.Scores()
-        words.add(out, epsilon)
-        return out.scores["n_w"]
+        return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
 
     return keep
 
 
 def crossings(
-    systems: Sequence[tuple[str, Mapping[str, Any]]], shares: Sequence[float], base: Any, stopwords: str | None
-) -> list[Crossing]:
+    systems: Sequence[tuple[str, Mapping[str, Any]]], shares: Sequence[float], base: run.Originals,
+    stopwords: str | None,
+) -> list[Crossing]:  # fmt: skip
     """Where each system's N_w passes each share."""
     found = []
     for mechanism, options in systems:

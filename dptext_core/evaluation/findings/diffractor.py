@@ -427,6 +427,7 @@ def _tem_contradicts() -> str:
 )
 def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
     equal, tally, cosine, rows = _equal(), Tally(), Tally(), []
+    variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
         tem = next((r for r in there if r.mechanism == "tem"), None)
@@ -436,6 +437,9 @@ def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
                 a, b = equal.beside(row, "cosine"), equal.beside(tem, "cosine")
                 cosine.add(equal.compare(a, b))
                 rows += [row, tem]
+                x, y = equal.beside(row, "s_w"), equal.beside(tem, "s_w")
+                if x is not None and y is not None:
+                    variety.append(f"N_w {n_w:g}, {row.options['noise']}: {x.value:.0f} and {y.value:.0f}")
     if not rows:
         return Outcome(missing=EQUAL)
     return Outcome(
@@ -444,6 +448,7 @@ def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
         (
             tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor against TEM"),
             cosine.sentence("Cosine there (the same encoder as the classifier's features, and as the word space)"),
+            f"By the paper's second statistic privacy is not the same there; S_w of both: {'; '.join(variety)}.",
         ),
         "Where a word changes, 1-Diffractor takes a neighbour on the list, and TEM mostly any word of the space: at "
         "the same N_w the neighbour keeps more of the meaning.",
