@@ -37,14 +37,6 @@ def test_an_epsilon_is_found_where_a_chance_is_passed_and_nowhere_else():
     assert further.epsilon_where(lambda e: 0.2, 0.3) is None, "it does not rise so far"
 
 
-def test_the_chance_is_that_of_the_words_whose_n_w_a_row_prints(light):
-    size = grid.Size(12, 6, 10, 8.0)
-    base = run.originals("builtin", size, None)
-    keep = further.chance_of_staying("custext", {"k": 5}, base, None)
-    (line,) = run.run_group([grid.Point("custext", {"k": 5}, 3.0, "builtin", 1, size)], run.Setup(command="c"))
-    assert keep(3.0) == pytest.approx(line.scores["n_w"])
-
-
 def test_every_system_keeps_stop_words_and_is_one_that_can_be_made():
     import dptext_core as dpt
 
