@@ -57,6 +57,7 @@ def test_points_stand_at_the_crossings_and_the_lists_are_single_ones_too():
     assert len({p.id for p in lists}) == len(lists)
 
 
+@pytest.mark.slow
 def test_n_w_and_s_w_of_the_lists_are_those_of_the_closed_form():
     rows = further.deniability_of_lists(words=4)
     geometric = [r for r in rows if r.options["noise"] == "geometric"]
@@ -68,6 +69,7 @@ def test_n_w_and_s_w_of_the_lists_are_those_of_the_closed_form():
     assert all(r.low <= r.value <= r.high for r in rows)
 
 
+@pytest.mark.slow
 def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, capsys, monkeypatch):
     out, summary = tmp_path / "equal.jsonl", tmp_path / "equal.json"
     given = ["equal", "--set", "builtin", "--n", "12", "--mechanism", "diffractor", "--seeds", "1"]
@@ -95,6 +97,7 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
         further.main(["lists"])
 
 
+@pytest.mark.slow
 def test_answers_are_counted_at_the_same_chance_whatever_the_size_of_the_set(tmp_path):
     rows = list(queries.at_equal_chance("minilm", ("happy",), (5,), (0.1, 0.5, 0.8), repeats=50))
     assert [(r.k, round(r.p, 2)) for r in rows] == [(5, 0.5), (5, 0.8)], "of 5 words p₀ is 0.2 at least"

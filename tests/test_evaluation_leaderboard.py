@@ -169,41 +169,57 @@ def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
 
 # --- contributed points ---------------------------------------------------------------------------------------------
 
-SIZE = grid.Size(12, 6, 10, 8.0)
-SETUP = run.Setup(command="python -m dptext_core bench run")
+
+def line(mechanism: str, seed: int, epsilon: float | None = None, **more) -> Line:
+    """A point as ``bench run`` writes it."""
+    setting = {
+        "mechanism": mechanism, "options": more.pop("options", {}), "epsilon": epsilon, "data": "builtin", "seed": seed,
+        "n_train": 12, "n_test": 6, "max_words": 10,
+    }  # fmt: skip
+    scores = {"accuracy": 0.7 + 0.01 * seed, "cosine": 0.6 + 0.01 * seed, "f1_static": 0.5, "tokens_per_second": 9.0}
+    made = {
+        "version": "1", "command": "python -m dptext_core bench run", "data_sha256": "abc", "device": "cpu",
+        "machine": "one", "stopwords": "a list", "finished": "2026-01-31T12:00:00Z",
+    }  # fmt: skip
+    return Line.read({
+        **setting, "id": point_id(setting), "scores": scores, "errors": dict.fromkeys(scores, 0.01), "outcomes": {},
+        "counts": dict.fromkeys(scores, 6), "seconds": 1.0, "tokens": 60, "provenance": made, "gates": [], "dataset": {},
+        **more,
+    })  # fmt: skip
 
 
-def letters(text: str) -> np.ndarray:
-    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
-    return counts / np.linalg.norm(counts)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lines():
-    """Unprotected text and a setting with three seeds, with bags of letters in the place of the sentence encoder."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
-    points = [grid.Point("baseline", {}, None, "builtin", 0, SIZE)]
-    points += [grid.Point("diffractor", {"lists": ("L2",)}, 1.0, "builtin", seed, SIZE) for seed in (1, 2, 3)]
-    made = [line for group in grid.groups(points) for line in run.run_group(group, SETUP)]
-    yield made
+    """Unprotected text and a setting with three seeds."""
+    return [line("baseline", 0), *(line("diffractor", seed, 1.0, options={"lists": ["L2"]}) for seed in (1, 2, 3))]
+
+
+@pytest.fixture
+def against():
+    """The results that points are to join."""
+    whole = dataclasses.replace(row("baseline", "f1_static", None, 0.525, 0.475), data="builtin")
+    about = {"version": "1", "stopwords": "a list", "data": {"builtin": {"sha256": "abc"}}}
+    return Results(about, (), (whole,))
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """Bags of letters in place of the sentence encoder, and nothing of them kept."""
+
+    def letters(text: str) -> np.ndarray:
+        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+        return counts / np.linalg.norm(counts)
+
+    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    yield
     run.originals.cache_clear()
     run._embedded.clear()
-    patch.undo()
 
 
-@pytest.fixture(scope="module")
-def against(lines):
-    points = [grid.Point(x.mechanism, x.options, x.epsilon, x.data, x.seed, SIZE) for x in lines]
-    found, _ = results.merge(lines, points, "command", "")
-    gates = tuple(dataclasses.replace(g, enters=True) for g in found.gates)
-    return Results(found.about, gates, found.rows)
-
-
-def changed(line: Line, **values) -> Line:
+def changed(one: Line, **values) -> Line:
     made = {k: v for k, v in values.items() if k in Line.__dataclass_fields__}
     other = {k: v for k, v in values.items() if k not in made}
-    return dataclasses.replace(line, **made, provenance=dataclasses.replace(line.provenance, **other))
+    return dataclasses.replace(one, **made, provenance=dataclasses.replace(one.provenance, **other))
 
 
 def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
@@ -234,20 +250,21 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(lines, against, change, fault):
-    whole = dataclasses.replace(row("baseline", "f1_static", None, 0.525, 0.475), data="builtin")
-    assert whole.low <= lines[0].scores["f1_static"] <= whole.high
-    found = contributed.check(change(lines), dataclasses.replace(against, rows=(whole,)))
+    found = contributed.check(change(lines), against)
     assert any(fault in said for said in found), found
 
 
-def test_points_are_measured_again_and_a_score_that_was_made_up_lies_outside(lines):
-    some = contributed.chosen(lines, 1, "hash")
-    assert len(some) == 1 and some[0].mechanism == "diffractor"
-    again = contributed.measured_again(lines, some, SETUP)
+@pytest.mark.slow
+def test_points_are_measured_again_and_a_score_that_was_made_up_lies_outside(light):
+    setup = run.Setup(command="c")
+    size = grid.Size(12, 6, 10, 8.0)
+    points = [grid.Point("diffractor", {"lists": ("L2",)}, 1.0, "builtin", seed, size) for seed in (1, 2, 3)]
+    lines = list(run.run_group(points, setup))
+    again = contributed.measured_again(lines, contributed.chosen(lines, 1, "hash"), setup)
     assert {a.metric for a in again} >= {"accuracy", "cosine"} and all(a.inside for a in again)
     assert "tokens_per_second" not in {a.metric for a in again}
     better = [changed(x, scores=dict(x.scores) | {"cosine": 0.999}) for x in lines]
-    found = {a.metric: a.inside for a in contributed.measured_again(better, better[1:2], SETUP)}
+    found = {a.metric: a.inside for a in contributed.measured_again(better, better[:1], setup)}
     assert not found["cosine"] and found["accuracy"]
 
 
@@ -265,11 +282,17 @@ def test_which_points_are_measured_again_follows_from_the_files_hash(lines):
 
 def test_the_check_ends_as_a_command_does(lines, against, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "bundled", lambda: against)
+    inside = contributed.Again("x", "cosine", 0.6, 0.5, 0.7)
+    asked = []
+    monkeypatch.setattr(contributed, "measured_again", lambda lines, some, setup: asked.append(some) or [inside])
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines), encoding="utf-8")
     assert leaderboard.main(["--check", str(path), "--again", "1"]) == 0
     said = capsys.readouterr().out
-    assert "mine.jsonl: 3 points of 2 settings, 0 faults." in said and "1 points measured again" in said
+    assert "mine.jsonl: 3 points of 2 settings, 0 faults." in said and "1 of 1 scores inside" in said
+    assert [x.mechanism for x in asked[0]] == ["diffractor"]
+    inside = dataclasses.replace(inside, value=0.9)
+    assert leaderboard.main(["--check", str(path), "--again", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines[1:]), encoding="utf-8")
     assert leaderboard.main(["--check", str(path)]) == 1 and "Unprotected text is missing" in capsys.readouterr().out
     with pytest.raises(InputError, match="no file"):

@@ -95,7 +95,8 @@ def findings_page() -> AppTest:
     return at
 
 
-def test_the_page_of_findings_shows_every_claim_with_its_verdict(found):
+def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
+    from dptext_core.evaluation import leaderboard
     from dptext_core.evaluation.findings import CLAIMS, findings
 
     at = findings_page()
@@ -119,12 +120,7 @@ def test_the_page_of_findings_shows_every_claim_with_its_verdict(found):
     assert {f.claim for f in made if f.verdict == "agrees"} == {
         f.claim for f in made if any(f.claim in e.label.replace("\\", "") for e in at.expander)
     }
-
-
-def test_the_page_answers_its_question_from_the_rows_and_says_how_sure_that_is(found):
-    from dptext_core.evaluation import leaderboard
-
-    at = findings_page()
+    # And above them the question, answered from the rows.
     board = leaderboard.board(leaderboard.bundled(), "sst2", "accuracy", at=0.3, every=False)
     said, doubt = leaderboard.answer(board, "SST-2")
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
