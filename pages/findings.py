@@ -79,9 +79,8 @@ def question(rows: leaderboard.Rows) -> None:
             figure = figures.leaderboard(found, dark=dark())
             chart(figure, key="found_board", alt=f"{sentence} The table below has all numbers.")
             st.caption(literal(legend(found)))
-    with st.container(horizontal=True), st.popover("Table and files", icon=":material/download:"):
-        shown = [{k: v for k, v in row.items() if k != "data"} for row in leaderboard.table(found)]
-        st.dataframe(shown, hide_index=True)
+    with st.expander("The table, and files for a paper"):
+        st.dataframe(leaderboard.shown(found), hide_index=True)
         files("board", leaderboard.to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
     st.caption("Anybody's mechanism can stand here: docs/leaderboard.md says how it is measured, checked and added.")
 
@@ -95,7 +94,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         help="What is kept of the text, and who says so.",
     )  # fmt: skip
     privacy = right.selectbox(
-        "The same", rows.measures(data), format_func=lambda m: measure(m).title, key=stay(f"found_privacy_{data}"),
+        "Same privacy", rows.measures(data), format_func=lambda m: measure(m).title, key=stay(f"found_privacy_{data}"),
         help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
     )  # fmt: skip
     levels = rows.levels(data, privacy)
@@ -128,8 +127,12 @@ def legend(found: leaderboard.Board) -> str:
 
 
 def files(name: str, csv: str, latex: str) -> None:
-    for label, text, ending, kind in (("CSV", csv, "csv", "text/csv"), ("LaTeX", latex, "tex", "text/x-tex")):
-        st.download_button(label, text, f"{name}.{ending}", kind, on_click="ignore", key=f"found_{name}_{ending}")
+    with st.container(horizontal=True):
+        for label, text, ending, kind in (("CSV", csv, "csv", "text/csv"), ("LaTeX", latex, "tex", "text/x-tex")):
+            st.download_button(
+                label, text, f"{name}.{ending}", kind, on_click="ignore", key=f"found_{name}_{ending}",
+                icon=":material/download:",
+            )  # fmt: skip
 
 
 # --- the claims -----------------------------------------------------------------------------------------------------
@@ -191,7 +194,7 @@ def claims(all_of_them: list[Finding]) -> None:
         with st.popover("Files", icon=":material/download:"):
             files("claims", tables.as_csv(all_of_them), tables.as_latex(all_of_them))
     with st.container(key="claims_head"):
-        st.caption("*Verdict* *Claim* *Effect: the median difference, from the least to the most*")
+        st.caption("*Verdict* *Claim* *Effect: median (least to most)*")
     shown = [f for f in all_of_them if not chosen or f.verdict in chosen]
     for paper in dict.fromkeys(f.of.paper for f in shown):
         st.markdown(f"**{literal(paper)}**")

@@ -182,8 +182,9 @@ def line(mechanism: str, seed: int, epsilon: float | None = None, **more) -> Lin
         "machine": "one", "stopwords": "a list", "finished": "2026-01-31T12:00:00Z",
     }  # fmt: skip
     return Line.read({
-        **setting, "id": point_id(setting), "scores": scores, "errors": dict.fromkeys(scores, 0.01), "outcomes": {},
-        "counts": dict.fromkeys(scores, 6), "seconds": 1.0, "tokens": 60, "provenance": made, "gates": [], "dataset": {},
+        **setting, "id": point_id(setting), "scores": scores, "errors": dict.fromkeys(scores, 0.01),
+        "counts": dict.fromkeys(scores, 6), "outcomes": {}, "seconds": 1.0, "tokens": 60, "provenance": made,
+        "gates": [], "dataset": {},
         **more,
     })  # fmt: skip
 

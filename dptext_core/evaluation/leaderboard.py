@@ -27,7 +27,7 @@ from ..errors import ConfigError
 from ..metrics.registry import measure
 from . import contributed, further
 from . import results as store
-from .curves import key
+from .curves import key, title
 from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, holm, labels
 from .results import Results
 from .rows import BASELINE, Row
@@ -182,6 +182,9 @@ def board(
             if not between or (row.mechanism not in measured and key(row) == most[row.mechanism])
         ]  # fmt: skip
         names = labels([row for _, row, _ in placed])
+        there = {row.mechanism for _, row, _ in placed}
+        others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
+        out = [title(m) for m in others if m not in there]
     sign = measure(judge).better
     placed.sort(key=lambda x: -sign * x[1].value)
     compared = _against_first([row for _, row, _ in placed], sign)
@@ -282,7 +285,8 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     if not near:
         doubt = f"{_others(len(told))}, beyond doubt."
     else:
-        names = ", ".join(e.label for e in near[:3]) + (f" and {len(near) - 3} more" if len(near) > 3 else "")
+        some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
+        names = some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
         doubt = f"It cannot be told from {names}"
         doubt += f"; {_others(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
     between = [e for e in found.entries if e.between]
@@ -346,6 +350,19 @@ def table(found: Board) -> list[dict[str, Any]]:
             "epsilon": None if e.between else e.epsilon,
             "between": " and ".join(f"{x:g}" for x in e.between), "p to the first (Holm)": e.p,
             "told from the first": e.told, "n": e.n, "seeds": e.seeds, "point": e.point,
+        }
+        for e in found.entries
+    ]  # fmt: skip
+
+
+def shown(found: Board) -> list[dict[str, Any]]:
+    """One line a setting, as it is read."""
+    return [
+        {
+            "place": e.place, "mechanism": e.label, measure(found.judge).title: with_interval(e, found.judge),
+            "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}", measure(found.privacy).title: e.privacy,
+            "different words in 100 draws": e.beside, "p to the first": e.p, "less beyond doubt": e.told, "texts": e.n,
+            "seeds": e.seeds, "point": e.point,
         }
         for e in found.entries
     ]  # fmt: skip
