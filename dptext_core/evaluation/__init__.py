@@ -1,1 +1,1 @@
-"""How mechanisms are evaluated: data, tasks, grid and runner, results, papers, findings, leaderboard, curves, audits."""
+"""How mechanisms are evaluated: data, tasks, grid, runner, results, papers, findings, leaderboard, curves, audits."""
