@@ -116,6 +116,22 @@ def test_other_judges_agree_or_name_another():
     )  # fmt: skip
 
 
+def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
+    rows = table_of(*ROWS, row("tem", "s_w", 10.0, 20.0))
+    assert rows.measures("sst2") == ["n_w", "s_w"] and rows.judges("sst2") == ["accuracy"]
+    known = leaderboard.measure
+
+    def measured(name):
+        return dataclasses.replace(known("n_w"), name=name) if name == "attack_bayes" else known(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leaderboard, "measure", measured)
+        more = table_of(*ROWS, row("tem", "attack_bayes", 10.0, 0.3), row("mvc", "attack_bayes", 50.0, 0.7))
+        assert more.measures("sst2") == ["attack_bayes", "n_w"]
+        assert more.levels("sst2", "attack_bayes") == (0.4, 0.5, 0.6)
+    assert leaderboard.level("attack_bayes", 0.4) == "the best guess is right for 40 of 100 drawn words"
+
+
 def test_another_measure_of_privacy_may_name_another():
     rows = [*ROWS, *(row(m, "s_w", e, x, **o) for m, e, x, o in (
         ("tem", 20.0, 20.0, {}), ("mvc", 100.0, 20.0, {}), ("diffractor", 0.6, 60.0, {"lists": ["L2"]}),

@@ -43,6 +43,9 @@ APART = 0.35
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
+#: What is the same where nothing else is asked for: how often the best possible guess is right, where that was
+#: measured, since nobody who knows the mechanism does better; else how often a word stays.
+FIRST = ("attack_bayes", "n_w", "s_w")
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,8 @@ class Rows:
         return sorted(self.metrics(data, JUDGED), key=lambda m: JUDGED.index(measure(m).kind))
 
     def measures(self, data: str) -> list[str]:
-        """Metrics that say what is hidden, N_w first."""
-        return sorted(self.metrics(data, HIDES), key=lambda m: (m != "n_w", m != "s_w"))
+        """Metrics that say what is hidden: first those of ``FIRST``."""
+        return sorted(self.metrics(data, HIDES), key=lambda m: FIRST.index(m) if m in FIRST else len(FIRST))
 
     def levels(self, data: str, privacy: str) -> tuple[float, ...]:
         """Three levels at which settings can be compared."""
@@ -259,6 +262,8 @@ def level(privacy: str, at: float) -> str:
     """A level of privacy in plain words."""
     if privacy == "n_w":
         return f"{round(100 * at)} of 100 drawn words stay as they were"
+    if privacy == "attack_bayes":
+        return f"the best guess is right for {round(100 * at)} of 100 drawn words"
     if privacy == "s_w":
         return f"100 draws of a word give {at:g} different ones"
     return f"{measure(privacy).title} is {said(at, privacy)}"
@@ -427,8 +432,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
     parser.add_argument("--judge", metavar="METRIC", help="what is kept (default: the data set's first)")
-    parser.add_argument("--privacy", default="n_w", metavar="METRIC", help="what is the same (default n_w)")
-    parser.add_argument("--at", type=float, metavar="X", help="its value (default 0.3, or the middle level)")
+    parser.add_argument("--privacy", metavar="METRIC", help="what is the same (default: the data set's first)")
+    parser.add_argument("--at", type=float, metavar="X", help="its value (default: the middle level)")
     parser.add_argument("--every", action="store_true", help="all settings of each mechanism")
     parser.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
     parser.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
@@ -452,12 +457,13 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
     judge = args.judge or rows.judges(args.set)[0]
+    privacy = args.privacy or rows.measures(args.set)[0]
     for name, there, what in ((judge, rows.judges(args.set), "--judge"),
-                              (args.privacy, rows.measures(args.set), "--privacy")):  # fmt: skip
+                              (privacy, rows.measures(args.set), "--privacy")):  # fmt: skip
         if name not in there:
             raise ConfigError(f"{what}: use one of {', '.join(there)}.")
-    steps = rows.levels(args.set, args.privacy)
-    found = board(rows, args.set, judge, args.privacy, steps[1] if args.at is None else args.at,
+    steps = rows.levels(args.set, privacy)
+    found = board(rows, args.set, judge, privacy, steps[1] if args.at is None else args.at,
                   not args.draw_stop_words, args.every)  # fmt: skip
     name = _title(args.set)
     if args.format == "text":

@@ -29,6 +29,7 @@ from .base import (
     Test,
     both,
     claim,
+    full_options,
     half,
     printed,
     share_lost,
@@ -439,7 +440,7 @@ def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
                 rows += [row, tem]
                 x, y = equal.beside(row, "s_w"), equal.beside(tem, "s_w")
                 if x is not None and y is not None:
-                    variety.append(f"N_w {n_w:g}, {row.options['noise']}: {x.value:.0f} and {y.value:.0f}")
+                    variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
     if not rows:
         return Outcome(missing=EQUAL)
     return Outcome(
@@ -448,7 +449,7 @@ def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
         (
             tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor against TEM"),
             cosine.sentence("Cosine there (the same encoder as the classifier's features, and as the word space)"),
-            f"By the paper's second statistic privacy is not the same there; S_w of both: {'; '.join(variety)}.",
+            f"Different words in 100 draws there (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),
         "Where a word changes, 1-Diffractor takes a neighbour on the list, and TEM mostly any word of the space: at "
         "the same N_w the neighbour keeps more of the meaning.",
