@@ -185,9 +185,9 @@ def board(
             if not between or (row.mechanism not in measured and key(row) == most[row.mechanism])
         ]  # fmt: skip
         names = labels([row for _, row, _ in placed])
-        there = {row.mechanism for _, row, _ in placed}
+        stand = {row.mechanism for _, row, _ in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
-        out = [title(m) for m in others if m not in there]
+        out = [title(m) for m in others if m not in stand]
     sign = measure(judge).better
     placed.sort(key=lambda x: -sign * x[1].value)
     compared = _against_first([row for _, row, _ in placed], sign)
@@ -300,8 +300,8 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     if first.beside is not None and (others := [e for e in found.entries[1:] if e.beside is not None]):
         second = others[0]
         doubt += (
-            f" A word that stays is not all that is known of one that changes: 100 draws of a word give "
-            f"{first.beside:.0f} different ones with {first.label}, {second.beside:.0f} with {second.label}."
+            f" How often a word stays is not all of privacy: 100 draws of a word give {first.beside:.0f} different "
+            f"ones with {first.label}, {second.beside:.0f} with {second.label}."
         )
     return sentence, doubt
 
