@@ -76,10 +76,17 @@ class Comparison:
 class Difference(Protocol):
     """What compares two rows text by text: the difference, its 95% interval, and p of no difference."""
 
-    difference: float
-    low: float
-    high: float
-    p: float
+    @property
+    def difference(self) -> float: ...
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    @property
+    def p(self) -> float: ...
 
 
 #: The paired comparison of two rows whose outcomes are known text by text; None for others.
