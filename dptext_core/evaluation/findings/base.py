@@ -124,12 +124,17 @@ class Tally:
     def n(self) -> int:
         return len(self.comparisons)
 
-    def _beyond(self, sign: int) -> int:
+    def beyond(self, sign: int) -> list[int]:
+        """Places of the comparisons that are beyond doubt as the claim says (1), or the other way round (−1)."""
         corrected = holm([c.chance for c in self.comparisons])
-        return sum(
-            p < LEVEL and sign * c.difference > 0 and abs(c.difference) >= c.least
-            for p, c in zip(corrected, self.comparisons, strict=True)
-        )
+        return [
+            i
+            for i, (p, c) in enumerate(zip(corrected, self.comparisons, strict=True))
+            if p < LEVEL and sign * c.difference > 0 and abs(c.difference) >= c.least
+        ]
+
+    def _beyond(self, sign: int) -> int:
+        return len(self.beyond(sign))
 
     @property
     def yes(self) -> int:

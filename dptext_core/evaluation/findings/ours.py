@@ -170,16 +170,17 @@ def starts_from_what_is_public(runs: Runs) -> Outcome:
 def at_equal_privacy(runs: Runs) -> Outcome:
     found = further("equal")
     equal = Runs([] if found is None else found.rows)
-    tally, cosine, numbers, rows = Tally(), Tally(), [], []
+    tally, cosine, numbers, rows, names_of = Tally(), Tally(), [], [], []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
         near, wide = ([r for r in there if r.mechanism in kind] for kind in (NEAR, WIDE))
+        names = labels(there)
         for a in near:
             for b in wide:
                 tally.add(equal.compare(a, b))
+                names_of.append(f"{names[key(b)]} beats {names[key(a)]} at N_w {n_w:g}")
                 cosine.add(equal.compare(equal.beside(a, "cosine"), equal.beside(b, "cosine")))
         rows += [*near, *wide]
-        names = labels(there)
         close = [c for r in there if (c := equal.beside(r, "cosine")) is not None]
         for metric, found_there in (("Cosine", close), ("Accuracy", there)):
             ranked = sorted(found_there, key=lambda r: -r.value)
@@ -193,6 +194,7 @@ def at_equal_privacy(runs: Runs) -> Outcome:
         tally.effect,
         (
             tally.sentence("Accuracy, few or fitting candidates against the whole space"),
+            *([f"Against it: {'; '.join(names_of[i] for i in against)}."] if (against := tally.beyond(-1)) else []),
             cosine.sentence("Cosine (by the encoder that is the classifier's features and a word space, too)"),
             *numbers,
         ),
