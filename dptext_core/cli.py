@@ -64,6 +64,9 @@ BENCHES = {
     "clipping": "evaluation.clipping",
     "prior": "evaluation.public_prior",
     "generators": "evaluation.generation",
+    "further": "evaluation.further",
+    "queries": "evaluation.queries",
+    "leaderboard": "evaluation.leaderboard",
     "run": "evaluation.run",
 }
 SEED_WARNING = "demonstration, not private: whoever knows the seed can replay the noise"

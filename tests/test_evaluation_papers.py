@@ -37,6 +37,18 @@ SHAPES = {
     ("CusText", "Table 7"): 10 * 12,
     ("CusText", "Table 8"): 4 * 12 + 6,
     ("DP-Rewrite", "Table 1"): 2 * 2 * 5 + 6,
+    ("DP-MLM", "Section 7, prose"): 2,
+    ("1-Diffractor", "Section 6, prose"): 2,
+    ("1-Diffractor", "Section 7, prose"): 4,
+    ("1-Diffractor", "Section 7, N_w@10"): 1,
+    ("CusText", "Section 5.4, prose"): 1,
+}
+# Of numbers that stand in the text: where their section begins, and the next one.
+PROSE = {
+    ("DP-MLM", "Section 7"): ("7 Discussion", "8 Conclusion"),
+    ("1-Diffractor", "Section 6"): ("6. Efficiency Experiments", "7. Discussion"),
+    ("1-Diffractor", "Section 7"): ("7. Discussion", "8. Related Work"),
+    ("CusText", "Section 5.4"): ("5.4 Comparison", "6 PRIVACY CALIBRATION"),
 }
 
 G, T = {"noise": "geometric"}, {"noise": "tem"}
@@ -121,6 +133,9 @@ def near(table: dict) -> list[str]:
     """The lines of the paper around a table, from the table before it to the caption, or a little behind it."""
     lines = (TEXTS / table["file"]).read_text(encoding="utf-8").split("\n")
     name = table["table"]
+    if (section := (table["paper"], name.partition(",")[0])) in PROSE:
+        first, last = (next(i for i, line in enumerate(lines) if line.startswith(start)) for start in PROSE[section])
+        return [readable(line) for line in lines[first + 1 : last]]
     at = next(i for i, line in enumerate(lines) if re.match(rf"{name}[:.] |Efficiency$", line) and
               (name == "Efficiency") == (line == "Efficiency"))  # fmt: skip
     before, behind = (0, 40) if name == "Efficiency" else (110, 2) if table["paper"] == "DP-Rewrite" else (40, 18)

@@ -95,17 +95,48 @@ def findings_page() -> AppTest:
     return at
 
 
-def test_the_page_of_findings_shows_every_claim_with_its_verdict(found):
+def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
+    from dptext_core.evaluation import leaderboard
     from dptext_core.evaluation.findings import CLAIMS, findings
 
     at = findings_page()
-    text = " ".join(m.value for m in at.markdown)
-    for finding in findings(found.rows, found.gates):
-        assert finding.claim.split("(")[0][:30] in text.replace("\\", "")
-    assert text.count("-badge[") == len(CLAIMS)
+    labels = [e.label.replace("\\", "") for e in at.expander if "-badge[" in e.label]
+    made = findings(found.rows, found.gates)
+    assert len(labels) == len(CLAIMS)
+    for finding in made:
+        (label,) = [one for one in labels if finding.claim in one]
+        assert f" {finding.verdict}]" in label and (finding.effect or "–") in label
+    # A row opens: the paper's words, what decides, the numbers, and the rows with their commands.
+    finding = next(f for f in made if f.rows and f.of.quote and f.itself)
+    at.session_state[f"claim_{finding.name}"] = True
+    at.run()
+    text = " ".join(m.value for m in at.markdown).replace("\\", "")
+    for said in (finding.of.quote, finding.of.test.quantity, finding.numbers[0], finding.of.turns, finding.itself):
+        assert said in text
+    assert not at.dataframe[1:]
+    at.toggle(key=f"found_rows_{finding.name}").set_value(True).run()
+    assert not at.exception and set(at.dataframe[-1].value["point"]) == {r.point for r in finding.rows}
     at.button_group(key="found_verdict").set_value(["agrees"]).run()
-    shown = " ".join(m.value for m in at.markdown)
-    assert 0 < shown.count("-badge[") < len(CLAIMS) and "Our runs disagree" not in shown
+    assert {f.claim for f in made if f.verdict == "agrees"} == {
+        f.claim for f in made if any(f.claim in e.label.replace("\\", "") for e in at.expander)
+    }
+    # And above them the question, answered from the rows.
+    board = leaderboard.board(leaderboard.bundled(), "sst2", "accuracy", at=0.3, every=False)
+    said, doubt = leaderboard.answer(board, "SST-2")
+    text = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert said in text and doubt in text and board.first.label in said
+    assert trace_of(at, "found_board") == [e.label for e in board.entries]
+    at.selectbox(key="found_judge_sst2").set_value("cosine").run()
+    at.toggle(key="found_every").set_value(True).run()
+    assert not at.exception
+    other = leaderboard.board(leaderboard.bundled(), "sst2", "cosine", at=0.3)
+    assert leaderboard.answer(other, "SST-2")[0] in " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert trace_of(at, "found_board") == [e.label for e in other.entries]
+
+
+def trace_of(at: AppTest, key: str) -> list[str]:
+    (chart,) = [e for e in at.get("plotly_chart") if key in str(e.proto)]
+    return [t["name"] for t in json.loads(chart.proto.spec)["data"]]
 
 
 def test_the_registry_knows_every_mechanism_of_the_bundled_results():

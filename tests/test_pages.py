@@ -348,10 +348,11 @@ def test_what_the_width_costs_is_drawn_only_when_asked_for():
 def test_the_findings_draw_the_clipping_range_when_asked():
     at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
     at.session_state["app"] = True
+    at.session_state["claim_clipping_range"] = True
     at.run()
-    assert not at.exception and not at.get("plotly_chart")
-    at.toggle(key="found_clipping").set_value(True).run()
     assert not at.exception and len(at.get("plotly_chart")) == 1
+    at.toggle(key="found_clipping").set_value(True).run()
+    assert not at.exception and len(at.get("plotly_chart")) == 2
 
 
 def broken(*_):

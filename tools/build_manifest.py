@@ -88,7 +88,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     ),
     "papers/*.json": (
         "typed from the papers that each file names",
-        "facts and figures of published tables, with file and table number",
+        "facts and figures of published tables and texts, with file, and table or section",
         "facts, not protected",
     ),
     "pictures/icon.svg": ("drawn by hand", "nothing else", "MIT"),
@@ -116,6 +116,23 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
     "benchmarks/audit.json": (
         "python -m dptext_core bench audit --out assets/benchmarks/audit.json",
         "distributions of the mechanisms over words of the bundled word spaces and texts written for this project",
+        "MIT",
+    ),
+    "benchmarks/queries.json": (
+        "python -m dptext_core bench queries --out assets/benchmarks/queries.json",
+        "chances that CusText gives to four words of the bundled word space minilm",
+        "MIT",
+    ),
+    "benchmarks/equal.json": (
+        "python -m dptext_core bench further equal --data DIR --stopwords FILE --out FILE --summary "
+        "assets/benchmarks/equal.json",
+        "chances and scores of rewritten sentences of SST-2; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/lists.json": (
+        "python -m dptext_core bench further lists --data DIR --stopwords FILE --out FILE --summary "
+        "assets/benchmarks/lists.json",
+        "chances and scores of rewritten sentences of SST-2; no text is in it",
         "MIT",
     ),
     "benchmarks/mappings.json": (

@@ -1,1 +1,1 @@
-"""How mechanisms are evaluated: data, tasks, the grid and its runner, results, papers, findings, curves, audits."""
+"""How mechanisms are evaluated: data, tasks, grid, runner, results, papers, findings, leaderboard, curves, audits."""

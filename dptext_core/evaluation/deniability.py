@@ -136,7 +136,7 @@ def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, n
 def bundled(mechanism: Mechanism) -> Curve | None:
     """The bundled curve of a mechanism at its default options (space, noise and lists may differ), else None."""
     config = mechanism.config
-    for name, options, found in _assets.bundled("benchmarks/deniability.json", _read, ()):
+    for name, options, found in measured():
         wanted = {k: CONFIGURATIONS.get(v[0], tuple(v)) if k == "lists" else v for k, v in options.items()}
         if name == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
             plain = type(mechanism).create(epsilon=1.0, **options).config
@@ -144,6 +144,11 @@ def bundled(mechanism: Mechanism) -> Curve | None:
             if all(getattr(config, f.name) == getattr(plain, f.name) for f in fields(plain) if f.name not in ignored):
                 return found
     return None
+
+
+def measured() -> tuple[tuple[str, dict[str, Any], Curve], ...]:
+    """Every bundled curve with its mechanism and options."""
+    return _assets.bundled("benchmarks/deniability.json", _read, ())
 
 
 def _read(path: Path) -> tuple[tuple[str, dict[str, Any], Curve], ...]:

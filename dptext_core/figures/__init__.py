@@ -13,6 +13,7 @@ from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
 from .explanations import caption, draw_view, title
 from .files import to_html
+from .leaderboard import leaderboard
 from .public_prior import public_prior
 from .side_by_side import word_bars
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
@@ -20,6 +21,6 @@ from .trade_off import trade_off
 
 __all__ = [
     "DARK", "DASHES", "LIGHT", "LINES_DARK", "LINES_LIGHT", "N_W", "PAD", "SYMBOLS", "S_W", 
-    "audit_figure", "caption", "case_study", "clipping", "curves", "draw_view", "logit_histogram",
+    "audit_figure", "caption", "case_study", "clipping", "curves", "draw_view", "leaderboard", "logit_histogram",
     "public_prior", "query_figure", "title", "to_html", "trade_off", "word_bars",
 ]  # fmt: skip

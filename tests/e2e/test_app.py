@@ -347,8 +347,9 @@ def test_a_click_on_a_mark_opens_its_setting_in_the_playground(open_app: Callabl
 def test_the_findings_are_there_and_the_page_does_not_scroll_sideways(open_app: Callable):
     seen = open_app(APP, query="/findings", viewport={"width": 390, "height": 844})
     page = seen.page
-    page.get_by_text("What we found").first.wait_for(timeout=LONG)
-    page.get_by_text("Likely reason.").first.wait_for(timeout=LONG)
+    page.get_by_text("keeps most on").first.wait_for(timeout=LONG)
+    page.locator("[class*=st-key-claim_] summary").first.click(timeout=LONG)
+    page.get_by_text("What decides, said before.").wait_for(timeout=LONG)
     calm(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     clean(seen)
