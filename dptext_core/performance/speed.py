@@ -150,7 +150,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     plain, tokenizer = plain_model(lm.spec)
     plain.to(lm.device)
     texts = short_texts()
-    print(f"{lm.spec.id}, {torch.get_num_threads()} threads, {lm.description}; plain loop: float32, one token a pass")
+    n = torch.get_num_threads()
+    said = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
+    print(f"{said}; plain loop: float32, one token a pass")
     plain_scores(plain, tokenizer, texts[0])
     engine_scores(engine, lm, texts[:1])
     for few, repeats in ((texts[:1], args.repeats), (texts, -(-args.repeats // 3))):
