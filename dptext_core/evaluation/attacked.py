@@ -57,7 +57,7 @@ class Words:
 
     def score(self, epsilon: float, add: Add) -> None:
         """Everything of one ε. What was taken of it is let go."""
-        channels = self._all()
+        channels = self.channels()
         if channels:
             owners = [i for i, _ in channels]
             both = np.array([channel.deniability(epsilon) for _, channel in channels])
@@ -77,7 +77,7 @@ class Words:
                 if hits:
                     add(name, hits, owners)
 
-    def _all(self) -> list[tuple[int, Any]]:
+    def channels(self) -> list[tuple[int, Any]]:
         """The channels of the words, with the text of each."""
         if self._channels is None:
             self._channels = []

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from .. import _assets
-from ..distribution import Channel
 from ..errors import ConfigError
 from ..mechanisms.registry import get_mechanism, mechanism_class, word_mechanism
 from ..metrics.registry import measure
@@ -39,8 +38,6 @@ from .rows import Row, short
 SHARES = (0.1, 0.3, 0.5)
 ALSO = 0.8
 SEEDS = (1, 2, 3)
-#: Words whose N_w a row of ``bench run`` has, and the texts that they are of.
-WORDS, TEXTS = 100, 60
 #: Mechanisms with their options. All keep stop words.
 SYSTEMS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("dp-mlm", {"clip": "tuned"}),
@@ -106,18 +103,17 @@ def chance_of_staying(
     own = dict(options)
     if stopwords is not None and hasattr(mechanism_class(mechanism).config_cls, "stopwords"):
         own["stopwords"] = stopwords
-    order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
-    texts = [base.flat[base.test[i]] for i in order]
+    made = get_mechanism(mechanism, epsilon=1.0, **own)
+    words = run.words_of(base, {1.0: made})
     # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
-    done = get_mechanism(mechanism, epsilon=1.0, **own).rewrite(texts, stream=NoiseStream(SEEDS[0]))
-    channels: list[Channel] = []
-    for result in done:
-        if len(channels) < WORDS:
-            drawn = [k for k, step in enumerate(result.steps) if step.action == "replace" and not step.reason]
-            channels += [result.locked(k)[0] for k in drawn]
+    for (i, _), result in zip(
+        words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
+    ):
+        words.take(1.0, i, result)
+    channels = words.channels()
 
     def keep(epsilon: float) -> float:
-        return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
+        return float(np.mean([channel.deniability(epsilon)[0] for _, channel in channels]))
 
     return keep
 
@@ -137,7 +133,7 @@ def crossings(
 
 def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[Point]:
     """Unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
-    base = [Point(BASELINE, {}, None, data, 0, size)]
+    base = [Point(BASELINE, {}, None, data, seed, size) for seed in seeds]
     if what == "equal":
         settings = [(c.mechanism, c.options, c.epsilon) for c in found if c.epsilon is not None and c.n_w != ALSO]
     else:

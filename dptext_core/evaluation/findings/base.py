@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ...errors import ConfigError
 from ...metrics.registry import measure
 from ..curves import describe, key, options_of, title
+from ..paired import Comparison as Pair
+from ..paired import compare_rows, holm
 from ..papers import PaperRow, paper_rows
 from ..rows import BASELINE, Gate, Row
 from ..tasks import TASKS
@@ -73,36 +75,10 @@ class Comparison:
         return abs(self.difference) + self.half <= self.least
 
 
-class Difference(Protocol):
-    """What compares two rows text by text: the difference, its 95% interval, and p of no difference."""
-
-    @property
-    def difference(self) -> float: ...
-
-    @property
-    def low(self) -> float: ...
-
-    @property
-    def high(self) -> float: ...
-
-    @property
-    def p(self) -> float: ...
-
-
 #: The paired comparison of two rows whose outcomes are known text by text; None for others.
-Paired = Callable[[Row, Row], "Difference | None"]
-#: What compares rows here, where nothing else is given: None as long as rows hold no outcomes of their texts.
-PAIRED: Paired | None = None
-
-
-def holm(chances: Sequence[float]) -> list[float]:
-    """Chances corrected for their number, step by step (Holm 1979), in the order given."""
-    order = sorted(range(len(chances)), key=chances.__getitem__)
-    out, worst = [0.0] * len(chances), 0.0
-    for place, i in enumerate(order):
-        worst = max(worst, min(1.0, (len(chances) - place) * chances[i]))
-        out[i] = worst
-    return out
+Paired = Callable[[Row, Row], Pair | None]
+#: What compares rows here, where nothing else is given; rows without the outcomes of their texts have None.
+PAIRED: Paired = compare_rows
 
 
 @dataclass
