@@ -117,10 +117,13 @@ def test_a_stop_by_hand_is_told_as_one():
 
 
 class Page:
-    """A session as Streamlit has it. busy: looks at it until its page has run. waits: its fragments."""
+    """A session as Streamlit has it. busy: looks at it until its page has run. waits: its fragments. other: of its runs
+    after the browser was told, so many are of something else."""
 
-    def __init__(self, busy: int, waits: tuple[str, ...] = ("f",)) -> None:
-        self.busy, self.waits, self.told = busy, waits, []
+    def __init__(self, busy: int, waits: tuple[str, ...] = ("f",), other: int = 0) -> None:
+        self.busy, self.waits, self.other = busy, waits, other
+        self.told: list[str] = []
+        self.job: Job | None = None
 
     @property
     def _scriptrunner(self) -> object | None:
@@ -131,7 +134,15 @@ class Page:
         return name in self.waits
 
     def _enqueue_forward_msg(self, message: ForwardMsg) -> None:
-        self.told.append(message.auto_rerun.fragment_id)
+        if message.stop_auto_rerun.fragment_ids:
+            self.told.append("stop")
+            if self.other:
+                self.other -= 1
+            else:
+                self.job.awaited = None  # the fragment sees that the work has ended
+        else:
+            self.told.append(message.auto_rerun.fragment_id)
+            self.busy = 1  # the browser asks, and the page runs
 
 
 def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
@@ -146,6 +157,8 @@ def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
     go = threading.Event()
     job = Job(lambda progress, cancel: go.wait(5), "x")
     job._visitor, job.awaited = "a", awaited
+    if page is not None:
+        page.job = job
     go.set()
     job._thread.join(5)
     return looks
@@ -153,8 +166,15 @@ def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
 
 @pytest.mark.parametrize("busy", [0, 2])
 def test_a_page_that_waits_is_told_once_and_not_while_it_runs(monkeypatch, busy):
+    """Its browser asks until it is told to stop, which it is with the first run that follows."""
     page = Page(busy)
-    assert ended(monkeypatch, page, "f") == [sessions.SETTLE] * busy and page.told == ["f"]
+    assert ended(monkeypatch, page, "f") == [sessions.SETTLE] * (busy + 2) and page.told == ["f", "stop"]
+
+
+def test_a_page_that_ran_for_something_else_is_told_again(monkeypatch):
+    page = Page(0, other=1)
+    ended(monkeypatch, page, "f")
+    assert page.told == ["f", "stop"] * 2
 
 
 def test_nobody_is_told_who_does_not_wait_or_is_gone(monkeypatch):

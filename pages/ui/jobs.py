@@ -66,8 +66,9 @@ class Job:
         self._first: tuple[float, int] | None = None
         self._left = self._forgotten = False
         self._ended = threading.Event()
-        #: The fragment of a page that waits for its end, and is told of it.
+        #: The fragment of a page that waits for its end, and is told of it; and how often that asks until then.
         self.awaited: str | None = None
+        self.every = _often()
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.cancel)
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
@@ -87,8 +88,8 @@ class Job:
             self.error = error
         finally:
             self._ended.set()
-            if self.awaited is not None and self._visitor is not None:
-                sessions.wake(self._visitor, self.awaited)
+            if (fragment := self.awaited) is not None and self._visitor is not None:
+                sessions.wake(self._visitor, fragment, lambda: self.awaited == fragment)
 
     def leave(self) -> None:
         """Stop, because nobody is there."""
@@ -171,6 +172,7 @@ class Work:
         """Stop what runs, and want its result no more."""
         if self.job is not None:
             self.job.cancel.set()
+            self.job.awaited = None
             self.job = None
 
     def wait(self, seconds: float) -> None:
@@ -186,7 +188,7 @@ class Work:
             return False
         if not job.wait(max(0.0, patience - job.age)):
             return True
-        self.job = None
+        self.job = job.awaited = None
         if job.error is None:
             self.result = job.result
         elif isinstance(job.error, DPTextError):
@@ -209,15 +211,25 @@ class Work:
     def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Progress and a way to stop, where it runs."""
         if self.job is not None:
-            # So many pages in all ask how far their work is: each time costs the work a little.
-            st.fragment(_waiting, run_every=max(1.0, all_turns.waiting / 2))(self.job, key, text)
+            self.job.every = _often()
+            st.fragment(_waiting, run_every=self.job.every)(self.job, key, text)
+
+
+def _often(age: float = 0.0) -> float:
+    """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
+    long changes slowly."""
+    return max(1.0, all_turns.waiting / 2, age / 10)
 
 
 def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     """Progress and a way to stop. The page is told when the work has ended."""
-    job.awaited = sessions.fragment()
+    job.awaited = me = sessions.fragment()
     if job.wait(0):
+        job.awaited = None
         st.rerun(scope="app")
+    if me is not None and (every := _often(job.age)) > 1.5 * job.every:
+        job.every = every
+        sessions.ask_every(every, me)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
     bar.progress(job.share, text=said or (text() if text else f"{job.label} …"))

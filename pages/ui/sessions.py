@@ -24,8 +24,8 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 #: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
 STOP, CLOSE = 5.0, 100.0
 LOOK = 1.0
-#: Seconds until a page that runs is looked at again.
-SETTLE = 0.05
+#: Seconds until a page that runs is looked at again, and until a browser that was told asks.
+SETTLE, ASK = 0.05, 0.2
 
 
 class Work(Protocol):
@@ -92,26 +92,50 @@ def fragment() -> str | None:
     return ThreadState.get().fragment_id
 
 
-def wake(name: str, fragment: str) -> None:
-    """Have the browser of a session run a fragment of its page now, which waits for something. From any thread.
+def ask_every(seconds: float, fragment: str) -> None:
+    """Have the browser run a fragment of the page that runs now every so many seconds, from now on."""
+    if (context := get_script_run_ctx(suppress_warning=True)) is not None:
+        context.enqueue(_asking(seconds, fragment))
+
+
+def wake(name: str, fragment: str, waits: Callable[[], bool]) -> None:
+    """Have the browser of a session run a fragment of its page once now, as long as it waits. From any thread.
 
     The browser is asked, and not the page run from here: it alone knows what the controls are set to.
     """
     if runtime.exists():
         server = runtime.get_instance()
         with suppress(RuntimeError):  # the server has stopped
-            server.stopped.get_loop().call_soon_threadsafe(_wake, server, name, fragment)  # type: ignore[attr-defined]
+            server.stopped.get_loop().call_soon_threadsafe(_wake, server, name, fragment, waits)  # type: ignore[attr-defined]
 
 
-def _wake(server: runtime.Runtime, name: str, fragment: str) -> None:
-    if not server.is_active_session(name) or (session := server.get_app_session(name)) is None:
+def _asking(seconds: float, fragment: str) -> ForwardMsg:
+    message = ForwardMsg()
+    message.auto_rerun.interval, message.auto_rerun.fragment_id = seconds, fragment
+    return message
+
+
+def _wake(
+    server: runtime.Runtime, name: str, fragment: str, waits: Callable[[], bool], told: bool = False
+) -> None:  # fmt: skip
+    """told: the browser asks again and again by now, and is to stop once its page has begun to run."""
+    session = server.get_app_session(name) if server.is_active_session(name) else None
+    if session is None or not waits():
         return
-    if session._scriptrunner is not None:  # whether it still waits is known once its page has run
-        server.stopped.get_loop().call_later(SETTLE, _wake, server, name, fragment)  # type: ignore[attr-defined]
-    elif session.has_fragment(fragment):
+    # Whether it still waits is known once its page has run.
+    runs = session._scriptrunner is not None
+    if not runs and not session.has_fragment(fragment):
+        return
+    if told and runs:
         message = ForwardMsg()
-        message.auto_rerun.interval, message.auto_rerun.fragment_id = SETTLE, fragment
+        message.stop_auto_rerun.fragment_ids.append(fragment)
         session._enqueue_forward_msg(message)
+        told = False
+    elif not told and not runs:
+        session._enqueue_forward_msg(_asking(ASK, fragment))
+        told = True
+    loop = server.stopped.get_loop()  # type: ignore[attr-defined]
+    loop.call_later(SETTLE, _wake, server, name, fragment, waits, told)
 
 
 def _watch() -> None:
