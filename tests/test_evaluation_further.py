@@ -49,7 +49,7 @@ def test_points_stand_at_the_crossings_and_the_lists_are_single_ones_too():
     found = [further.Crossing("tem", {"oov": "keep"}, n, e, True) for n, e in ((0.1, 12.7), (0.5, None), (0.8, 20.0))]
     points = further.points_of("equal", "sst2", size, (1, 2), found)
     assert [(p.mechanism, p.epsilon, p.seed) for p in points] == [
-        ("baseline", None, 0), ("tem", 12.7, 1), ("tem", 12.7, 2),
+        ("baseline", None, 1), ("baseline", None, 2), ("tem", 12.7, 1), ("tem", 12.7, 2),
     ]  # fmt: skip
     lists = further.points_of("lists", "sst2", size, (1,), ())
     names = {tuple(p.options["lists"]) for p in lists[1:]}
