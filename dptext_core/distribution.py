@@ -25,6 +25,8 @@ from .sampling import DEPTH, NoiseStream, Sampler, draw
 #: the sampler does not reach an output any more, and what can come out under one text but not under another has no
 #: finite ε. Mechanisms whose scores differ by more refuse earlier (``Mechanism.max_epsilon``).
 MAX_EPSILON = 1400.0
+#: Different scores of which all terms of a sum are computed at once.
+FEW = 1000
 
 
 def logsumexp(x: np.ndarray) -> float:
@@ -229,6 +231,8 @@ class ScoreTable(Channel):
         first = np.flatnonzero(np.concatenate([[True], s[1:] != s[:-1]]))
         times = np.diff(first, append=len(s)).astype(np.float64)
         gaps = s[first] - s[0]
+        if len(gaps) <= FEW:
+            return epsilons * s[0] + np.log(np.exp(np.multiply.outer(epsilons, gaps)) @ times)
         out = np.empty(len(epsilons))
         for i, e in enumerate(epsilons):
             # Terms below exp(−45) together change log Z by less than V·3e-20.
