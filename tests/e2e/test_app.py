@@ -603,7 +603,7 @@ PAGES = {
     "Playground": (".strip .text button", "Try"), "Compare": (".rewrite .word", "Try"),
     "Trade-off": (".js-plotly-plot .main-svg", "Try"), "Batch": ("text=Come back to a job", "Try"),
     "Lessons": ("[role=radiogroup] label", "Learn"), "Case study": ("text=was pre-trained on Snips", "Learn"),
-    "Benchmarks": (".js-plotly-plot .main-svg", "Research"), "What we found": ("text=Which mechanism keeps most", "Research"),
+    "Benchmarks": (".js-plotly-plot .main-svg", "Research"), "What we found": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"), "Home": ("text=The note is made up", ""),
     "About": ("text=How to cite", ""),
 }  # fmt: skip
