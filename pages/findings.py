@@ -184,6 +184,10 @@ def detail(finding: Finding) -> None:
 
 def claims(all_of_them: list[Finding]) -> None:
     st.markdown("### Claims of the papers, and what our runs say")
+    st.caption(
+        "An effect is that of the means, with its range over the comparisons where there are several. The verdict goes "
+        "by what is beyond doubt: open a claim to see how much is."
+    )
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         chosen = st.pills(
@@ -227,7 +231,8 @@ def main() -> None:
         literal(
             "Every number above is made anew from the bundled results. A difference counts where it is beyond doubt "
             f"after correction for all comparisons of its claim (Holm, 5%), and large enough to matter. "
-            f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. Left out: {about['cut']}"
+            f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. What was left out stands on the "
+            "page Benchmarks, under “How it was measured”."
         )
     )
 

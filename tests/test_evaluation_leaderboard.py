@@ -92,7 +92,7 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
         "Where 30 of 100 drawn words stay as they were, 1-Diffractor keeps most on SST-2: accuracy 66.5% ± 1.0%, of "
         "80.0% without rewriting."
     )
-    assert doubt.startswith("It cannot be told from MVC; 1 other keeps less, beyond doubt. 1 of 3 were read between")
+    assert doubt.startswith("It cannot be told from MVC. 1 other keeps less, beyond doubt. 1 of 3 were read between")
     clear = leaderboard.board(table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2",
                               "accuracy", at=0.3)  # fmt: skip
     assert leaderboard.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."

@@ -311,6 +311,7 @@ def test_the_command_says_what_workers_need(tmp_path, data, capsys, monkeypatch)
     assert "Name one with --out" in said("-", "--engine", "ray")
     assert "Name one with --out" in said("-", "--workers", "2")
     assert "Add --workers" in said(str(out), "--block", "9") and "Add --engine ray" in said(str(out), "--gpus", "1")
+    assert "Give at most" in said(str(out), "--workers", "999999"), "nor is one of so many processes begun"
     assert "above 0 and at most 64" in said(str(out), "--engine", "ray", "--gpus", "nan")
 
 

@@ -7,6 +7,7 @@ import contextlib
 import csv
 import itertools
 import json
+import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -165,6 +166,12 @@ def _workers(args: argparse.Namespace) -> Any:
         return None
     from ..scale import processes
 
+    most = max(2, 2 * (os.cpu_count() or 1))
+    if args.workers > most:
+        raise cli.ConfigError(
+            f"--workers {args.workers} is more than this machine carries: each is a process that keeps a core busy and "
+            f"holds a mechanism of its own. Give at most {most}."
+        )
     return processes.process_workers(args.workers)
 
 

@@ -291,9 +291,10 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
         doubt = f"{_others(len(told))}, beyond doubt."
     else:
         some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
-        names = some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
+        between_names = "; " if any("," in name for name in some) else ", "
+        names = some[0] if len(some) == 1 else f"{between_names.join(some[:-1])} and {some[-1]}"
         doubt = f"It cannot be told from {names}"
-        doubt += f"; {_others(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
+        doubt += f". {_others(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
     between = [e for e in found.entries if e.between]
     if between:
         doubt += f" {len(between)} of {len(found.entries)} were read between two measured points."

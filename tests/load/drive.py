@@ -256,7 +256,7 @@ def table(found: Sequence[Seen]) -> str:
     """A line a number of visitors."""
     lines = [
         "| sessions | answers | median, s | 95%, s | worst, s | lost | CPU s an answer | polls | MB an answer | "
-        "first picture, median and worst, s; CPU s each | slowest visitor, × median | MiB before, during, after | "
+        "first picture, median and worst, s; CPU s each | slowest visitor, × median | MiB before, during (after) | "
         "driver's CPU |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
@@ -273,7 +273,8 @@ def table(found: Sequence[Seen]) -> str:
         lines.append(
             f"| {s.sessions} | {len(waits)} | {statistics.median(waits):.2f} | {p95:.2f} | {waits[-1]:.1f} | "
             f"{len(s.lost)} | {s.cpu / len(waits):.2f} | {s.polls} | {s.megabytes / len(waits):.2f} | {first} | "
-            f"{s.slowest:.1f} | {', '.join(f'{m:.0f}' for m in s.memory)} | {100 * s.driver_cpu / s.cpu:.0f}% |"
+            f"{s.slowest:.1f} | {', '.join(f'{m:.0f}' for m in s.memory[:2])}"
+            f"{f' ({s.memory[2]:.0f})' if len(s.memory) > 2 else ''} | {100 * s.driver_cpu / s.cpu:.0f}% |"
         )
     return "\n".join(lines)
 

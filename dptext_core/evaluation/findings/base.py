@@ -133,8 +133,8 @@ class Tally:
 
     @property
     def verdict(self) -> str:
-        """Agrees where at least half are for it and none against. Where none is either way it disagrees if half are
-        shown to be too small to matter, else it cannot be told."""
+        """Agrees where at least half are for it and none against. Disagrees where none is for it, and more than one in
+        twenty are against it or half are shown to be too small to matter; with less than that it cannot be told."""
         if not self.n:
             return MISSING
         if self.same:
@@ -145,7 +145,7 @@ class Tally:
             return PARTLY
         if self.yes:
             return AGREES if 2 * self.yes >= self.n else PARTLY
-        return DISAGREES if self.no or 2 * self.small >= self.n else OPEN
+        return DISAGREES if 20 * self.no > self.n or 2 * self.small >= self.n else OPEN
 
     @property
     def effect(self) -> str:
