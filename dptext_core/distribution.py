@@ -232,12 +232,13 @@ class ScoreTable(Channel):
         times = np.diff(first, append=len(s)).astype(np.float64)
         gaps = s[first] - s[0]
         if len(gaps) <= FEW:
-            return epsilons * s[0] + np.log(np.exp(np.multiply.outer(epsilons, gaps)) @ times)
+            return epsilons * s[0] + np.log((np.exp(np.multiply.outer(epsilons, gaps)) * times).sum(axis=1))
         out = np.empty(len(epsilons))
         for i, e in enumerate(epsilons):
             # Terms below exp(−45) together change log Z by less than V·3e-20.
             m = len(gaps) if e <= 0 else int(np.searchsorted(-gaps, 45.0 / e, side="right"))
-            out[i] = e * s[0] + np.log(np.exp(e * gaps[:m]) @ times[:m])
+            # Not by @: BLAS would wake a thread for it, which spins, and a server has other work for that core.
+            out[i] = e * s[0] + np.log((np.exp(e * gaps[:m]) * times[:m]).sum())
         return out
 
     def _based_log_z(self, epsilons: np.ndarray) -> np.ndarray:
