@@ -1,14 +1,11 @@
 """DP-Text Studio: page configuration and navigation."""
 
-import os
-
 import streamlit as st
 
+from dptext_core.device import let_threads_sleep
 from pages.ui import forget, hide, public, sessions, shell, uploads
 
-# Before anything loads torch: threads that share a product sleep while they wait for each other. OpenMP would let them
-# spin, and a room of visitors needs the processor for its pages (docs/performance.md).
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+let_threads_sleep()  # a room of visitors needs the processor for its pages
 
 #: Section → page → its title. The pages without a section come first.
 SECTIONS = {

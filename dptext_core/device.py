@@ -16,6 +16,13 @@ _setting = threading.Lock()
 _here = threading.local()
 
 
+def let_threads_sleep() -> None:
+    """Have threads that share a product sleep while they wait for each other, unless the environment says otherwise.
+    OpenMP would let them spin, and take the processor from all else (docs/performance.md). To be called before torch is
+    loaded."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def best_device(load: bool = True) -> str:
     """The GPU ("cuda" or "mps") where there is one, else "cpu". Without ``load`` only a loaded torch is asked."""
     if not load and "torch" not in sys.modules:

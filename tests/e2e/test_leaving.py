@@ -86,7 +86,7 @@ def test_work_stops_when_the_page_is_closed(browser, server):
     url, asked = server
     page = opened(browser, url)
     page.get_by_text("ready, on the processor").or_(page.get_by_text("loads in the background")).first.wait_for()
-    rewrite(page, " ".join(f"doctor{i} treated sister{i} there." for i in range(225)))
+    rewrite(page, " ".join(f"doctor{i} treated sister{i} there" for i in range(225)))  # one sentence: long to read
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
     assert asked("jobs") == {"running": 1, "left": 0, "sessions": 1}
     page.context.close()
