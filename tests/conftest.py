@@ -97,3 +97,21 @@ def tiny_autoencoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     from tiny import tiny_autoencoder
 
     return str(tiny_autoencoder(tmp_path_factory.mktemp("tiny") / "autoencoder"))
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """Bags of letters in place of the sentence encoder, and nothing of them kept."""
+    import numpy as np
+
+    from dptext_core.evaluation import run
+    from dptext_core.metrics import cosine
+
+    def letters(text: str):
+        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+        return counts / np.linalg.norm(counts)
+
+    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    yield
+    run.originals.cache_clear()
+    run._embedded.clear()

@@ -5,26 +5,10 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
 import pytest
 
 from dptext_core.errors import ConfigError
-from dptext_core.evaluation import further, grid, queries, results, run
-from dptext_core.metrics import cosine
-
-
-@pytest.fixture
-def light(monkeypatch):
-    """Bags of letters in place of the sentence encoder, and nothing of them kept."""
-
-    def letters(text: str) -> np.ndarray:
-        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
-        return counts / np.linalg.norm(counts)
-
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
-    yield
-    run.originals.cache_clear()
-    run._embedded.clear()
+from dptext_core.evaluation import further, grid, queries, results
 
 
 def test_an_epsilon_is_found_where_a_chance_is_passed_and_nowhere_else():

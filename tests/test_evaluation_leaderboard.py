@@ -7,7 +7,6 @@ import dataclasses
 import io
 import json
 
-import numpy as np
 import plotly.graph_objects as go
 import pytest
 
@@ -16,7 +15,6 @@ from dptext_core.errors import ConfigError, InputError
 from dptext_core.evaluation import contributed, grid, leaderboard, results, run
 from dptext_core.evaluation.results import Results
 from dptext_core.evaluation.rows import Line, Row, point_id
-from dptext_core.metrics import cosine
 
 
 def row(mechanism: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options) -> Row:
@@ -217,20 +215,6 @@ def against():
     whole = dataclasses.replace(row("baseline", "f1_static", None, 0.525, 0.475), data="builtin")
     about = {"version": "1", "stopwords": "a list", "data": {"builtin": {"sha256": "abc"}}}
     return Results(about, (), (whole,))
-
-
-@pytest.fixture
-def light(monkeypatch):
-    """Bags of letters in place of the sentence encoder, and nothing of them kept."""
-
-    def letters(text: str) -> np.ndarray:
-        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
-        return counts / np.linalg.norm(counts)
-
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
-    yield
-    run.originals.cache_clear()
-    run._embedded.clear()
 
 
 def changed(one: Line, **values) -> Line:

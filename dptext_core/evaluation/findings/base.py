@@ -25,6 +25,8 @@ VERDICTS = (AGREES, PARTLY, DISAGREES, OPEN, MISSING)
 UTILITY = {task.data: task.metric for task in TASKS if task.role == "utility"}
 TITLES = {"sst2": "SST-2", "snips": "Snips", "atis": "ATIS", "reviews": "film reviews", "authors": "speeches"}
 METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
+#: What measures the points where systems are equally private.
+EQUAL = "bench further equal --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/equal.json"
 #: Chance at which a comparison counts, for all of a claim's comparisons together.
 LEVEL = 0.05
 #: Differences too small to matter, by metric; of other metrics any difference matters.

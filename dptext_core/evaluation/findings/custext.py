@@ -11,6 +11,7 @@ from ..rows import Row
 from .base import (
     AGREES,
     DISAGREES,
+    EQUAL,
     LEAST,
     ONE_POINT,
     PARTLY,
@@ -400,8 +401,6 @@ def custext_against_santext(runs: Runs) -> Outcome:
             if x is not None and y is not None:
                 said.append(f"N_w {n_w:g}: {value(x)} and {value(y)}")
     if not rows:
-        from .diffractor import EQUAL
-
         return Outcome(missing=EQUAL)
     return Outcome(
         tally.verdict,

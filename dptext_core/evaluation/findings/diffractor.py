@@ -18,6 +18,7 @@ from ..rows import Row
 from .base import (
     AGREES,
     DISAGREES,
+    EQUAL,
     METRIC_DP,
     ONE_POINT,
     PARTLY,
@@ -44,7 +45,6 @@ GLOVE = "glove-840b"
 GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
 STATISTICS = "a word of S_w, a point of N_w: what the paper's 100 draws of 100 words can show at best"
 LISTS = "bench further lists --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/lists.json"
-EQUAL = "bench further equal --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/equal.json"
 
 
 def beside() -> Runs:

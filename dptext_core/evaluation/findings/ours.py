@@ -14,6 +14,7 @@ from ..further import bundled as further
 from .base import (
     AGREES,
     DISAGREES,
+    EQUAL,
     METRIC_DP,
     ONE_POINT,
     OURS,
@@ -26,7 +27,6 @@ from .base import (
     labels,
     value,
 )
-from .diffractor import EQUAL
 
 #: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
 NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
