@@ -23,6 +23,8 @@ MOST = 6
 VIEWS = ("Curves", "Plane", "Table")
 KEPT = ("utility", "similarity", "speed", "other")
 HIDDEN = ("privacy", "deniability", "gain")
+#: What can be the same for all, as it is said within a sentence.
+SHORT = {"n_w": "N_w"}
 
 state = st.session_state
 
@@ -74,13 +76,30 @@ def switches(place: Any, found: results.Results, data: str, metrics: list[str], 
 
 def metric_choice(place: Any, found: results.Results, data: str, label: str, kinds: tuple[str, ...], key: str) -> str:
     there = curves.metrics_of(found, data, kinds)
-    if key.endswith("n_w"):  # N_w over N_w says nothing
-        there = [m for m in there if m != "n_w"]
+    there = [m for m in there if not key.endswith(f"_{m}")]  # N_w over N_w says nothing
     if not there:
         return ""
     symbols = {"n_w": "N_w", "s_w": "S_w"}
     help = " ".join(f"{symbols[m]}: {said_of(symbols[m])}" for m in there if m in symbols)
     return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=stay(key), help=help or None)
+
+
+def across(data: str, alike: list[str], mixed: bool) -> str:
+    """What stands on the axis across: ε, or one of the measures that can be the same for all."""
+    attackers = [m for m in alike if m != "n_w"]
+    axes = (["Same N_w"] if "n_w" in alike else []) + (["Same attacker"] if attackers else []) + ["ε"]
+    first = axes[0] if mixed else "ε"
+    picked = st.segmented_control(
+        "Across", axes, default=first, key=stay(f"bench_x_{data}_{mixed}"),
+        help=f"N_w: {said_of('N_w')} Same attacker: curves stand where an attacker is right equally often. "
+        f"ε: {said_of('ε')}",
+    )  # fmt: skip
+    if (picked or first) != "Same attacker":
+        return {"Same N_w": "n_w", "ε": "epsilon"}[picked or first]
+    about = " ".join(f"{measure(m).title}: {measure(m).about}" for m in attackers)
+    return st.selectbox(
+        "Attacker", attackers, format_func=lambda m: measure(m).title, key=stay(f"bench_attacker_{data}"), help=about
+    )  # fmt: skip
 
 
 def take_point(key: str) -> None:
@@ -113,7 +132,7 @@ def over_budget(
     """The series of ours and of the papers that are shown for a metric."""
     all_ = curves.series(found, data, metric, names, x)
     ours = all_ if every else curves.main_series(all_)
-    if not papers or x == "n_w":
+    if not papers or x != "epsilon":
         return ours, []
     printed = curves.paper_series(data, metric, names, ours)
     return ours, printed if every else curves.main_series(printed)
@@ -139,7 +158,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     if said := " ".join(filter(None, marks)):
         place.caption(said)
     if left_out := sum(s.left_out for s in ours):
-        place.caption(f"Left out, without a measured N_w: {left_out}.")
+        place.caption(f"Left out, without a measured {SHORT.get(x, measure(x).title)}: {left_out}.")
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
@@ -229,7 +248,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             judge = f" Measured by {m.judge}." if m.judge else ""
             st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
         st.markdown(
-            "Bars are 95% intervals over test texts and seeds, for one choice of training texts; of speed they are the "
+            "Bars are 95% intervals over test texts and seeds; each seed trains on other texts. Of speed they are the "
             "least and the most of the seeds. N_w and S_w count the words that are drawn: where stop words are kept, "
             "more of a text stays than N_w says. Utility: a classifier is trained and tested on rewritten texts. "
             "*Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
@@ -278,14 +297,8 @@ def main() -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         view = st.segmented_control("View", VIEWS, default=VIEWS[0], key=stay("bench_view")) or VIEWS[0]
         x = "epsilon"
-        if view == "Curves" and curves.metrics_of(found, data, ("deniability",)):
-            axes = {"Same N_w": "n_w", "ε": "epsilon"}
-            first = "Same N_w" if mixed else "ε"
-            picked = st.segmented_control(
-                "Across", list(axes), default=first, key=stay(f"bench_x_{data}_{mixed}"),
-                help=f"N_w: {said_of('N_w')} ε: {said_of('ε')}",
-            )  # fmt: skip
-            x = axes[picked or first]
+        if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
+            x = across(data, alike, mixed)
         download = st.container(width="content")
     bar = st.container(horizontal=True)
     wide, narrow = st.columns([2.6, 1], gap="large")

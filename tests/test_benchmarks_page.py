@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,28 @@ def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found
     assert axis(kept) == "ε per word and unit of distance" and panels(kept) == ["MVC"]
     assert "bench_all" not in switches(at), "it has one configuration"
     assert not any("Equal ε" in c.value for c in at.caption)
+
+
+def test_curves_stand_where_an_attacker_is_right_equally_often(found, monkeypatch):
+    at = page()
+    assert "Same attacker" not in at.button_group(key="bench_x_sst2_True").options, "no attacker was measured"
+    guessed = [replace(r, metric="attack_bayes", value=r.value / 2) for r in found.rows if r.metric == "n_w"]
+    asked = [replace(r, metric="attack_query") for r in guessed if r.mechanism == "diffractor"]
+    whole = replace(found, rows=(*found.rows, *guessed, *asked))
+    monkeypatch.setattr(results, "bundled", lambda: whole)
+    at = page()
+    at.button_group(key="bench_x_sst2_True").set_value("Same attacker").run()
+    assert not at.exception
+    kept = charts(at)[0]
+    assert axis(kept) == "Best guess right (less is more private)" and len(panels(kept)) == 5
+    assert not any("-open" in str(t.get("marker", {}).get("symbol")) for t in kept["data"]), "no paper prints it"
+    assert "bench_papers" not in switches(at)
+    values = {r.value for r in guessed if r.data == "sst2" and r.mechanism == "mvc"}
+    (line,) = [t for t in kept["data"] if t["name"].startswith("MVC")]
+    assert set(line["x"]) == values
+    at.selectbox(key="bench_attacker_sst2").set_value("attack_query").run()
+    assert not at.exception and panels(charts(at)[0]) == ["1-Diffractor"]
+    assert any("without a measured 100 answers right: " in c.value for c in at.caption)
 
 
 def test_filters_and_all_configurations(found):

@@ -182,6 +182,18 @@ def equal(first: str, second: str, module):
     return made
 
 
+def judged(sign: int, put: Callable):
+    """Rows of two mechanisms at the same N_w, the better of which is better by a bag of words too, or worse."""
+    in_file(put, ours, [
+        row(name, "sst2", metric, e, value, 0.001 if metric == "n_w" else 0.01)
+        for name, better in (("diffractor", 1), ("tem", 0))
+        for e, n_w in ((1.0, 0.1), (2.0, 0.3), (3.0, 0.5))
+        for metric, value in (("accuracy", 0.6 + 0.1 * better), ("accuracy_bag", 0.6 + 0.1 * sign * better),
+                              ("n_w", n_w))
+    ])  # fmt: skip
+    return []
+
+
 def drops(sign: int, put: Callable):
     whole = printed_scores("1-Diffractor", "baseline")[None]
     rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
@@ -330,7 +342,7 @@ CLAIMS = {
     custext.strategies_alike: strategies("unchanged", 0.1, 0.003),
     custext.custext_against_santext: equal("custext", "santext", custext), custext.queries_by_k: answers,
     dp_rewrite.memorises: memorised, dp_rewrite.inflated: inflation,
-    ours.at_equal_privacy: equal("diffractor", "tem", ours),
+    ours.at_equal_privacy: equal("diffractor", "tem", ours), ours.judges_agree: judged,
 }  # fmt: skip
 #: Claims whose rows stand in files of their own.
 ELSEWHERE = {
@@ -380,6 +392,15 @@ def test_every_claim_says_beforehand_what_decides_and_what_would_change_it():
 
 
 FILES = {"DP-MLM": "000_*", "1-Diffractor": "001_*", "CusText": "002_*", "DP-Rewrite": "004_*"}
+
+
+def test_what_a_judge_turns_round_is_named(nothing_else):
+    judged(-1, nothing_else)
+    found = ours.judges_agree(f.Runs([]))
+    said = " ".join(found.numbers)
+    assert "The first classifier tells 3 of 3 pairs apart." in said
+    assert "Turned round beyond doubt by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in said
+    assert found.effect == "0 of 3 the same beyond doubt, 3 turned round"
 
 
 def test_quotations_stand_in_their_papers():

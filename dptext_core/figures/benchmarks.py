@@ -61,7 +61,7 @@ def curves(
     height: int = 360,
     width: int = 340,
 ) -> go.Figure:
-    """A metric over ε (logarithmic) or over N_w, with 95% intervals.
+    """A metric over ε (logarithmic) or over one of ``evaluation.curves.HIDDEN``, with 95% intervals.
 
     baseline, majority: values of unprotected text and of always guessing, as lines across. chosen: a point to ring.
     yours: a user's ε, marked on every curve that reaches it, between the measured points on the logarithmic axis.
@@ -110,7 +110,7 @@ def curves(
             range=[np.log10(low) - pad, np.log10(high) + pad], title_text=_epsilon_title([s.mechanism for s in shown]),
         )  # fmt: skip
     else:
-        figure.update_xaxes(range=[-0.02, 1.02], dtick=0.2, title_text="N_w (less is more private)")
+        figure.update_xaxes(range=[-0.02, 1.02], dtick=0.2, title_text=_hidden_title(x))
     figure.update_yaxes(title_text=measure(metric).title)
     if measure(metric).kind == "speed":  # from hundreds to hundreds of thousands
         figure.update_yaxes(type="log", dtick=1)
@@ -200,7 +200,7 @@ def panels(
         text=measure(metric).title, x=0, y=1, yshift=22, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
         showarrow=False, font={"size": 13, "color": colours["soft"]},
     )  # fmt: skip
-    under = "N_w (less is more private)" if x == "n_w" else _epsilon_title(names)
+    under = _epsilon_title(names) if x == "epsilon" else _hidden_title(x)
     figure.add_annotation(
         text=under, x=0.5, y=0, yshift=-24, xref="paper", yref="paper", yanchor="top", showarrow=False,
         font={"size": 13, "color": colours["soft"]},
@@ -216,7 +216,7 @@ def panels(
 
 
 def _shared_x(every: Sequence[float], x: str) -> dict[str, Any]:
-    if x == "n_w":
+    if x != "epsilon":
         return {"range": [-0.04, 1.04], "dtick": 0.5}
     low, high = min(every), max(every)
     pad = max(0.05 * np.log10(high / low), 0.05)
@@ -436,6 +436,10 @@ def _epsilon_title(names: Sequence[str]) -> str:
     """The unit of the axis where all count alike."""
     found = [u.partition(", ")[2] for u in c.units(names)]
     return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (what it counts differs)"
+
+
+def _hidden_title(x: str) -> str:
+    return f"{'N_w' if x == 'n_w' else measure(x).title} (less is more private)"
 
 
 def _frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, names: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ from .diffractor import (
 )
 from .dp_mlm import dp_mlm_gains, dp_mlm_headline, dp_mlm_keeps_utility, dp_mlm_plus, dp_mlm_speed
 from .dp_rewrite import inflated, memorises
-from .ours import at_equal_privacy, clipping_range, starts_from_what_is_public
+from .ours import at_equal_privacy, clipping_range, judges_agree, starts_from_what_is_public
 from .several import adaptive_beats_static, rises_with_epsilon
 
 __all__ = [
@@ -107,6 +107,7 @@ __all__ = [
     "half",
     "holm",
     "inflated",
+    "judges_agree",
     "little_memory",
     "mahalanobis_changes",
     "mappings_alone",
@@ -142,7 +143,7 @@ CLAIMS: tuple[Claim, ...] = (
     custext_against_santext, small_k, small_k_fades, mappings_utility,
     mappings_alone, record_strategy, stop_words, strategies_alike, queries_by_k,
     memorises, inflated,
-    at_equal_privacy, clipping_range, starts_from_what_is_public,
+    at_equal_privacy, judges_agree, clipping_range, starts_from_what_is_public,
 )  # fmt: skip
 
 

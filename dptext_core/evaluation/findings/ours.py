@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 
+from ...metrics.registry import measure
 from ...models.clip import WIDTHS as PRESETS
 from .. import clipping, public_prior
 from ..curves import key
 from ..data import title as title_of_data
 from ..further import bundled as further
+from ..rows import Row
 from .base import (
     AGREES,
     DISAGREES,
@@ -151,6 +154,66 @@ def starts_from_what_is_public(runs: Runs) -> Outcome:
         "At equal N_w no more of the meaning is kept.",
         figure="public_prior",
         drawn=rows,
+    )
+
+
+#: Judges that share nothing with the first classifier, and one that shares its encoder.
+OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
+
+
+@claim(
+    "Which of two systems keeps more does not depend on who judges.",
+    paper=OURS,
+    place="the first classifier reads the encoder that is a word space, too, and the trunk of the bundled model",
+    test=Test(
+        "All pairs of systems on SST-2 at N_w 0.1, 0.3 and 0.5 that the first classifier tells apart: how much more "
+        "the better one keeps by a bag of words, chrF, BLEU without case, and the encoder's cosine.",
+        "Above 0 by every judge.",
+        "of accuracy a point, of cosine 0.005, of the others any difference",
+    ),
+    turns="A judge that is a person.",
+)
+def judges_agree(runs: Runs) -> Outcome:
+    found = further("equal")
+    equal = Runs([] if found is None else found.rows)
+    first, by_judge = Tally(), {judge: Tally() for judge in OTHERS}
+    pairs: list[tuple[float, Row, Row]] = []
+    for n_w in (0.1, 0.3, 0.5):
+        there = sorted(equal.near_n_w("sst2", "accuracy", n_w, 0.02), key=lambda r: -r.value)
+        for a, b in combinations(there, 2):
+            first.add(equal.compare(a, b))
+            pairs.append((n_w, a, b))
+    told = [pairs[i] for i in first.beyond(1)]
+    every, numbers = Tally(), []
+    for judge, tally in by_judge.items():
+        kept = []
+        for n_w, a, b in told:
+            comparison = equal.compare(equal.beside(a, judge), equal.beside(b, judge))
+            if comparison is not None:
+                kept.append((n_w, a, b))
+                tally.add(comparison)
+                every.add(comparison)
+        if not tally.n:
+            continue
+        numbers.append(tally.sentence(measure(judge).title))
+        names = labels([r for _, *both in kept for r in both])
+        turned = [
+            f"{names[key(b)]} over {names[key(a)]} at N_w {n_w:g}"
+            for n_w, a, b in map(kept.__getitem__, tally.beyond(-1))
+        ]
+        if turned:
+            more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
+            numbers.append(f"Turned round beyond doubt by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
+    if not every.n:
+        return Outcome(missing=EQUAL)
+    numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
+    return Outcome(
+        every.verdict,
+        f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
+        tuple(numbers),
+        "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
+        "points to a class.",
+        tuple({id(r): r for _, *both in told for r in both}.values()),
     )
 
 
