@@ -179,6 +179,11 @@ class Channel(Private, ABC):
         d = self.at(epsilon)
         return d.p_keep(), d.expected_distinct(100)
 
+    def deniability_without(self, epsilon: float, parts: int) -> np.ndarray | None:
+        """N_w and S_w, where they are estimated from draws that all words share, without each of so many parts of the
+        draws: float64 (parts, 2), for a jackknife. None for a closed form."""
+        return None
+
     def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
         """ln of the probabilities of the candidates ``which`` (c,) at every ε (m,): float64 (c, m), −inf for 0."""
         return np.stack([self.at(e).log_probs[which] for e in epsilons], axis=1)
@@ -298,6 +303,15 @@ def rarefied(counts: np.ndarray, n: int) -> float:
     with np.errstate(invalid="ignore"):
         missed = gammaln(left + 1) - gammaln(left - n + 1) - gammaln(total + 1) + gammaln(total - n + 1)
     return float((1.0 - np.where(left < n, 0.0, np.exp(missed))).sum())
+
+
+def without_each(winners: np.ndarray, source: int, parts: int) -> np.ndarray:
+    """N_w and S_w (100) of the released words (n,) but those of every part, float64 (parts, 2)."""
+    words, place = np.unique(winners, return_inverse=True)
+    counts = np.stack([np.bincount(place[k::parts], minlength=len(words)) for k in range(parts)])
+    left = counts.sum(axis=0) - counts
+    stays = left[:, words == source].sum(axis=1) / left.sum(axis=1)
+    return np.stack([stays, [rarefied(each[each > 0], 100) for each in left]], axis=1)
 
 
 def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:

@@ -26,8 +26,12 @@ ANSWERS, ASKED, REPEATS = 100, 100, 100
 #: Guesses of the attacker who looks among neighbours, the released word counted.
 NEAR = 10
 
-#: Adds a metric: its name, a value for each word, and the text that each word is of.
-Add = Callable[[str, Sequence[float], Sequence[int]], None]
+#: Parts of the draws that an estimate is made from, each left out once.
+PARTS = 10
+
+#: Adds a metric: its name, a value for each word, the text that each word is of, and a standard error that all words
+#: share.
+Add = Callable[[str, Sequence[float], Sequence[int], float], None]
 
 
 class Words:
@@ -61,21 +65,21 @@ class Words:
         if channels:
             owners = [i for i, _ in channels]
             both = np.array([channel.deniability(epsilon) for _, channel in channels])
-            add("n_w", both[:, 0].tolist(), owners)
-            add("s_w", both[:, 1].tolist(), owners)
+            for metric, values, shared in zip(("n_w", "s_w"), both.T, _shared_error(channels, epsilon), strict=True):
+                add(metric, values.tolist(), owners, shared)
             if "attack_query" in self._attackers:
                 some = channels[:ASKED]
-                add("attack_query", [asked(c, epsilon) for _, c in some], owners[:ASKED])
+                add("attack_query", [asked(c, epsilon) for _, c in some], owners[:ASKED], 0.0)
         if "attack_bayes" in self._attackers:
             owners, best = self._best_guesses()
             if owners:
-                add("attack_bayes", best[epsilon], owners)
+                add("attack_bayes", best[epsilon], owners, 0.0)
         released = sorted(self._released.pop(epsilon, []), key=lambda pair: list(self.wanted).index(pair[0]))
         for name, attack in (("attack_nearest", _near), ("attack_mask", _named)):
             if name in self._attackers:
                 hits, owners = _hits(attack, self._at[epsilon], released)
                 if hits:
-                    add(name, hits, owners)
+                    add(name, hits, owners, 0.0)
 
     def channels(self) -> list[tuple[int, Any]]:
         """The channels of the words, with the text of each."""
@@ -112,6 +116,17 @@ class Words:
                 each = {e: row[place].tolist() for e, row in zip(self._at, success, strict=True)}
                 self._best = (owners, each)
         return self._best
+
+
+def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.ndarray:
+    """Standard errors (2,) of the means of N_w and S_w from the noise that all words' estimates share, by a jackknife;
+    0 for closed forms."""
+    found = [channel.deniability_without(epsilon, PARTS) for _, channel in channels]
+    estimated = [x for x in found if x is not None]
+    if not estimated:
+        return np.zeros(2)
+    means = np.sum(estimated, axis=0) / len(found)
+    return np.sqrt((PARTS - 1) / PARTS * np.square(means - means.mean(axis=0)).sum(axis=0))
 
 
 def asked(channel: Any, epsilon: float) -> float:

@@ -190,12 +190,12 @@ class Scores:
             mean = math.exp(x.mean())
             self.add(metric, mean, mean * float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else None, len(x))
 
-    def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int]) -> None:
-        """The mean over words, where those of one text belong together."""
+    def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int], shared: float = 0.0) -> None:
+        """The mean over words, where those of one text belong together. shared: a standard error that all have."""
         x, places = np.array(values), np.unique(owners, return_inverse=True)[1]
         off = np.bincount(places, x - x.mean())
         error = float(np.sqrt((off**2).sum() * len(off) / max(1, len(off) - 1)) / len(x))
-        self.add(metric, x.mean(), error, len(x))
+        self.add(metric, x.mean(), math.hypot(error, shared), len(x))
 
     def guesses(self, metric: str, plain: str, truth: Sequence[str], guessed: Sequence[str]) -> None:
         """The score ``plain`` of guessed labels, under the name of ``metric``."""

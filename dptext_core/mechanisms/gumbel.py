@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import Channel, TokenDistribution, rarefied, search_flips
+from ..distribution import Channel, TokenDistribution, rarefied, search_flips, without_each
 from ..errors import InputError
 from ..sampling import NoiseStream
 from .config import epsilon_option
@@ -68,9 +68,11 @@ class GumbelChannel(Channel):
         sums = np.where(np.arange(noise.shape[1]) < k[:, None], self.distances + noise, np.inf)
         return self.near[np.argmin(sums, axis=1)]
 
+    def _estimated(self, epsilon: float, n: int) -> np.ndarray:
+        return self.winners(epsilon, _ESTIMATE.uniforms(n * (1 + len(self.near))).reshape(n, -1))
+
     def _counts(self, epsilon: float, n: int) -> np.ndarray:
-        uniforms = _ESTIMATE.uniforms(n * (1 + len(self.near))).reshape(n, -1)
-        return np.bincount(self.winners(epsilon, uniforms), minlength=len(self.candidates))
+        return np.bincount(self._estimated(epsilon, n), minlength=len(self.candidates))
 
     def at(self, epsilon: float) -> TokenDistribution:
         with np.errstate(divide="ignore"):
@@ -94,6 +96,9 @@ class GumbelChannel(Channel):
     def deniability(self, epsilon: float) -> tuple[float, float]:
         counts = self._counts(epsilon, CURVE_DRAWS)
         return float(counts[self.row] / CURVE_DRAWS), rarefied(counts[counts > 0], 100)
+
+    def deniability_without(self, epsilon: float, parts: int) -> np.ndarray:
+        return without_each(self._estimated(epsilon, CURVE_DRAWS), self.row, parts)
 
     def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..answers import kept_with_first
-from ..distribution import Channel, TokenDistribution, envelope, rarefied
+from ..distribution import Channel, TokenDistribution, envelope, rarefied, without_each
 from ..sampling import NoiseStream
 from ..words import WordSpace
 from .base import check_cancel
@@ -144,6 +144,9 @@ class NoiseChannel(Channel):
     def deniability(self, epsilon: float) -> tuple[float, float]:
         counts = np.bincount(self._curve(np.array([epsilon]))[:, 0], minlength=self.row + 1)
         return float(counts[self.row] / CURVE_DRAWS), rarefied(counts[counts > 0], 100)
+
+    def deniability_without(self, epsilon: float, parts: int) -> np.ndarray:
+        return without_each(self._curve(np.array([epsilon]))[:, 0], self.row, parts)
 
     def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
         winners = self._curve(np.asarray(epsilons, np.float64))
