@@ -21,7 +21,6 @@ import numpy as np
 
 from .. import __version__, _assets
 from ..distribution import Channel
-from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Progress, check_cancel
 from ..mechanisms.mvc import CURVE_DRAWS
 from ..mechanisms.registry import mechanism_class, mechanisms, word_mechanism
@@ -100,31 +99,6 @@ def measured_range(mechanism: WordMechanism, rows: np.ndarray) -> tuple[float, f
             low, high = (middle, high) if keep(middle) < target else (low, middle)
         found.append(float(f"{high:.2g}"))
     return found[0], found[2], found[1]
-
-
-def epsilon_at(
-    mechanism: WordMechanism, rows: np.ndarray, n_w: float, cancel: threading.Event | None = None
-) -> float | None:
-    """The ε at which the mean N_w of words, given by their rows, is ``n_w``, to six digits; None where it never is.
-
-    By bisection of the formula, so that it is as exact as that is and needs no line between measured points. Raises
-    NoDistribution for a mechanism whose chances are estimated.
-    """
-    channels = mechanism.channels(rows)
-    if any(channel.draws is not None for channel in channels):
-        raise NoDistribution(f"{mechanism.title} has no formula for N_w. Read it off its measured points.")
-
-    def keep(epsilon: float) -> float:
-        check_cancel(cancel)
-        return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
-
-    low, high = 1e-3, min(1400.0, mechanism.max_epsilon)
-    if not keep(low) <= n_w <= keep(high):
-        return None
-    while high > low * (1 + 1e-7):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if keep(middle) < n_w else (low, middle)
-    return float(f"{high:.6g}")
 
 
 def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
