@@ -125,7 +125,7 @@ def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leaderboard, "measure", measured)
         more = table_of(*ROWS, row("tem", "attack_bayes", 10.0, 0.3), row("mvc", "attack_bayes", 50.0, 0.7))
-        assert more.measures("sst2") == ["attack_bayes", "n_w"]
+        assert more.measures("sst2") == ["n_w", "attack_bayes"]
         assert more.levels("sst2", "attack_bayes") == (0.4, 0.5, 0.6)
     assert leaderboard.level("attack_bayes", 0.4) == "the best guess is right for 40 of 100 drawn words"
 

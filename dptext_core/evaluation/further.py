@@ -30,7 +30,7 @@ from ..sampling import NoiseStream
 from ..words.lists import CONFIGURATIONS
 from . import curves, deniability, run
 from . import results as store
-from .grid import BASELINE, KEEP, SIZES, Point, Size, plain
+from .grid import ATTACKERS, BASELINE, KEEP, SIZES, Point, Size, plain
 from .results import Results
 from .rows import Row, short
 
@@ -199,7 +199,8 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
     wanted = next((p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point), None)
     if wanted is None:
         raise ConfigError(f"The point {point!r} was declared otherwise when it was measured. Run bench further {what}.")
-    (line,) = run.run_group([wanted], run.Setup(folder, stopwords, str(whole.about["command"])))
+    attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
+    (line,) = run.run_group([wanted], run.Setup(folder, stopwords, str(whole.about["command"]), attackers=attackers))
     outside = 0
     for row in rows:
         value = line.scores.get(row.metric)
@@ -260,7 +261,7 @@ def main(argv: Sequence[str] = ()) -> int:
     command = f"python -m dptext_core bench further {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
     command += f" --n {args.n}" if args.n else ""
-    setup = run.Setup(folder, args.stopwords, command)
+    setup = run.Setup(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     cut = f"{points[0].data} only, {args.seeds} seeds."
     if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:

@@ -43,9 +43,9 @@ APART = 0.35
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
-#: What is the same where nothing else is asked for: how often the best possible guess is right, where that was
-#: measured, since nobody who knows the mechanism does better; else how often a word stays.
-FIRST = ("attack_bayes", "n_w", "s_w")
+#: What is the same where nothing else is asked for: how often a word stays, which is known of every system. How often
+#: the best possible guess is right is known only where a closed form is.
+FIRST = ("n_w", "attack_bayes", "s_w")
 
 
 @dataclass(frozen=True)
