@@ -159,6 +159,9 @@ def test_strangers_see_a_page_without_what_they_may_not(strangers, monkeypatch, 
 def test_a_text_of_a_stranger_has_few_words(strangers):
     assert text.too_long("word " * 500) == ""
     assert "up to 500 words, and this text has 501" in text.too_long("word " * 501)
+    assert text.too_long("word " * 501, ", or use another machine").endswith("Shorten it.")
+    with pytest.raises(dpt.InputError, match=r"a shorter text\.$"):
+        text.decode(b"word " * 300_000)
 
 
 def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dptext_core import Document, InputError
+from dptext_core import Document, InputError, hosting
 from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
@@ -37,18 +37,21 @@ def number_of_words(text: str) -> int:
 
 
 def too_long(text: str, otherwise: str = "") -> str:
-    """What to say of a text with too many words for a page, and what else one can do; empty for any other."""
+    """What to say of a text with too many words for a page, and what else one can do on one's own machine; empty for
+    any other."""
     most = limits().words
     if (words := number_of_words(text)) <= most:
         return ""
-    return f"This page takes up to {most:,} words, and this text has {words:,}. Shorten it{otherwise}."
+    further = "" if hosting.public() else otherwise
+    return f"This page takes up to {most:,} words, and this text has {words:,}. Shorten it{further}."
 
 
 def decode(data: bytes, name: str = "The file") -> str:
     """The text of an uploaded file. Raises InputError that says what to do."""
     if len(data) > MAX_MB << 20:
         raise InputError(
-            f"{name} is larger than {MAX_MB} MB. Upload a shorter text, or rewrite it from the command line."
+            f"{name} is larger than {MAX_MB} MB. Upload a shorter text"
+            + ("." if hosting.public() else ", or rewrite it from the command line.")
         )
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
