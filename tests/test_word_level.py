@@ -23,6 +23,7 @@ import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace, attacks, document, skeleton
 from dptext_core.mechanisms import word_level
 from dptext_core.mechanisms.word_level import MASK, WordMechanism
+from dptext_core.performance import words as speeds
 from dptext_core.performance.words import STAGES, shares
 from dptext_core.skeleton import Edit
 
@@ -282,6 +283,22 @@ def test_what_nobody_looks_at_is_not_made(monkeypatch):
         assert len(result.steps) == 7 and "alignment" in result.can and result.guarantee.draws == 2
         assert result.to_dict()["text"] == result.text and next(dpt.rewrite_records([text], m)).text
     assert result.steps == steps
+
+
+def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(speeds, "RATED", (("diffractor", {"noise": "geometric", "lists": ("L2",)}, 40), ("tem", {}, 1)))
+    rows = speeds.rates(speeds.RATED, rounds=3)
+    assert [(r.mechanism, r.metric, r.seeds) for r in rows] == [
+        ("diffractor", "tokens_per_second", 3), ("tem", "tokens_per_second", 3)
+    ]  # fmt: skip
+    tokens = [len(dpt.Document.parse(t).tokens) for t in speeds._texts()[:40]]
+    assert [r.n for r in rows] == [sum(tokens), tokens[0]]
+    for row in rows:
+        assert 0 < row.low <= row.value <= row.high
+    monkeypatch.setattr(speeds, "rates", lambda: rows)
+    assert speeds.main(["--out", str(tmp_path / "words.json")]) == 0
+    assert "tokens a processor second" in capsys.readouterr().out
+    assert list(speeds._read(tmp_path / "words.json")) == rows
 
 
 def test_the_shares_of_a_rewrite_are_of_all_its_time():

@@ -145,6 +145,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "memory that the mechanisms take for words of the bundled word space minilm",
         "MIT",
     ),
+    "benchmarks/words.json": (
+        "python -m dptext_core bench words --out assets/benchmarks/words.json",
+        "speeds of mechanisms on texts written for this project",
+        "MIT",
+    ),
     "benchmarks/clipping.json": (
         "python -m dptext_core bench clipping --data DIR --stopwords FILE --out assets/benchmarks/clipping.json",
         "chances and scores of rewritten sentences of SST-2; no text is in it",

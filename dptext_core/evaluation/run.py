@@ -409,7 +409,7 @@ def _rewrites(
 
 def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: float) -> Line:
     made = Provenance(
-        __version__, setup.command, base.data.sha256, best_device(), _machine(), _stop_list(setup.stopwords),
+        __version__, setup.command, base.data.sha256, best_device(), machine(), _stop_list(setup.stopwords),
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     return Line(
@@ -441,7 +441,7 @@ def _stop_list(path: str | None) -> str:
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """Processor, cores, Python and torch."""
     import torch
 

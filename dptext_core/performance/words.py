@@ -6,6 +6,7 @@ words a second of processor time. Ratios are comparable between machines, speeds
 
     python -m dptext_core bench words
     python -m dptext_core bench words --shares      where the time goes, text in and text out
+    python -m dptext_core bench words --out FILE    tokens a second of each mechanism, text in and text out, as rows
 """
 
 from __future__ import annotations
@@ -20,11 +21,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import __version__, _assets
 from .._assets import assets_folder
+from ..document import Document
+from ..evaluation.files import write_rows
+from ..evaluation.rows import Row, listed
 from ..mechanisms.custext import CusText, build_groups
 from ..mechanisms.diffractor import Diffractor, released
 from ..mechanisms.registry import mechanism_class, word_mechanism
 from ..mechanisms.word_level import Draws
+from ..metrics.registry import measure
 from ..sampling import NoiseStream
 from ..words import WordSpace, stop_words, word_space
 from .lists import line as list_line
@@ -228,6 +234,62 @@ def print_shares() -> None:
         )  # fmt: skip
 
 
+#: What is timed for the rows: mechanisms with options, and how many texts in one call.
+RATED: tuple[tuple[str, dict[str, Any], int], ...] = (
+    ("diffractor", {"noise": "geometric", "lists": ("L2",)}, 1600),
+    ("diffractor", {"noise": "tem", "lists": ("L2",)}, 1600),
+    ("custext", {}, 1600),
+    *((name, {}, 32) for name in ("santext", "tem", "mvc", "mahalanobis", "vickrey", "gumbel")),
+)
+ROUNDS = 5
+
+
+def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int = ROUNDS) -> list[Row]:
+    """Tokens a processor second of each mechanism at its default ε, text in and text out in one call, warm: medians of
+    rounds that take turns, with the least and the most of them. Words that are not known stay as they are."""
+    texts, rows = _texts(), []
+    made = [(word_mechanism(name, oov="keep", **options), texts[:n]) for name, options, n in rated]
+    tokens = [sum(len(Document.parse(t).tokens) for t in some) for _, some in made]
+    for mechanism, some in made:
+        mechanism.rewrite(some)
+    found: list[list[float]] = [[] for _ in made]
+    for _ in range(rounds):
+        for (mechanism, some), n, speeds in zip(made, tokens, found, strict=True):
+            start = time.process_time()
+            results = mechanism.rewrite(some)
+            assert all(r.text for r in results)
+            speeds.append(n / (time.process_time() - start))
+    metric = measure("tokens_per_second")
+    for (name, options, _), (mechanism, _), n, speeds in zip(rated, made, tokens, found, strict=True):
+        value, low, high = (float(f"{x:.4g}") for x in (np.median(speeds), min(speeds), max(speeds)))
+        epsilon = float(mechanism.config.epsilon)  # type: ignore[arg-type]
+        own = listed({"oov": "keep", **options})
+        rows.append(
+            Row(name, own, epsilon, "builtin", metric.task, metric.name, value, low, high, n, rounds, "")
+        )  # fmt: skip
+    return rows
+
+
+def bundled() -> tuple[Row, ...]:
+    """The bundled rows of :func:`rates`; none where the file is missing."""
+    return _assets.bundled("benchmarks/words.json", _read, ())
+
+
+def _read(path: Path) -> tuple[Row, ...]:
+    return tuple(map(Row.read, _assets.read_json(path)["rows"]))
+
+
+def _write_rates(out: Path) -> None:
+    from ..evaluation.run import machine
+
+    rows = rates()
+    for row in rows:
+        options = ", ".join("+".join(v) if isinstance(v, list) else str(v) for v in row.options.values())
+        print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens a processor second")
+    about = {"command": "python -m dptext_core bench words", "version": __version__, "machine": machine()}
+    write_rows(out, {"about": about, "rows": [row.to_dict() for row in rows]}, "mechanism")
+
+
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
     """Rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
     if folder is not None and (file := folder / "sst2" / "train.tsv").is_file():
@@ -244,9 +306,13 @@ def main(argv: Sequence[str] = ()) -> int:
     parser.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
     parser.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
     parser.add_argument("--shares", action="store_true", help="only where the time goes, text in and text out")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="only tokens a second of each, as rows in this file")
     args = parser.parse_args(argv)
-    if args.shares:
-        print_shares()
+    if args.shares or args.out:
+        if args.shares:
+            print_shares()
+        if args.out:
+            _write_rates(args.out)
         return 0
     rng = np.random.default_rng(0)  # which words are timed; the mechanisms draw from the operating system
     space = word_space("minilm")
