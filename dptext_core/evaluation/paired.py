@@ -5,8 +5,8 @@ in common cancels: of two accuracies whose intervals overlap widely, the differe
 
 * ``mcnemar``: of two classifiers, from the texts that only one of them has right.
 * ``compare``: of any score that each text has, over seeds. A text's difference is that of its means over the seeds; the
-  interval has the sampling of texts (texts are the clusters) and the spread of the seeds' differences, as the root of
-  the sum of their squares. With one seed and right or wrong it is McNemar's test.
+  interval has the sampling of texts (texts are the clusters) and the spread of the differences of the seeds that both
+  have, as the root of the sum of their squares. With one seed and right or wrong it is McNemar's test.
 * ``bootstrap``: the interval of a mean difference by resampling texts.
 * ``holm``: the same p-values, corrected for how many there are.
 
@@ -176,27 +176,40 @@ def compare(
         one, other = one.mean(axis=0), other.mean(axis=0)
     d = one - other
     n = len(d)
+    between, spread, seeds = _of_seeds(runs_a, runs_b)
     # The runs are exact where the texts' values are rounded.
-    same = len(runs_a) == len(runs_b) > 1
-    between = np.array(runs_a, float) - np.array(runs_b, float) if same else np.zeros(1)
-    difference = float(between.mean()) if same else float(d.mean())
+    difference = float(d.mean()) if between is None else between
     of_texts = float(d.std(ddof=1) / math.sqrt(n)) if n > 1 else math.inf
-    of_seeds = float(between.std(ddof=1) / math.sqrt(len(between))) if same else 0.0
-    half = math.hypot(1.96 * of_texts, student(len(between)) * of_seeds if same else 0.0)
+    half = 1.96 * math.hypot(of_texts, spread)
     # Under no difference the spread is that around 0.
-    null = math.sqrt(float((d**2).sum())) / n
-    error = math.hypot(null, half_of(between))
+    error = math.hypot(math.sqrt(float((d**2).sum())) / n, spread)
     p = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else (1.0 if difference == 0 else 0.0)
     apart = float(np.abs(d).sum())
     g = float(np.maximum(d, 0).sum()) / apart - 0.5 if apart else 0.0
-    return Comparison(difference, difference - half, difference + half, p, n, len(between), g)
+    return Comparison(difference, difference - half, difference + half, p, n, seeds, g)
 
 
-def half_of(between: NDArray[np.float64]) -> float:
-    """What the seeds add to the standard error of a mean: as wide as Student's t makes it; 0 for one seed."""
-    if len(between) < 2:
-        return 0.0
-    return student(len(between)) / 1.96 * float(between.std(ddof=1)) / math.sqrt(len(between))
+def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float | None, float, int]:
+    """The mean difference of the seeds that both have (the first ones of each), None for fewer than two; what seeds add
+    to its standard error, as wide as Student's t makes it; and how many seeds both have, at least 1.
+
+    Where one side has a single seed, its spread is taken to be that of the other's seeds; of two single ones nothing
+    is known, and 0 is added.
+    """
+    both = min(len(runs_a), len(runs_b))
+    if both > 1:
+        between = np.array(runs_a[:both], float) - np.array(runs_b[:both], float)
+        return float(between.mean()), _t(both) * float(between.std(ddof=1)) / math.sqrt(both), both
+    longer = max(runs_a, runs_b, key=len)
+    if len(longer) > 1:
+        spread = float(np.std(longer, ddof=1)) * math.sqrt(1 + 1 / len(longer))
+        return None, _t(len(longer)) * spread, 1
+    return None, 0.0, 1
+
+
+def _t(n: int) -> float:
+    """How much wider Student's t makes an interval than the normal distribution does."""
+    return student(n) / 1.96
 
 
 def compare_rows(a: Row, b: Row) -> Comparison | None:

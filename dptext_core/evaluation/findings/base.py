@@ -346,6 +346,16 @@ class Runs:
             more.value - less.value, math.hypot(half(more), half(less)), None, smallest, more.metric
         )  # fmt: skip
 
+    def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
+        """Of what unprotected text has above always guessing the share that ``row`` has lost, and half of its 95%
+        interval."""
+        above = base.value - guess
+        share = share_lost(row.value, base.value, guess)
+        if (known := self._paired(base, row) if self._paired is not None else None) is not None:
+            return share, math.hypot((known.high - known.low) / 2, share * half(base)) / above
+        # Of (w − s)/(w − g): the scores' intervals through both places where they stand.
+        return share, math.hypot(half(row), half(base) * (row.value - guess) / above) / above
+
     def find(self, data: str, metric: str, mechanism: str | None = None, **options: Any) -> list[Row]:
         """Rows in the order of ε; options are compared with a row's own after its defaults are filled in."""
         return [

@@ -484,8 +484,7 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
         row = runs.one("sst2", "accuracy", NAME, theirs.epsilon, **noise, lists=tuple(theirs.options["lists"]))
         if row is None:
             continue
-        mine, other = share_lost(row.value, base.value, guess), share_lost(x, whole, GUESS)
-        wide = math.hypot(half(row), half(base) * (row.value - guess) / (base.value - guess)) / (base.value - guess)
+        (mine, wide), other = runs.share_lost(base, row, guess), share_lost(x, whole, GUESS)
         tally.add(Comparison(mine - other, wide, None, 0.1))
         rows.append(row)
         if theirs.options == {"noise": "geometric", "lists": ["L2"]}:

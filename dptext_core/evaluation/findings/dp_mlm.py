@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ..generation import bundled as generators
 from .base import (
     AGREES,
@@ -54,10 +52,8 @@ def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
     tally, lost = Tally(same=True), []
     for row in rows:
-        mine = share_lost(row.value, base.value, guess)
+        mine, wide = runs.share_lost(base, row, guess)
         other = share_lost(theirs[row.epsilon], whole, GUESS)
-        # Of (w − s)/(w − g): the scores' intervals through both places where they stand.
-        wide = math.hypot(half(row), half(base) * (row.value - guess) / (base.value - guess)) / (base.value - guess)
         tally.add(Comparison(mine - other, wide, None, SAME_LOSS))
         lost.append((row.epsilon, mine, other))
     return Outcome(
