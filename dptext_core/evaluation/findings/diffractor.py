@@ -506,8 +506,8 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
             tally.sentence("Share lost, ours less the paper's"),
             f"The paper's average over Table 1 at ε 0.1 is {np.mean(lost):.1f} points; SST-2 alone loses more.",
         ),
-        "Our classifier has 29 points above guessing to lose, the paper's 39, so that equal points are not equal "
-        "losses.",
+        f"Our classifier has {100 * (base.value - guess):.0f} points above guessing to lose, the paper's "
+        f"{100 * (whole - GUESS):.0f}, so that equal points are not equal losses.",
         tuple(rows),
     )  # fmt: skip
 

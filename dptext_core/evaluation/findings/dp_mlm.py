@@ -68,7 +68,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
             tally.sentence("Share lost, ours less the paper's"),
         ),
         "The paper fine-tunes deberta-v3-base and rewrites with roberta-base. Ours is a logistic regression on frozen "
-        "sentence embeddings of a few hundred texts, and the bundled model is small: both lose more of less.",
+        "sentence embeddings of 2,000 texts, and the bundled model is small: both lose more of less.",
         (base, *rows),
     )  # fmt: skip
 
