@@ -67,6 +67,7 @@ def quick(cache, made, monkeypatch):
 # --- what is made ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_is_made_from_the_parts_of_packages_whose_code_is_not_run(cache, packages):
     assert added.added() == []
     told: list[tuple[int, int]] = []

@@ -166,6 +166,7 @@ def test_the_stated_loss_is_that_of_the_noise(tiny_autoencoder):
     assert max(ratios) == pytest.approx(m.latent_loss(a, b), rel=1e-12) and max(ratios[1:]) < ratios[0]
 
 
+@pytest.mark.slow
 def test_the_audit_holds_for_the_corrected_one_and_refutes_the_claim_of_the_original(tiny_autoencoder):
     texts = [*TEXTS, TEXT]
     m = made(tiny_autoencoder, epsilon=50.0)
@@ -277,6 +278,7 @@ def test_the_same_text_has_the_same_bits_alone_and_in_every_place_of_a_batch(tin
         assert np.array_equal(list(model.scores(others, [[2000, 3000]] * ae.WIDTH))[place], own)
 
 
+@pytest.mark.slow
 def test_it_computes_what_torch_computes(tiny_autoencoder):
     """The weights in torch's own LSTM, from the same files: states and scores."""
     import torch

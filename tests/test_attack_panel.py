@@ -85,6 +85,7 @@ def test_the_chosen_word_is_attacked_at_once(mechanism):
     assert not {"language-model", "likely-text"} & set(jobs(at))
 
 
+@pytest.mark.slow
 def test_moving_epsilon_attacks_again_and_keeps_the_curve():
     at = page("custext")
     curve = jobs(at)["curve"]
@@ -97,6 +98,7 @@ def test_moving_epsilon_attacks_again_and_keeps_the_curve():
     assert "Half of the 5 words" in said(at)
 
 
+@pytest.mark.slow
 def test_what_has_no_posterior_says_what_to_use_instead():
     at = page("mvc")
     assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}

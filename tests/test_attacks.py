@@ -567,6 +567,7 @@ def test_nearest_takes_the_space_that_the_mechanism_acts_in():
 # --- mask inference
 
 
+@pytest.mark.slow
 def test_mask_inference_ranks_the_original_at_each_replaced_word(tiny_model):
     m = on(word_space(), "santext", epsilon=12.0, keep_stopwords=True)
     text = "The doctor told the patient about the medicine in Xyzzyville."

@@ -149,12 +149,14 @@ def test_language_models_are_compared_over_all_contexts(tiny_model):
     assert again.measured == pytest.approx(report.measured)
 
 
+@pytest.mark.slow
 def test_single_words_of_a_language_model_are_rewritten_too(tiny_model):
     m = dpt.get_mechanism("dp-mlm-plus", model=tiny_model, epsilon=20.0)
     report = audit(m, ["doctor", "paris", "music"], draws=200, seed=1)
     assert report.holds and report.draws > 3 * 200
 
 
+@pytest.mark.slow
 def test_default_inputs_are_drawn_words_and_the_same_each_time():
     m = on(SPACE, "santext", epsilon=3.0)
     found = module.default_inputs(m)
@@ -173,6 +175,7 @@ def test_kept_and_unknown_words_are_left_out_and_named():
     assert "stop word" in report.skipped[0][1] and "vocabulary" in report.skipped[1][1]
 
 
+@pytest.mark.slow
 def test_texts_compare_every_drawn_word():
     m = on(SPACE, "santext", epsilon=3.0)
     names = list(words(30))

@@ -76,6 +76,7 @@ def test_typed_words_are_audited():
     assert again.selectbox(key="audit_mechanism").value == "diffractor" and again.success
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "lines"),
     [
@@ -95,6 +96,7 @@ def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines):
     assert at.success and not at.error
 
 
+@pytest.mark.slow
 def test_an_own_claim_is_held_against_it():
     at = choose(app(), "custext")
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
@@ -120,6 +122,7 @@ def test_too_many_lines_are_refused():
     assert "session" not in at.session_state or at.session_state["session"].at("audit").job is None
 
 
+@pytest.mark.slow
 def test_a_long_audit_can_be_stopped(monkeypatch):
     started = threading.Event()
 

@@ -315,6 +315,7 @@ def settle(at: AppTest) -> AppTest:
     return at
 
 
+@pytest.mark.slow
 def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
     at = settle(playground(mechanism="diffractor", epsilon="50", lists="L0").run())
     run = at.session_state["session"].run

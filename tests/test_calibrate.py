@@ -64,6 +64,7 @@ def test_n_w_of_a_noise_mechanism_agrees_with_fresh_rewrites(name):
     assert low - 0.05 < c.reached < high + 0.05, "0.05: three standard errors of the estimate that was calibrated on"
 
 
+@pytest.mark.slow
 def test_vickrey_at_a_value_it_reaches():
     c = calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.3}, words=WORDS)
     channels = dpt.get_mechanism("vickrey").channels(dpt.word_space().rows(WORDS))
@@ -148,6 +149,7 @@ def test_bayes_success_on_a_text_counts_the_words_that_are_guessed():
     assert c.words == 5 and c.draws >= 48
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_says_what_can():
     with pytest.raises(dpt.InputError) as error:
         calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.99}, words=WORDS)
@@ -248,6 +250,7 @@ def test_the_sentence_says_what_was_measured():
     assert "1 word, 95% interval" in noisy.sentence()
 
 
+@pytest.mark.slow
 def test_the_page_shows_a_table():
     pytest.importorskip("streamlit")
     from pages.ui.equal_privacy import table

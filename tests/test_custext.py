@@ -89,7 +89,7 @@ def test_the_mappings_are_those_of_the_algorithm(n, k, mapping, metric, seed, tw
     check(vectors, k, mapping, metric)
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize("mapping", slow_but(["balanced"], MAPPINGS))
 @pytest.mark.parametrize("metric", slow_but(["euclidean"], ["cosine", "euclidean"]))
 def test_the_mappings_over_several_blocks(mapping, metric):
     """700 words of 20 dimensions, some twice: more than is worked on at once."""
@@ -301,6 +301,7 @@ def test_record_and_token_agree_on_words_that_come_once():
 # --- the bundled space, and SST-2
 
 
+@pytest.mark.slow
 def test_the_share_of_words_alone_on_the_bundled_space():
     """theory.md's first count over the MiniLM vocabulary, balanced, K = 20: 3,608 groups, 3.3% of the words alone."""
     m = dpt.get_mechanism("custext")
@@ -320,7 +321,8 @@ def word_counts(folder: Path):
     return mappings.word_counts(folder)[0]
 
 
-@pytest.mark.parametrize("k", slow_but([20], [20, 100]))
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [20, 100])
 def test_the_share_of_sst2s_words_that_share_their_set_with_no_other(k):
     """The paper's Table 4 beside ours: K = 20, 100, aggressive 96.18%, 99.84%; balanced 0.12%, 0%.
 

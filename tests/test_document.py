@@ -140,6 +140,7 @@ def both_ways(text: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
         return tokens, Document.parse(text).tokens
 
 
+@pytest.mark.slow
 @settings(max_examples=700, deadline=None)
 @given(st.one_of(PROSE, PROSE, TEXTS))
 @example("He said cannot-Mr. and x-gonna's, No.gonnan't, U.S.more'n, don’t_n't, d'ye:3.5")

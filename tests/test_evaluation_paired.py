@@ -146,7 +146,7 @@ def test_seeds_that_only_one_side_has_are_left_out_and_a_single_one_has_the_spre
 
 
 def test_the_spread_of_a_single_seed_covers_as_it_says():
-    """No difference but that of noisy seeds, one against five: 5% of 2,000 are told apart (3.3 to 6.7 at 3.5 errors)."""
+    """No difference but that of noisy seeds, one against five: of 2,000, at most 5% are told apart (and 3.5 errors)."""
     rng = np.random.default_rng(1)
     told = 0
     for _ in range(2000):

@@ -113,6 +113,7 @@ def test_the_claim_of_a_broken_mechanism_is_that_of_its_twin():
         assert (a.notion, a.epsilon, a.total) == (b.notion, b.epsilon, b.total)
 
 
+@pytest.mark.slow
 def test_a_broken_mechanism_rewrites_by_its_fault():
     m = broken("private-support", epsilon=4.0, oov="keep")
     for r in m.rewrites("doctor", 200, seed=1):

@@ -391,7 +391,8 @@ def audited(m, **options):
     return dpt.audit(m, ["The doctor went home.", "A lawyer bought a red car.", "music"], seed=3, **options)
 
 
-@pytest.mark.parametrize("options", [{}, pytest.param({"prior": "released"}, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"prior": "released"}])
 def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders, options):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=4, **options)
     report = audited(m, draws=100)

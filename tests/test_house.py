@@ -122,6 +122,7 @@ def test_every_requirement_is_used_and_has_its_reason():
         assert any(re.search(rf"\b{re.escape(name)}\b", code) for name in names), f"nothing uses {package}"
 
 
+@pytest.mark.slow
 def test_the_app_and_the_core_import_only_what_requirements_install():
     owners = importlib.metadata.packages_distributions()
     allowed = {same(name) for name in pins("requirements.txt")}

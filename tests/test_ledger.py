@@ -56,6 +56,7 @@ def test_fresh_draws_add_up_by_text():
     assert (second.text, second.releases) == (2, 1) and ledger.draws(1) == 3 and not first.void
 
 
+@pytest.mark.slow
 def test_different_notions_stand_side_by_side():
     ledger = Ledger()
     ledger.record(diffractor().rewrite(TEXT), released=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from marks import slow_but
 
 from dptext_core.errors import DPTextError, InputError, ModelUnavailable
 from dptext_core.peers import command, compare, difference, formulas, process, report, table, worker
@@ -222,7 +223,9 @@ def folder(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("title", ["SanText", "Vickrey, MVC noise", "1-Diffractor, geometric"])
+@pytest.mark.parametrize(
+    "title", slow_but(["1-Diffractor, geometric"], ["SanText", "Vickrey, MVC noise", "1-Diffractor, geometric"])
+)
 def test_our_worker_answers(folder, title):
     (peer,) = (p for p in table.PEERS if p.title == title)
     part = formulas.Vectors.load(folder / "part.npz")
@@ -253,6 +256,7 @@ def test_our_worker_answers(folder, title):
         assert order is None
 
 
+@pytest.mark.slow
 def test_what_a_worker_cannot_do_is_said(folder):
     with process.Process("ours", folder, 1) as ours:
         with pytest.raises(DPTextError, match="no-such-mechanism"):

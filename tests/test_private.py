@@ -8,6 +8,7 @@ import types
 from dataclasses import dataclass
 
 import pytest
+from marks import slow_but
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
@@ -59,7 +60,7 @@ def small(tiny_model, tmp_path_factory) -> dict[str, dict[str, str]]:
     return {name: {"model": made.get(name, tiny_model)} if name.startswith("dp-") else {} for name in NAMES}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(["dp-mlm", "diffractor", "custext", "tem", "dp-prompt"], NAMES))
 def test_no_repr_of_a_rewrite_shows_a_word(name, small):
     m = dpt.get_mechanism(name, **small[name])
     low, high, default = m.epsilon_range({})

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from marks import slow_but
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
@@ -95,6 +96,7 @@ def test_a_word_that_is_stated_to_be_drawn_and_stays_is_found():
     assert report.verdict == "refuted" and "stayed without a draw" in report.witness.sentence()
 
 
+@pytest.mark.slow
 def test_capitals_that_follow_the_original_are_found():
     class Copies(SanText):
         def _capital(self, word, begin):
@@ -122,7 +124,7 @@ def test_a_distribution_that_depends_on_other_words_is_found():
     assert report.verdict == "refuted" and "depends on the words around" in report.reason
 
 
-@pytest.mark.parametrize("strategy", ["token", "record", "dataset"])
+@pytest.mark.parametrize("strategy", slow_but(["record"], ["token", "record", "dataset"]))
 def test_repeated_words_are_drawn_as_the_unit_says(strategy):
     assert checked(of(CusText, k=10, strategy=strategy)).holds
 
@@ -392,6 +394,7 @@ def test_every_mechanism_passes(tiny_model):
             assert checked(m, NAMES[:6], draws=100).verdict != "refuted", (spec.name, oov)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -156,6 +156,7 @@ def parsed_once():
 ALIGNED = [s.name for s in dpt.mechanisms() if s.family not in ("autoencoder", "language models", "latent")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(["santext", "custext", "dp-mlm-plus"], ALIGNED))
 def test_the_same_words_give_the_same_bytes(name, tiny_model, parsed_once):
     rng, texts = random.Random(f"options of {name}"), random.Random("pairs")

@@ -198,6 +198,7 @@ def test_edits_are_values(value):
         value.text = "b"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", [Edit("x"), Edit(""), Edit("", "y"), Edit("x", "y")])
 def test_long_texts_stay_linear(edit):
     """A square of the length would take minutes."""

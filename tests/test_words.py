@@ -305,6 +305,7 @@ def plain_distances(vectors, place):
     return np.array([np.sqrt(sum((a - b) ** 2 for a, b in zip(full[place], other, strict=True))) for other in full])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["minilm", "cooccurrence"])
 def test_products_of_whole_numbers_are_exact(name):
     made = space.word_space(name)
