@@ -82,6 +82,12 @@ def question(rows: leaderboard.Rows) -> None:
     with st.expander("The table, and files for a paper"):
         st.dataframe(leaderboard.shown(found), hide_index=True)
         files("board", leaderboard.to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
+    with st.expander("The order by every judge", key="found_judges", on_change="rerun") as place:
+        if place.open:
+            places, alike = leaderboard.rankings(rows, found)
+            st.dataframe(places, hide_index=True)
+            if said := leaderboard.said_rankings(found, alike):
+                st.caption(literal(said))
     st.caption("Anybody's mechanism can stand here: docs/leaderboard.md says how it is measured, checked and added.")
 
 

@@ -15,6 +15,7 @@ from dptext_core.errors import ConfigError, InputError
 from dptext_core.evaluation import contributed, grid, leaderboard, results, run
 from dptext_core.evaluation.results import Results
 from dptext_core.evaluation.rows import Line, Row, point_id
+from dptext_core.metrics import measure
 
 
 def row(mechanism: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options) -> Row:
@@ -54,6 +55,22 @@ def test_settings_stand_where_their_privacy_is_the_same_the_best_first():
     assert found.left_out == ("Mahalanobis",), "its points are too far apart to read between"
     assert [e.told for e in found.entries] == [False, False, True] and found.together == found.entries[1:2]
     assert found.whole is not None and found.whole.value == 0.8
+
+
+def test_the_order_by_every_judge():
+    turned = [dataclasses.replace(r, metric="perplexity") for r in ROWS if r.metric == "accuracy"]
+    same = [dataclasses.replace(r, metric="cosine", value=r.value / 2) for r in ROWS if r.metric == "accuracy"]
+    rows = table_of(*ROWS, *turned, *same)
+    found = leaderboard.board(rows, "sst2", "accuracy", at=0.3)
+    places, alike = leaderboard.rankings(rows, found)
+    assert [line["mechanism"] for line in places] == ["1-Diffractor", "MVC", "TEM"]
+    by = {name: [line[name] for line in places] for name in places[0] if name != "mechanism"}
+    titles = [measure(m).title for m in ("accuracy", "perplexity", "cosine")]
+    assert [by[title] for title in titles] == [[1, 2, 3], [3, 2, 1], [1, 2, 3]], "of perplexity less is better"
+    assert [alike[title] for title in titles[1:]] == pytest.approx([-1.0, 1.0])
+    said = leaderboard.said_rankings(found, alike)
+    assert "with Accuracy: " in said and "+1.00" in said and "-1.00" in said
+    assert leaderboard.said_rankings(found, {}) == "" and leaderboard.rankings(table_of(*ROWS), found)[1] == {}
 
 
 def test_a_metric_of_which_less_is_better_turns_the_order():
@@ -176,6 +193,11 @@ def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
     assert "keeps most on SST-2" in said and "\n  1 " in said
     for form, start in (("csv", "place,mechanism"), ("latex", r"\begin{table}"), ("json", "[")):
         assert leaderboard.main(["--format", form]) == 0 and capsys.readouterr().out.startswith(start)
+    assert leaderboard.main(["--judges"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("mechanism,Accuracy,") and "Rank correlation (Kendall's τ) with Accuracy: " in err
+    assert leaderboard.main(["--judges", "--format", "json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"places", "tau"}
     for wrong in (["--set", "nowhere"], ["--judge", "n_w"], ["--privacy", "cosine"], ["--again", "3"]):
         with pytest.raises(ConfigError):
             leaderboard.main(wrong)

@@ -6,6 +6,7 @@ sides between them, and it says so. Only settings that draw the same words are s
 words, or those that draw them too. All comparisons with the first are corrected for their number (Holm).
 
     python -m dptext_core bench leaderboard --judge accuracy --at 0.3
+    python -m dptext_core bench leaderboard --judges
     python -m dptext_core bench leaderboard --check mine.jsonl --data DIR --again 3
 """
 
@@ -331,6 +332,36 @@ def agreement(rows: Rows, found: Board) -> str:
     return f"{start}; {'; '.join(different)}."
 
 
+def rankings(rows: Rows, found: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """One line a setting with its place by every judge, at the same privacy; and the rank correlation (Kendall's τ-b)
+    of every other judge's values with those of the board's own, over the settings that both have, three at least."""
+    from scipy.stats import kendalltau
+
+    boards = {found.judge: found} | {
+        judge: board(rows, found.data, judge, found.privacy, found.at, found.stop_words, found.every)
+        for judge in rows.judges(found.data) if judge != found.judge
+    }  # fmt: skip
+    places = {measure(j).title: {e.label: e.place for e in b.entries} for j, b in boards.items() if b.entries}
+    table = [{"mechanism": e.label} | {t: by.get(e.label) for t, by in places.items()} for e in found.entries]
+    alike = {}
+    own = {e.label: measure(found.judge).better * e.value for e in found.entries}
+    for judge, other in boards.items():
+        values = {e.label: measure(judge).better * e.value for e in other.entries if e.label in own}
+        if judge != found.judge and len(values) > 2:
+            tau = float(kendalltau([own[label] for label in values], list(values.values())).statistic)
+            if math.isfinite(tau):
+                alike[measure(judge).title] = tau
+    return table, alike
+
+
+def said_rankings(found: Board, alike: Mapping[str, float]) -> str:
+    """The rank correlations in a sentence; "" where there are none."""
+    if not alike:
+        return ""
+    listed = ", ".join(f"{name} {tau:+.2f}" for name, tau in alike.items())
+    return f"Rank correlation (Kendall's τ) with {measure(found.judge).title}: {listed}. 1 is the same order, 0 none."
+
+
 def elsewhere(rows: Rows, found: Board) -> str:
     """Which keeps most where another measure of privacy is the same, if it is another mechanism."""
     out = []
@@ -438,6 +469,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--every", action="store_true", help="all settings of each mechanism")
     parser.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
     parser.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
+    parser.add_argument("--judges", action="store_true", help="the place of each setting by every judge instead")
     parser.add_argument("--format", choices=("text", "csv", "latex", "json"), default="text")
     parser.add_argument("--check", type=Path, metavar="FILE", help="check the points of a contributed file instead")
     parser.add_argument("--data", type=Path, metavar="DIR", help="with --check: the data sets, to measure some again")
@@ -467,6 +499,14 @@ def main(argv: Sequence[str] = ()) -> int:
     found = board(rows, args.set, judge, privacy, steps[1] if args.at is None else args.at,
                   not args.draw_stop_words, args.every)  # fmt: skip
     name = _title(args.set)
+    if args.judges:
+        places, alike = rankings(rows, found)
+        if args.format == "json":
+            print(json.dumps({"places": places, "tau": alike}, ensure_ascii=False, indent=1))
+            return 0
+        print(to_csv(places), end="")
+        print(said_rankings(found, alike), file=sys.stderr)
+        return 0
     if args.format == "text":
         print("\n".join(filter(None, (*answer(found, name), agreement(rows, found), elsewhere(rows, found)))))
         for e in found.entries:
