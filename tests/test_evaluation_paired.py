@@ -123,6 +123,8 @@ def test_rows_are_compared_as_their_texts_are():
     assert (found.p, found.low, found.high) == pytest.approx((want.p, want.low, want.high))
     assert Row.read(row(a).to_dict()) == row(a)
     assert compare_rows(row(a), row(b, "f1")) is None and compare_rows(row(a), row(b[:, :9])) is None
+    static, adaptive = row(a, "f1_static"), row(b, "f1_adaptive")
+    assert compare_rows(static, adaptive) is not None, "both guess the author of the same texts"
     plain = Row.read({k: v for k, v in row(b).to_dict().items() if k not in ("runs", "texts")})
     assert compare_rows(row(a), plain) is None and set(plain.to_dict()) == set(row(b).to_dict()) - {"runs", "texts"}
 

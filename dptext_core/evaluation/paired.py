@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
+from ..metrics.registry import measure
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -213,8 +214,10 @@ def _t(n: int) -> float:
 
 
 def compare_rows(a: Row, b: Row) -> Comparison | None:
-    """Two rows of results by their texts; None where they have none, or not the same ones."""
-    if (a.data, a.metric) != (b.data, b.metric) or not a.texts or not b.texts:
+    """Two rows of results by their texts; None where they have none, not the same ones, or of different metrics. Two
+    attackers who guess the same of the same texts can be compared: a static and an adaptive one."""
+    attackers = {measure(row.metric).kind for row in (a, b)} == {"privacy"}
+    if a.data != b.data or not (a.metric == b.metric or attackers) or not a.texts or not b.texts:
         return None
     one, other = unpack(a.texts), unpack(b.texts)
     if one.shape != other.shape:
