@@ -44,7 +44,7 @@ from . import results as store
 from .attacked import TEXTS, Words
 from .data import Data, load
 from .grid import BASELINE, GRIDS, Grid, Point, Size, cost, groups, named, plain, shard
-from .paired import pack
+from .paired import pack, unpack
 from .rows import Gate, Line, Provenance, Row
 
 #: Test texts are split in so many parts to see how far corpus BLEU varies.
@@ -238,17 +238,23 @@ def _task_scores(out: Scores, base: Originals, judge: str, x: np.ndarray, x0: np
         right[task.role + " 0"] = np.array([a == b for a, b in zip(test_y, plain, strict=True)], float)
     if not {"utility", "privacy_static"} <= set(right):
         return
-    n = len(test)
-    # Bootstrap over texts: the four scores of one text belong together.
-    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_RESAMPLED) / n
     for suffix in (f"_{a.name}" for a in data_attackers()):
         four = [right["utility"], right["utility 0"], right["privacy" + suffix], right["privacy 0"]]
-        if all(part.any() for part in four[1::2]):
-            value = tasks.relative_gain(*(float(part.mean()) for part in four))
-            u, u0, p, p0 = (weights @ part for part in four)
-            some = (u0 > 0) & (p0 > 0)
-            spread = (u[some] / u0[some] - p[some] / p0[some]).std(ddof=1)
-            out.add("relative_gain" + suffix + judge, value, float(spread), n)
+        _gain(out, "relative_gain" + suffix + judge, four)
+
+
+def _gain(out: Scores, metric: str, four: list[np.ndarray]) -> None:
+    """γ = U_r/U_o − P_r/P_o of who is right on each text (n,): utility now and before, the attacker now and before."""
+    if not all(part.any() for part in four[1::2]):
+        return
+    n = len(four[0])
+    value = tasks.relative_gain(*(float(part.mean()) for part in four))
+    # Bootstrap over texts: the four scores of one text belong together.
+    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_RESAMPLED) / n
+    u, u0, p, p0 = (weights @ part for part in four)
+    some = (u0 > 0) & (p0 > 0)
+    spread = (u[some] / u0[some] - p[some] / p0[some]).std(ddof=1)
+    out.add(metric, value, float(spread), n)
 
 
 def similarity_scores(out: Scores, base: Originals, embedded: np.ndarray, rewrites: Sequence[str]) -> None:
@@ -283,8 +289,14 @@ def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metric
                 out.mean(metric, found)
 
 
-def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str, seed: int) -> dict[tasks.Task, list]:
-    """Utility with the whole encoder trained on the rewrites; the guesses of each task."""
+def finetuned(
+    out: Scores, base: Originals, rewrites: Sequence[str], model: str, seed: int, plain: dict[tasks.Task, list[str]]
+) -> dict[tasks.Task, list[str]]:
+    """Utility with the whole encoder trained on the rewrites; the guesses of each task.
+
+    plain: the guesses of the encoder that was trained on unprotected text. With them there is a relative gain, in which
+    the attackers are the first classifier's; of unprotected text itself there is none.
+    """
     k = base.parts
     texts = [tuple(rewrites[i * k : (i + 1) * k]) for i in range(len(base.data.texts))]
     found = {}
@@ -293,8 +305,31 @@ def finetuned(out: Scores, base: Originals, rewrites: Sequence[str], model: str,
             train_y, test_y = base.labels(task)
             train, test = [texts[i] for i in base.data.train], [texts[i] for i in base.data.test]
             found[task] = tasks.finetune(train, train_y, test, seed=seed, model=model)
-            out.guesses(task.metric + TUNED, task.metric, test_y, found[task])
+            metric = task.metric + TUNED
+            out.guesses(metric, task.metric, test_y, found[task])
+            if task.metric == "f1":
+                floor, error = tasks.majority(train_y, test_y, task.metric), out.errors[metric]
+                score = tasks.pp_plus(out.scores[metric], floor)
+                out.add("pp_plus" + TUNED, score, None if error is None else 10_000 * error, len(test_y))
+            if task in plain:
+                rights = [np.array([a == b for a, b in zip(test_y, g, strict=True)], float)
+                          for g in (found[task], plain[task])]  # fmt: skip
+                _tuned_gains(out, base, *rights)
     return found
+
+
+def _tuned_gains(out: Scores, base: Originals, now: np.ndarray, before: np.ndarray) -> None:
+    """Relative gains of a trained encoder's utility, right or wrong of each text (n,), over the first classifier's
+    attackers."""
+    privacy = next((t for t in tasks.tasks_of(base.data.name) if t.role == "privacy"), None)
+    if privacy is None:
+        return
+    _, test_y = base.labels(privacy)
+    right = np.array([a == b for a, b in zip(test_y, base.guessed[privacy, ""], strict=True)], float)
+    for attacker in data_attackers():
+        packed = out.outcomes.get(f"{privacy.metric}_{attacker.name}")
+        if packed is not None:
+            _gain(out, f"relative_gain_{attacker.name}{TUNED}", [now, before, unpack(packed), right])
 
 
 # --- running --------------------------------------------------------------------------------------------------------
@@ -335,7 +370,7 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
             out, base, rewrites, [(m, n) for m, n in setup.extra if m in setup.everywhere or point.seed == setup.seed]
         )
         if setup.finetune:
-            finetuned(out, base, rewrites, setup.finetune, point.seed)
+            finetuned(out, base, rewrites, setup.finetune, point.seed, _plainly_tuned(base, setup.finetune, point.seed))
         if (key := (_way(point), point.epsilon)) not in known:
             known[key] = Scores()
             words[_way(point)].score(point.epsilon, known[key].clustered)
@@ -364,10 +399,27 @@ def _unprotected(point: Point, base: Originals, setup: Setup, began: float) -> L
     if point.seed == setup.seed:
         further_scores(out, base, base.flat, [(m, n) for m, n in setup.extra if m in ("perplexity", "lm_perplexity")])
     if setup.finetune:
-        tuned = finetuned(out, base, base.flat, setup.finetune, point.seed)
+        tuned = _plainly_tuned(base, setup.finetune, point.seed, out)
         gates += tuple(tasks.gate(base.data, task, guessed, TUNED) for task, guessed in tuned.items())
     line = _line(point, out, base, setup, time.process_time() - began)
     return replace(line, dataset=_dataset(base, point.size), gates=gates)
+
+
+#: What encoders that were trained on unprotected text guess, kept for the process: by the originals, model and seed.
+_tuned: dict[tuple[Any, ...], tuple[Originals, Scores, dict[tasks.Task, list[str]]]] = {}
+
+
+def _plainly_tuned(
+    base: Originals, model: str, seed: int, out: Scores | None = None
+) -> dict[tasks.Task, list[str]]:  # fmt: skip
+    """The guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its scores."""
+    key = (id(base), model, seed)
+    if key not in _tuned:
+        scores = Scores()
+        _tuned[key] = base, scores, finetuned(scores, base, base.flat, model, seed, {})  # so that the id stays its own
+    if out is not None:
+        out.take(_tuned[key][1])
+    return _tuned[key][2]
 
 
 def _mechanism(point: Point, setup: Setup) -> Mechanism:
