@@ -20,6 +20,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.evaluation import grid, results, run
+from dptext_core.evaluation.paired import unpack
 from dptext_core.evaluation.rows import Gate, Line, Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -489,6 +490,33 @@ def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkey
     monkeypatch.setattr(results, "bundled", lambda: replace(summary, rows=tuple(moved)))
     run.main(["--point", point.id])
     assert "(-0.1 to 0, 1 seeds): outside" in capsys.readouterr().out
+
+
+def test_a_trained_encoder_is_trained_once_on_unprotected_text_and_has_a_gain(monkeypatch):
+    """The encoder is played by one that guesses all of the first class; the gain is then the attacker's loss."""
+    trained = []
+
+    def first_class(train, train_y, test, **options):
+        trained.append(train[0])
+        return [train_y[0]] * len(test)
+
+    monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
+    monkeypatch.setattr(run.tasks, "finetune", first_class)
+    monkeypatch.setattr(run, "_tuned", {})
+    run.originals.cache_clear()
+    size = grid.Size(10, 6, 9, 9.0)
+    points = [grid.Point("diffractor", {"oov": "keep"}, e, "builtin", 1, size) for e in (0.5, 5.0)]
+    setup = run.Setup(command="c", finetune="x")
+    (plain,) = run.run_group([grid.Point(grid.BASELINE, {}, None, "builtin", 1, size)], setup)
+    found = list(run.run_group(points, setup))
+    run.originals.cache_clear()
+    assert len(trained) == 3, "on unprotected text once, and on both rewrites"
+    assert [g.metric for g in plain.gates if g.metric.endswith("_finetuned")] == ["accuracy_finetuned"]
+    assert "accuracy_finetuned" in plain.scores and "relative_gain_static_finetuned" not in plain.scores
+    for line in found:
+        for attacker in ("static", "adaptive"):
+            now, before = (unpack(o).mean() for o in (line.outcomes[f"f1_{attacker}"], plain.outcomes["f1_static"]))
+            assert line.scores[f"relative_gain_{attacker}_finetuned"] == pytest.approx(1 - now / before)
 
 
 #: Made by ``bench run --grid quick --out FILE`` and ``bench run --grid quick --merge FILE --summary FILE``.
