@@ -20,6 +20,7 @@ from .base import (
     Runs,
     Tally,
     Test,
+    both,
     claim,
     full_options,
     half,
@@ -162,7 +163,7 @@ def mappings_utility(runs: Runs) -> Outcome:
         return Outcome(missing=GRID)
     theirs = {row.options["mapping"]: x for x, row in printed(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50)}
     return Outcome(
-        together.verdict,
+        both(first.verdict, second.verdict),
         together.effect,
         (
             first.sentence("Aggressive against balanced, K 50"),
@@ -262,7 +263,7 @@ def record_strategy(runs: Runs) -> Outcome:
     if not together.n:
         return Outcome(missing=GRID)
     return Outcome(
-        together.verdict,
+        both(*(t.verdict for t in tallies.values())),
         together.effect,
         (
             *(t.sentence(f"Accuracy on SST-2, record against {other}") for other, t in tallies.items()),
@@ -342,7 +343,7 @@ def strategies_alike(runs: Runs) -> Outcome:
     if not together.n:
         return Outcome(missing=GRID)
     return Outcome(
-        together.verdict,
+        both(*(t.verdict for t in tallies.values())),
         together.effect,
         tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
         "Token and record have the same chance at every place. Under dataset one draw decides for every occurrence of "
