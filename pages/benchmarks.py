@@ -157,8 +157,11 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     marks += ["" if guess is None else f"Dotted: always guessing, {curves.said(guess)}."]
     if said := " ".join(filter(None, marks)):
         place.caption(said)
-    if left_out := sum(s.left_out for s in ours):
-        place.caption(f"Left out, without a measured {SHORT.get(x, measure(x).title)}: {left_out}.")
+    if left_out := [s for s in ours if s.left_out]:
+        named = ", ".join(dict.fromkeys(curves.title(s.mechanism) for s in left_out))
+        points = sum(s.left_out for s in left_out)
+        of = SHORT.get(x, measure(x).title)
+        place.caption(literal(f"Left out, without a measured {of}: {points} point{'s' * (points > 1)} ({named})."))
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
@@ -333,10 +336,12 @@ def main() -> None:
         st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
     if mixed:
         st.caption(literal(curves.not_equal(names)))
-    if x == "n_w":
-        st.caption("N_w counts drawn words. CusText's main line and SanText draw stop words too, the others keep them.")
-    if x == "n_w" and curves.paper_series(data, kept, names):
-        st.caption("The papers print no N_w beside their scores. Their marks are on the axis ε.")
+    if x != "epsilon":
+        st.caption(
+            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
+        )
+    if x != "epsilon" and curves.paper_series(data, kept, names):
+        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
     notes(found, data, [s for pair in shown for s in pair[1]])
 
 

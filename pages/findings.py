@@ -104,9 +104,12 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
     )  # fmt: skip
     levels = rows.levels(data, privacy)
-    key = stay(f"found_level_{data}_{privacy}", levels[1])
+    # Where most settings can be compared; of equal ones the middle level.
+    there = {x: len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries) for x in levels}
+    first = max((levels[1], *levels), key=there.__getitem__)
+    key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
-        "Level", levels, default=levels[1], format_func=lambda x: leaderboard.level(privacy, x), key=key
+        "Level", levels, default=first, format_func=lambda x: leaderboard.level(privacy, x), key=key
     )  # fmt: skip
     left, right = st.columns(2)
     every = left.toggle("All settings of each mechanism", key=stay("found_every", False))
@@ -114,7 +117,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         "Stop words are drawn, too", key=stay("found_stop_words", False),
         help="Only settings that draw the same words are set side by side.",
     )  # fmt: skip
-    return data, judge, privacy, levels[1] if at is None else at, every, not drawn
+    return data, judge, privacy, first if at is None else at, every, not drawn
 
 
 def legend(found: leaderboard.Board) -> str:

@@ -91,7 +91,10 @@ def test_mechanisms_that_count_differently_are_first_shown_at_the_same_n_w(found
     assert "bench_papers" not in switches(at), "no paper prints N_w: nothing would change"
     captions = " ".join(c.value for c in at.caption)
     assert "Equal ε is not equal privacy" in captions and "unit of distance" in captions
-    assert "without a measured N_w: 1" in captions and "papers print no N" in captions
+    assert (
+        "without a measured N_w: 1 point (MVC)" in captions.replace("\\", "")
+        and "papers print no such measure" in captions
+    )
 
 
 def test_alone_or_on_request_epsilon_is_the_axis_and_the_papers_marks_join(found):
@@ -136,7 +139,9 @@ def test_curves_stand_where_an_attacker_is_right_equally_often(found, monkeypatc
     assert set(line["x"]) == values
     at.selectbox(key="bench_attacker_sst2").set_value("attack_query").run()
     assert not at.exception and panels(charts(at)[0]) == ["1-Diffractor"]
-    assert any("without a measured 100 answers right: " in c.value for c in at.caption)
+    captions = [c.value.replace("\\", "") for c in at.caption]
+    left = next(c for c in captions if "without a measured 100 answers right: " in c)
+    assert "MVC" in left and "Diffractor" not in left
 
 
 def test_filters_and_all_configurations(found):

@@ -163,7 +163,7 @@ def ranges(sign: int, put: Callable):
 
 
 def five(sign: int, put: Callable):
-    rows = [row("tem", "sst2", "accuracy", e, 0.5) for e in EPSILONS]
+    rows = [row(m, "sst2", "accuracy", e, 0.5) for m in base.METRIC_DP for e in EPSILONS]
     options = {"noise": "geometric", "lists": ["L2"]}
     return rows + [row("diffractor", "sst2", "accuracy", e, 0.5 + 0.1 * sign, **options) for e in EPSILONS]
 
@@ -184,13 +184,14 @@ def equal(first: str, second: str, module):
 
 
 def judged(sign: int, put: Callable):
-    """Rows of two mechanisms at the same N_w, the better of which is better by a bag of words too, or worse."""
+    """Rows of two mechanisms at the same N_w, the better of which is better by every other judge too, or worse."""
     in_file(put, ours, [
         row(name, "sst2", metric, e, value, 0.001 if metric == "n_w" else 0.01)
         for name, better in (("diffractor", 1), ("tem", 0))
         for e, n_w in ((1.0, 0.1), (2.0, 0.3), (3.0, 0.5))
-        for metric, value in (("accuracy", 0.6 + 0.1 * better), ("accuracy_bag", 0.6 + 0.1 * sign * better),
-                              ("n_w", n_w))
+        for metric, value in (
+            ("accuracy", 0.6 + 0.1 * better), ("n_w", n_w), *((j, 0.6 + 0.1 * sign * better) for j in ours.OTHERS)
+        )
     ])  # fmt: skip
     return []
 
@@ -406,7 +407,24 @@ def test_what_a_judge_turns_round_is_named(nothing_else):
     said = " ".join(found.numbers)
     assert "The first classifier tells 3 of 3 pairs apart." in said
     assert "Turned round beyond doubt by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in said
-    assert found.effect == "0 of 3 the same beyond doubt, 3 turned round"
+    assert found.effect == "0 of 12 the same beyond doubt, 12 turned round"
+
+
+def test_judges_that_did_not_look_are_named_and_leave_it_open(nothing_else):
+    in_file(nothing_else, ours, [
+        row(name, "sst2", metric, 1.0, 0.3 if metric == "n_w" else 0.6 + better / 10, 0.001)
+        for name, better in (("diffractor", 1), ("tem", 0))
+        for metric in ("accuracy", "cosine", "n_w")
+    ])  # fmt: skip
+    found = ours.judges_agree(f.Runs([]))
+    assert found.verdict == f.OPEN
+    assert "Not measured there: Accuracy, bag of words, chrF without case, BLEU without case." in found.numbers
+
+
+def test_who_has_no_point_at_an_epsilon_of_the_others_is_named():
+    rows = [r for r in five(1, lambda *_: None) if r.mechanism != "tem"]
+    found = diffractor.one_dimension_wins(f.Runs(rows))
+    assert found.verdict == f.PARTLY and "Without a point at an ε of 1-Diffractor's: TEM." in found.numbers
 
 
 def test_quotations_stand_in_their_papers():
@@ -532,7 +550,7 @@ def test_each_lists_space_is_told_from_the_number_of_lists(nothing_else):
 
 def test_the_clipping_range_follows_its_rows(monkeypatch):
     found = ours.clipping_range(f.Runs([]))
-    assert found.verdict == f.PARTLY and len(found.numbers) >= 6
+    assert found.verdict == f.DISAGREES and len(found.numbers) >= 6, "11 points are no half"
     rows = ours.clipping.bundled()
     rising = [dataclasses.replace(r, n_w=0.9 if r.epsilon == 250 else r.n_w) for r in rows]
     monkeypatch.setattr(ours.clipping, "bundled", lambda: tuple(rising))

@@ -153,8 +153,17 @@ def test_another_measure_of_privacy_may_name_another():
     ))]  # fmt: skip
     found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert leaderboard.elsewhere(table_of(*rows), found) == (
-        "Where 100 draws of a word give 20 different ones, TEM keeps most instead."
+        "Where 100 draws of a word give 20 different ones, TEM is first, within doubt (1-Diffractor has no point "
+        "there)."
     )
+    more = [
+        *rows,
+        row("diffractor", "s_w", 0.7, 20.0, lists=["L2"]),
+        row("diffractor", "accuracy", 0.7, 0.3, lists=["L2"]),
+    ]
+    assert leaderboard.elsewhere(table_of(*more), found).endswith("TEM is first, beyond doubt.")
+    few = [r for r in rows if (r.mechanism, r.metric) != ("mvc", "s_w")]
+    assert leaderboard.elsewhere(table_of(*few), found) == "", "a board of one setting says nothing"
     assert leaderboard.elsewhere(table_of(*ROWS), found) == ""
 
 

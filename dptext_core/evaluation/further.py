@@ -179,11 +179,18 @@ def bundled_crossings() -> tuple[Crossing, ...]:
     return () if found is None else tuple(Crossing(**c) for c in found.about.get("crossings", ()))
 
 
+def holds(point: str) -> str | None:
+    """Which of the two measured this point; None for neither."""
+    for what in ("equal", "lists"):
+        if point and any(r.point == point for r in getattr(bundled(what), "rows", ())):
+            return what
+    return None
+
+
 def command(row: Row) -> str:
     """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
-    for what in ("equal", "lists"):
-        if row.point and row.point in {r.point for r in getattr(bundled(what), "rows", ())}:
-            return f"python -m dptext_core bench further {what} --point {row.point} --data DIR --stopwords FILE"
+    if (what := holds(row.point)) is not None:
+        return f"python -m dptext_core bench further {what} --point {row.point} --data DIR --stopwords FILE"
     return curves.command(row)
 
 

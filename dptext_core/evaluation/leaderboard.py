@@ -31,7 +31,7 @@ from . import results as store
 from .curves import key, title
 from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, holm, labels
 from .results import Results
-from .rows import BASELINE, Row
+from .rows import BASELINE, Row, listed
 
 #: A configuration, and its ε.
 Setting = tuple[str, float | None]
@@ -58,6 +58,7 @@ class Entry:
     """
 
     place: int
+    setting: str
     label: str
     mechanism: str
     epsilon: float
@@ -99,17 +100,21 @@ class Board:
 
 
 class Rows:
-    """The rows of several summaries by data set and metric; of one setting and metric the first counts."""
+    """The rows of several summaries by data set and metric; of one setting and metric the first counts. Options that a
+    row leaves out are filled in, so that a setting has one name; of unprotected text the row with most seeds counts."""
 
     def __init__(self, results: Iterable[Results | None]):
         self.whole: dict[tuple[str, str], Row] = {}
         self._found: dict[tuple[str, str], dict[Setting, Row]] = {}
         for one in results:
             for row in () if one is None else one.rows:
+                at = row.data, row.metric
                 if row.mechanism == BASELINE:
-                    self.whole.setdefault((row.data, row.metric), row)
+                    if at not in self.whole or row.seeds > self.whole[at].seeds:
+                        self.whole[at] = row
                 else:
-                    self._found.setdefault((row.data, row.metric), {}).setdefault((key(row), row.epsilon), row)
+                    full = replace(row, options=listed(full_options(row)))
+                    self._found.setdefault(at, {}).setdefault((key(full), row.epsilon), full)
 
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
         """Setting → its row."""
@@ -196,7 +201,7 @@ def board(
     for place, ((there, row, between), (p, told)) in enumerate(zip(placed, compared, strict=True), 1):
         entries.append(
             Entry(
-                place, names[key(row)], row.mechanism, row.epsilon or 0.0, row.value, row.low, row.high,
+                place, key(row), names[key(row)], row.mechanism, row.epsilon or 0.0, row.value, row.low, row.high,
                 at if between else there.value, row.n, row.seeds, "" if between else row.point, between, p, told,
                 None if (other := words.get((key(row), row.epsilon))) is None else other.value,
             )
@@ -226,7 +231,8 @@ def _at(pairs: list[tuple[Row, Row]], at: float, span: float) -> tuple[Row, Row,
             wide = max(half(x), half(y))
             low, high = (None, None) if x.low is None or y.low is None else (middle - wide, middle + wide)
             made = replace(x, epsilon=None, value=middle, low=low, high=high, seeds=min(x.seeds, y.seeds), point="")
-            return a, made, (float(x.epsilon or 0.0), float(y.epsilon or 0.0))
+            low_epsilon, high_epsilon = sorted((float(x.epsilon or 0.0), float(y.epsilon or 0.0)))
+            return a, made, (low_epsilon, high_epsilon)
     return None
 
 
@@ -267,6 +273,12 @@ def level(privacy: str, at: float) -> str:
         return f"the best guess is right for {round(100 * at)} of 100 drawn words"
     if privacy == "s_w":
         return f"100 draws of a word give {at:g} different ones"
+    if privacy == "attack_nearest":
+        return f"{round(100 * at)} of 100 drawn words are among the ten nearest to what was released"
+    if privacy == "attack_mask":
+        return f"a language model names {round(100 * at)} of 100 drawn words at once"
+    if privacy == "attack_query":
+        return f"100 answers give {round(100 * at)} of 100 drawn words away"
     return f"{measure(privacy).title} is {said(at, privacy)}"
 
 
@@ -280,14 +292,14 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     where = f"Where {level(found.privacy, found.at)}"
     if first is None:
         return f"{where}, no setting was measured on {title_of_data}.", "Choose another level, or another judge."
+    if not found.entries[1:]:
+        return f"{where}, only {first.label} was measured on {title_of_data}.", "There is nothing to compare it with."
     name = measure(found.judge).title
     kept = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, found.judge)}"
     whole = "" if found.whole is None else f", of {said(found.whole.value, found.judge)} without rewriting"
     sentence = f"{where}, {first.label} keeps most on {title_of_data}: {kept}{whole}."
     told = [e for e in found.entries[1:] if e.told]
     near = found.together
-    if not found.entries[1:]:
-        return sentence, "It is the only setting that was measured there."
     if not near:
         doubt = f"{_others(len(told))}, beyond doubt."
     else:
@@ -309,12 +321,14 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
 
 
 def other_judges(rows: Rows, found: Board) -> list[tuple[str, str]]:
-    """(judge, first by it) for every other judge of the data set, at the same privacy."""
+    """(judge, first by it) for every other judge of the data set that saw at least half of the settings, at the same
+    privacy."""
     out = []
     for judge in rows.judges(found.data):
         if judge != found.judge:
             other = board(rows, found.data, judge, found.privacy, found.at, found.stop_words, found.every)
-            if other.first is not None and len(other.entries) > 1:
+            both = {e.setting for e in other.entries} & {e.setting for e in found.entries}
+            if other.first is not None and len(both) > 1 and 2 * len(both) >= len(found.entries):
                 out.append((measure(judge).title, other.first.label))
     return out
 
@@ -341,14 +355,16 @@ def rankings(rows: Rows, found: Board) -> tuple[list[dict[str, Any]], dict[str, 
         judge: board(rows, found.data, judge, found.privacy, found.at, found.stop_words, found.every)
         for judge in rows.judges(found.data) if judge != found.judge
     }  # fmt: skip
-    places = {measure(j).title: {e.label: e.place for e in b.entries} for j, b in boards.items() if b.entries}
-    table = [{"mechanism": e.label} | {t: by.get(e.label) for t, by in places.items()} for e in found.entries]
-    alike = {}
-    own = {e.label: measure(found.judge).better * e.value for e in found.entries}
-    for judge, other in boards.items():
-        values = {e.label: measure(judge).better * e.value for e in other.entries if e.label in own}
+    alike, own = {}, {e.setting: measure(found.judge).better * e.value for e in found.entries}
+    shared = {j: [e for e in b.entries if e.setting in own] for j, b in boards.items()}
+    places = {
+        measure(j).title: {e.setting: place for place, e in enumerate(some, 1)} for j, some in shared.items() if some
+    }
+    table = [{"mechanism": e.label} | {t: by.get(e.setting) for t, by in places.items()} for e in found.entries]
+    for judge, some in shared.items():
+        values = {e.setting: measure(judge).better * e.value for e in some}
         if judge != found.judge and len(values) > 2:
-            tau = float(kendalltau([own[label] for label in values], list(values.values())).statistic)
+            tau = float(kendalltau([own[k] for k in values], list(values.values())).statistic)
             if math.isfinite(tau):
                 alike[measure(judge).title] = tau
     return table, alike
@@ -363,15 +379,21 @@ def said_rankings(found: Board, alike: Mapping[str, float]) -> str:
 
 
 def elsewhere(rows: Rows, found: Board) -> str:
-    """Which keeps most where another measure of privacy is the same, if it is another mechanism."""
+    """Which is first where another measure of privacy is the same, if it is another mechanism: of boards that have at
+    least half as many settings."""
     out = []
     for privacy in rows.measures(found.data):
         steps = rows.levels(found.data, privacy)
         if privacy == found.privacy or found.first is None:
             continue
         other = board(rows, found.data, found.judge, privacy, steps[1], found.stop_words, found.every)
-        if other.first is not None and len(other.entries) > 1 and other.first.mechanism != found.first.mechanism:
-            out.append(f"Where {level(privacy, steps[1])}, {other.first.label} keeps most instead.")
+        few = len(other.entries) < 2 or 2 * len(other.entries) < len(found.entries)
+        if few or other.first is None or other.first.mechanism == found.first.mechanism:
+            continue
+        beaten = [e.told for e in other.entries if e.mechanism == found.first.mechanism]
+        sure = "beyond doubt" if beaten and all(beaten) else "within doubt"
+        why = "" if beaten else f" ({found.first.label} has no point there)"
+        out.append(f"Where {level(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
     return " ".join(out)
 
 
@@ -496,9 +518,16 @@ def main(argv: Sequence[str] = ()) -> int:
         if name not in there:
             raise ConfigError(f"{what}: use one of {', '.join(there)}.")
     steps = rows.levels(args.set, privacy)
+    bounds = measure(privacy)
+    if args.at is not None and not bounds.low <= args.at <= bounds.high:  # nor is NaN
+        raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
+    if args.judges and args.format == "latex":
+        raise ConfigError("--judges prints CSV or JSON.")
     found = board(rows, args.set, judge, privacy, steps[1] if args.at is None else args.at,
                   not args.draw_stop_words, args.every)  # fmt: skip
     name = _title(args.set)
+    if not found.entries and (args.judges or args.format != "text"):
+        raise ConfigError(answer(found, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
     if args.judges:
         places, alike = rankings(rows, found)
         if args.format == "json":
@@ -511,7 +540,7 @@ def main(argv: Sequence[str] = ()) -> int:
         print("\n".join(filter(None, (*answer(found, name), agreement(rows, found), elsewhere(rows, found)))))
         for e in found.entries:
             where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
-            apart = "" if e.p is None else f"  p {e.p:.3f}"
+            apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
             print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
         if found.left_out:
             print(f"Without points near: {', '.join(found.left_out)}.", file=sys.stderr)

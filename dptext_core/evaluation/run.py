@@ -775,12 +775,22 @@ def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
 
 
 def _point(args: argparse.Namespace) -> int:
+    from . import further
+
     summary = store.bundled()
+    here = summary is not None and any(r.point == args.point for r in summary.rows)
+    if not here and (what := further.holds(args.point)) is not None:
+        return further.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
     grid, point = declared(args.point, args, summary)
     same = ("mechanism", "options", "epsilon", "data")
     rows = {} if summary is None else {
         r.metric: r for r in summary.rows if all(getattr(r, k) == point.setting[k] for k in same)
     }  # fmt: skip
+    if rows and summary is not None and (used := _stop_list(args.stopwords)) != summary.about["stopwords"]:
+        raise ConfigError(
+            f"The rows of this point were measured with {summary.about['stopwords']}, not with {used}. Name the file "
+            "with --stopwords."
+        )
     setup = _setup(args, grid)
     if rows:  # what takes long is measured where there is a row to hold it against
         wanted = {*rows, *setup.everywhere, *(["lm_perplexity"] if args.lm_perplexity else [])}

@@ -102,8 +102,8 @@ def dp_mlm_gains(runs: Runs) -> Outcome:
     if not rows:
         closed = [g for g in runs.gates if (g.data, g.role, g.enters) == ("reviews", "utility", False)]
         numbers += [
-            f"Rating of film reviews, unprotected: {100 * g.score:.1f}% against {100 * g.majority:.1f}% by always "
-            f"guessing, standard error {100 * g.se:.1f} points on {g.n_test} texts."
+            f"Rating of film reviews, unprotected, by {measure(g.metric).judge}: {100 * g.score:.1f}% against "
+            f"{100 * g.majority:.1f}% by always guessing, standard error {100 * g.se:.1f} points on {g.n_test} texts."
             for g in closed
         ]
         reason = (
@@ -222,8 +222,8 @@ def _epsilon(row: Row) -> float:
         "Above 0.",
         ONE_POINT,
     ),
-    turns="Accuracy of both generators on the same texts; equal ε a token is not equal privacy of a text, since a "
-    "generator draws every token and DP-MLM keeps stop words.",
+    turns="More seeds, and the papers' own models. Equal ε a token is not equal privacy of a text, since a generator "
+    "draws every token and DP-MLM keeps stop words.",
     itself=_headline_contradicts,
 )
 def dp_mlm_headline(runs: Runs) -> Outcome:
@@ -278,7 +278,7 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
     test=Test(
         "Tokens a second at each ε within one run: of DP-MLM and of DP-Paraphrase, as multiples of DP-Prompt's.",
         "Both above 1.2.",
-        "a fifth: half of the paper's advantage (797 and 802 against 535 tokens a minute, 1.49 and 1.50 times)",
+        "a fifth; the paper's advantage is a half (797 and 802 against 535 tokens a minute, 1.49 and 1.50 times)",
     ),
     turns="The papers' own models: roberta-base, GPT-2 and flan-t5-base differ in size as the bundled ones do not.",
 )

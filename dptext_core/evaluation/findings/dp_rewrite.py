@@ -74,6 +74,8 @@ def memorises(runs: Runs) -> Outcome:
         (
             f"Words in common with the nearest training text, and with the original: {'; '.join(shown)}.",
             tally.sentence("With the nearest training text, less one half"),
+            f"Nearer to a training text than to the original in {sum(r['nearest'] > r['own'] for r in across)} of "
+            f"{len(across)}.",
             *([f"By the model of the same set, without noise: {'; '.join(same)}."] if same else []),
         ),
         "Ours answers in the words and the style of its own set, but seldom with a sentence of it. The promise of ε "

@@ -26,6 +26,7 @@ from .base import (
     Runs,
     Tally,
     Test,
+    both,
     claim,
     labels,
     value,
@@ -79,7 +80,7 @@ def clipping_range(runs: Runs) -> Outcome:
     )
     rise = at[paper, last].n_w - at[paper, first].n_w
     return Outcome(
-        AGREES if rise > 0.5 else PARTLY if at[paper, last].cosine > at[paper, first].cosine else DISAGREES,
+        AGREES if rise > 0.5 else DISAGREES,
         f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
         tuple(numbers),
         "Words whose scores are above the upper end are tied, and no ε tells them apart: among them is mostly the word "
@@ -168,7 +169,7 @@ OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
     test=Test(
         "All pairs of systems on SST-2 at N_w 0.1, 0.3 and 0.5 that the first classifier tells apart: how much more "
         "the better one keeps by a bag of words, chrF, BLEU without case, and the encoder's cosine.",
-        "Above 0 by every judge.",
+        "Above 0 by every one of these judges.",
         "of accuracy a point, of cosine 0.005, of the others any difference",
     ),
     turns="A judge that is a person.",
@@ -184,7 +185,7 @@ def judges_agree(runs: Runs) -> Outcome:
             first.add(equal.compare(a, b))
             pairs.append((n_w, a, b))
     told = [pairs[i] for i in first.beyond(1)]
-    every, numbers = Tally(), []
+    every, numbers, absent = Tally(), [], []
     for judge, tally in by_judge.items():
         kept = []
         for n_w, a, b in told:
@@ -194,6 +195,7 @@ def judges_agree(runs: Runs) -> Outcome:
                 tally.add(comparison)
                 every.add(comparison)
         if not tally.n:
+            absent.append(measure(judge).title)
             continue
         numbers.append(tally.sentence(measure(judge).title))
         names = labels([r for _, *both in kept for r in both])
@@ -207,8 +209,10 @@ def judges_agree(runs: Runs) -> Outcome:
     if not every.n:
         return Outcome(missing=EQUAL)
     numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
+    if absent:
+        numbers.append(f"Not measured there: {', '.join(absent)}.")
     return Outcome(
-        every.verdict,
+        both(*(tally.verdict for tally in by_judge.values())),
         f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
         tuple(numbers),
         "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "

@@ -59,7 +59,7 @@ def rises_with_epsilon(runs: Runs) -> Outcome:
         "Above 0.",
         ONE_POINT,
     ),
-    turns="More texts: a single point of 250 texts can show a difference of about ten points only.",
+    turns="More texts: a single point of 274 or 501 texts can show a difference of about ten points only.",
 )
 def adaptive_beats_static(runs: Runs) -> Outcome:
     tally, rows = Tally(), []
