@@ -104,9 +104,9 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
     )  # fmt: skip
     levels = rows.levels(data, privacy)
-    # Where most settings can be compared; of equal ones the middle level.
+    # The middle level, where there is something to compare; else the one at which most can be.
     there = {x: len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries) for x in levels}
-    first = max((levels[1], *levels), key=there.__getitem__)
+    first = levels[1] if there[levels[1]] > 1 else max((levels[1], *levels), key=there.__getitem__)
     key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
         "Level", levels, default=first, format_func=lambda x: leaderboard.level(privacy, x), key=key
@@ -130,6 +130,8 @@ def legend(found: leaderboard.Board) -> str:
         marks.append("Dotted: text that was not rewritten.")
     if judge := measure(found.judge).judge:
         marks.append(f"The judge is {judge}.")
+    if once := [e.label for e in found.entries if e.seeds == 1]:
+        marks.append(f"One seed only: {', '.join(once)}.")
     if found.left_out:
         marks.append(f"No point near: {', '.join(found.left_out)}.")
     return " ".join(marks)
