@@ -104,9 +104,12 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
     )  # fmt: skip
     levels = rows.levels(data, privacy)
+
     # The middle level, where there is something to compare; else the one at which most can be.
-    there = {x: len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries) for x in levels}
-    first = levels[1] if there[levels[1]] > 1 else max((levels[1], *levels), key=there.__getitem__)
+    def settings(x: float) -> int:
+        return len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries)
+
+    first = levels[1] if settings(levels[1]) > 1 else max((levels[1], *levels), key=settings)
     key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
         "Level", levels, default=first, format_func=lambda x: leaderboard.level(privacy, x), key=key

@@ -21,6 +21,7 @@ from test_document import TEXTS
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace, attacks, document, skeleton
+from dptext_core.evaluation.files import read_rows
 from dptext_core.mechanisms import word_level
 from dptext_core.mechanisms.word_level import MASK, WordMechanism
 from dptext_core.performance import words as speeds
@@ -298,7 +299,7 @@ def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, 
     monkeypatch.setattr(speeds, "rates", lambda: rows)
     assert speeds.main(["--out", str(tmp_path / "words.json")]) == 0
     assert "tokens a processor second" in capsys.readouterr().out
-    assert list(speeds._read(tmp_path / "words.json")) == rows
+    assert list(read_rows(tmp_path / "words.json")) == rows
 
 
 def test_the_shares_of_a_rewrite_are_of_all_its_time():

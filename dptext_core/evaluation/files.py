@@ -1,10 +1,18 @@
-"""How the measurements that ship as assets are written."""
+"""How the measurements that ship as assets are written, and rows of them read."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
+
+from .. import _assets
+from .rows import Row
+
+
+def read_rows(path: Path) -> tuple[Row, ...]:
+    """The rows of such a file. Raises InputError."""
+    return tuple(map(Row.read, _assets.read_json(path)["rows"]))
 
 
 def write_rows(path: Path, whole: dict[str, Any], first: str) -> None:

@@ -265,20 +265,22 @@ def with_interval(entry: Entry, metric: str) -> str:
     return f"{said(entry.value, metric)} ± {said((entry.high - entry.low) / 2, metric)}"
 
 
+#: Levels of privacy in plain words; of the shares so many of 100.
+_LEVELS = {
+    "n_w": "{} of 100 drawn words stay as they were",
+    "attack_bayes": "the best guess is right for {} of 100 drawn words",
+    "attack_nearest": "{} of 100 drawn words are among the ten nearest to what was released",
+    "attack_mask": "a language model names {} of 100 drawn words at once",
+    "attack_query": "100 answers give {} of 100 drawn words away",
+}
+
+
 def level(privacy: str, at: float) -> str:
     """A level of privacy in plain words."""
-    if privacy == "n_w":
-        return f"{round(100 * at)} of 100 drawn words stay as they were"
-    if privacy == "attack_bayes":
-        return f"the best guess is right for {round(100 * at)} of 100 drawn words"
+    if privacy in _LEVELS:
+        return _LEVELS[privacy].format(round(100 * at))
     if privacy == "s_w":
         return f"100 draws of a word give {at:g} different ones"
-    if privacy == "attack_nearest":
-        return f"{round(100 * at)} of 100 drawn words are among the ten nearest to what was released"
-    if privacy == "attack_mask":
-        return f"a language model names {round(100 * at)} of 100 drawn words at once"
-    if privacy == "attack_query":
-        return f"100 answers give {round(100 * at)} of 100 drawn words away"
     return f"{measure(privacy).title} is {said(at, privacy)}"
 
 

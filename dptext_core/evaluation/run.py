@@ -202,6 +202,12 @@ class Scores:
         self.add(metric, tasks.score(plain, truth, guessed), tasks.standard_error(plain, truth, guessed), len(truth))
         self.outcomes[metric] = pack([a == b for a, b in zip(truth, guessed, strict=True)], steps=1)
 
+    def over_guessing(self, metric: str, of: str, floor: float) -> None:
+        """PP+ of the score ``of``, whose always guessing has ``floor``."""
+        error = self.errors[of]
+        value = tasks.pp_plus(self.scores[of], floor)
+        self.add(metric, value, None if error is None else 10_000 * error, self.counts[of])
+
     def take(self, other: Scores) -> None:
         """Everything of another one."""
         for name in ("scores", "errors", "counts", "outcomes"):
@@ -229,11 +235,7 @@ def _task_scores(out: Scores, base: Originals, judge: str, x: np.ndarray, x0: np
             out.guesses(metric, task.metric, test_y, guessed)
             right[task.role + suffix] = np.array([a == b for a, b in zip(test_y, guessed, strict=True)], float)
             if task.role == "utility" and task.metric == "f1":
-                floor, error = tasks.majority(train_y, test_y, task.metric), out.errors[metric]
-                out.add(
-                    "pp_plus" + judge, tasks.pp_plus(out.scores[metric], floor),
-                    None if error is None else 10_000 * error, len(test_y),
-                )  # fmt: skip
+                out.over_guessing("pp_plus" + judge, metric, tasks.majority(train_y, test_y, task.metric))
         plain = base.guessed[task, judge]
         right[task.role + " 0"] = np.array([a == b for a, b in zip(test_y, plain, strict=True)], float)
     if not {"utility", "privacy_static"} <= set(right):
@@ -308,9 +310,7 @@ def finetuned(
             metric = task.metric + TUNED
             out.guesses(metric, task.metric, test_y, found[task])
             if task.metric == "f1":
-                floor, error = tasks.majority(train_y, test_y, task.metric), out.errors[metric]
-                score = tasks.pp_plus(out.scores[metric], floor)
-                out.add("pp_plus" + TUNED, score, None if error is None else 10_000 * error, len(test_y))
+                out.over_guessing("pp_plus" + TUNED, metric, tasks.majority(train_y, test_y, task.metric))
             if task in plain:
                 rights = [np.array([a == b for a, b in zip(test_y, g, strict=True)], float)
                           for g in (found[task], plain[task])]  # fmt: skip

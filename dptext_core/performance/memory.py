@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import __version__, _assets
 from ..evaluation.deniability import configurations
-from ..evaluation.files import write_rows
+from ..evaluation.files import read_rows, write_rows
 from ..evaluation.rows import Row, listed
 from ..mechanisms.registry import mechanism_class, word_mechanism
 from ..metrics.registry import measure as measure_of
@@ -48,11 +48,7 @@ def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[flo
 
 def bundled() -> tuple[Row, ...]:
     """The bundled rows (data "vocabulary"); none where the file is missing."""
-    return _assets.bundled("benchmarks/memory.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Row, ...]:
-    return tuple(map(Row.read, _assets.read_json(path)["rows"]))
+    return _assets.bundled("benchmarks/memory.json", read_rows, ())
 
 
 def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:

@@ -24,7 +24,7 @@ import numpy as np
 from .. import __version__, _assets
 from .._assets import assets_folder
 from ..document import Document
-from ..evaluation.files import write_rows
+from ..evaluation.files import read_rows, write_rows
 from ..evaluation.rows import Row, listed
 from ..mechanisms.custext import CusText, build_groups
 from ..mechanisms.diffractor import Diffractor, released
@@ -272,11 +272,7 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
 
 def bundled() -> tuple[Row, ...]:
     """The bundled rows of :func:`rates`; none where the file is missing."""
-    return _assets.bundled("benchmarks/words.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Row, ...]:
-    return tuple(map(Row.read, _assets.read_json(path)["rows"]))
+    return _assets.bundled("benchmarks/words.json", read_rows, ())
 
 
 def _write_rates(out: Path) -> None:

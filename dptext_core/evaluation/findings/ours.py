@@ -198,7 +198,7 @@ def judges_agree(runs: Runs) -> Outcome:
             absent.append(measure(judge).title)
             continue
         numbers.append(tally.sentence(measure(judge).title))
-        names = labels([r for _, *both in kept for r in both])
+        names = labels([r for _, *pair in kept for r in pair])
         turned = [
             f"{names[key(b)]} over {names[key(a)]} at N_w {n_w:g}"
             for n_w, a, b in map(kept.__getitem__, tally.beyond(-1))
@@ -217,7 +217,7 @@ def judges_agree(runs: Runs) -> Outcome:
         tuple(numbers),
         "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
         "points to a class.",
-        tuple({id(r): r for _, *both in told for r in both}.values()),
+        tuple({id(r): r for _, *pair in told for r in pair}.values()),
     )
 
 
