@@ -6,10 +6,11 @@ but for a low-rank update shared by input and output, so that the repository car
 Three kinds of batches are mixed:
 
 * *windows*: 62 word pieces of packed text, a share of them replaced by ``[MASK]`` (plain masked language modelling);
-* *pairs*: ``[CLS] text [SEP] text with targets masked [SEP]``. In the first half a target word stands as it is, as
-  a neighbour from the word space, masked, or as a random word. Where it stands as it is, the label is soft: part of
-  the mass on the word, the rest on its neighbours. That is what makes DP-MLM's context half useful for paraphrase
-  and keeps the model from copying;
+* *queries*: ``[CLS] text [SEP]`` and one ``[MASK]`` of the second token type for each target word, at that word's own
+  position. A query reads the text and itself, and nobody reads a query, so that one pass scores any number of words
+  and each is scored as if it were asked alone. In the text a target stands as it is, as a neighbour from the word
+  space, masked, or as a random word. Where it stands as it is, the label is soft: part of the mass on the word, the
+  rest on its neighbours, which keeps the model from copying;
 * *skeletons*: a text of which only stop words and punctuation stand, one ``[MASK]`` for each other word, whatever its
   pieces; in half of them some words stand again, from the left or anywhere, a part of these exchanged for a neighbour
   or a random word, as words that were released before are. That is what the public prior asks the model
@@ -68,10 +69,13 @@ class MaskedLM(nn.Module):
         base = self.bert.embeddings.word_embeddings.weight
         return torch.addmm(base.bfloat16(), self.up.bfloat16(), self.down.bfloat16())
 
-    def hidden(self, ids, types, rows, cols, there=None):
+    def hidden(self, ids, types, rows, cols, there=None, places=None):
+        """``there``: what is read, (B, L) or (1, 1, L, L); ``places``: positions (B, L), else 0 to L - 1."""
         base = self.bert.embeddings.word_embeddings.weight
         words = F.embedding(ids, base) + F.embedding(ids, self.up) @ self.down
-        hidden = self.bert(inputs_embeds=words, token_type_ids=types, attention_mask=there).last_hidden_state
+        hidden = self.bert(
+            inputs_embeds=words, token_type_ids=types, attention_mask=there, position_ids=places
+        ).last_hidden_state
         return self.norm(F.gelu(self.dense(hidden[rows, cols])))
 
 
@@ -243,49 +247,56 @@ class Data:
         labels = np.array([x for _, _, y in made for x in y], np.int64)
         return ids, np.zeros_like(ids), there, rows, cols, labels, None
 
-    def pairs(self, batch: int, copy_mass: float):
+    def queries(self, batch: int, copy_mass: float):
         n = int(self.rng.choice(np.arange(8, 49), p=self.length_p))
-        batch = max(8, batch * 2 * 32 // (2 * n + 3))
+        batch = max(8, batch * 2 * 32 // (n + 2 + n // 3))
         pick = self.rng.choice(self.by_length[n], size=batch)
         text = np.stack([self.flat[self.starts[i] : self.starts[i] + n] for i in pick])
         nxt = np.concatenate([self.continues[text[:, 1:]], np.zeros((batch, 1), bool)], 1)
         ok = self.target_ok[text] & ~nxt
-        share = self.rng.uniform(0.1, 0.4, (batch, 1))
+        share = self.rng.uniform(0.1, 0.5, (batch, 1))
         rows, pos = np.nonzero(ok & (self.rng.random(text.shape) < share))
         labels = text[rows, pos]
-        first, second = text.copy(), text.copy()
-        second[rows, pos] = self.mask
+        shown = text.copy()
         kind = self.rng.random(len(rows))
         neighbour = (kind >= 0.5) & (kind < 0.75)
-        first[rows[kind >= 0.9], pos[kind >= 0.9]] = self.rng.choice(self.word_ids, (kind >= 0.9).sum())
+        shown[rows[kind >= 0.9], pos[kind >= 0.9]] = self.rng.choice(self.word_ids, (kind >= 0.9).sum())
         hidden = (kind >= 0.75) & (kind < 0.9)
-        first[rows[hidden], pos[hidden]] = self.mask
+        shown[rows[hidden], pos[hidden]] = self.mask
         r = self.row[labels]
         j = (self.rng.random((len(r), 1)) > np.cumsum(self.near_p[r], 1)[:, :-1]).sum(1)
-        first[rows[neighbour], pos[neighbour]] = self.near[r, j][neighbour]
-        ids = np.full((batch, 2 * n + 3), self.sep)
-        ids[:, 0] = self.cls
-        ids[:, 1 : n + 1] = first
-        ids[:, n + 2 : -1] = second
+        shown[rows[neighbour], pos[neighbour]] = self.near[r, j][neighbour]
+        # A text with fewer queries than others asks for its first position as often as is missing; nobody reads that.
+        asked = np.bincount(rows, minlength=batch)
+        turn = np.arange(len(rows)) - np.repeat(np.cumsum(asked) - asked, asked)
+        q, width = int(asked.max()), n + 2
+        ids = np.full((batch, width + q), self.mask)
+        ids[:, 0], ids[:, 1 : n + 1], ids[:, n + 1] = self.cls, shown, self.sep
         types = np.zeros_like(ids)
-        types[:, n + 2 :] = 1
+        types[:, width:] = 1
+        places = np.tile(np.append(np.arange(width), np.zeros(q, int)), (batch, 1))
+        places[rows, width + turn] = pos + 1
+        reads = np.eye(width + q, dtype=bool)
+        reads[:, :width] = True
         soft = kind < 0.5
         k = self.near.shape[1]
         target = np.concatenate([labels[:, None], self.near[r]], 1)
         weight = np.zeros((len(r), k + 1), np.float32)
         weight[:, 0] = np.where(soft, copy_mass, np.where(neighbour, 0.7, 1.0))
         weight[:, 1:] = (1 - weight[:, :1]) * self.near_p[r]
-        return ids, types, None, rows, pos + n + 2, target, weight
+        return ids, types, reads[None, None], rows, width + turn, target, weight, places
 
 
 def loss_of(model, batch, device):
-    ids, types, there, rows, cols, target, weight = batch
+    ids, types, there, rows, cols, target, weight, *places = batch
     t = lambda a: torch.as_tensor(a, device=device, dtype=torch.long)  # noqa: E731
     target = t(target)
     if weight is None:
         target, weight = target[:, None], np.ones((len(target), 1), np.float32)
     with torch.autocast(device, dtype=torch.bfloat16):
-        h = model.hidden(t(ids), t(types), t(rows), t(cols), None if there is None else t(there))
+        if there is not None:
+            there = torch.as_tensor(there, device=device)
+        h = model.hidden(t(ids), t(types), t(rows), t(cols), there, *map(t, places))
     w = torch.as_tensor(weight, device=device)
     return SoftCrossEntropy.apply(h.bfloat16(), model.embeddings(), model.bias, target, w)
 
@@ -372,9 +383,9 @@ def main():
     ap.add_argument("--steps", type=int)
     ap.add_argument("--batch", type=int, default=40)
     ap.add_argument("--lr", type=float, default=5e-4)
-    ap.add_argument("--pair-share", type=float, default=0.25, help="share of pair batches at the start")
-    ap.add_argument("--pair-share-end", type=float, default=0.45, help="and at the end")
-    ap.add_argument("--skeleton-share", type=float, default=0.3, help="share of skeleton batches, of all")
+    ap.add_argument("--query-share", type=float, default=0.5, help="of windows and queries, at the start")
+    ap.add_argument("--query-share-end", type=float, default=0.6, help="and at the end")
+    ap.add_argument("--skeleton-share", type=float, default=0.2, help="of all batches")
     ap.add_argument("--stopwords", help="one word a line; the list that this machine has where none is given")
     ap.add_argument("--copy-mass", type=float, default=0.35)
     ap.add_argument("--mask-share", type=float, default=0.2)
@@ -408,7 +419,7 @@ def main():
         history.append({"step": 0, **before, "skeletons": evaluate_skeletons(model, data, a.heldout, device)})
         print(json.dumps(history[0]), flush=True)
     start, step, tokens = time.time(), 0, 0
-    running: dict[str, list[float]] = {"mlm": [], "pair": [], "skeleton": []}
+    running: dict[str, list[float]] = {"mlm": [], "query": [], "skeleton": []}
     while True:
         spent = time.time() - start
         done = step / a.steps if a.steps else spent / (a.minutes * 60)
@@ -417,14 +428,14 @@ def main():
         scale = min(1.0, (step + 1) / 60) * max(0.02, 1 - done)
         for g, peak in zip(optimizer.param_groups, peaks, strict=True):
             g["lr"] = peak * scale
-        share = a.pair_share + (a.pair_share_end - a.pair_share) * done
-        kind = "pair" if data.rng.random() < share else "mlm"
+        share = a.query_share + (a.query_share_end - a.query_share) * done
+        kind = "query" if data.rng.random() < share else "mlm"
         if data.rng.random() < a.skeleton_share:
             kind = "skeleton"
         if kind == "skeleton":
             batch = data.skeletons(2 * a.batch)
         else:
-            batch = data.pairs(a.batch, a.copy_mass) if kind == "pair" else data.windows(a.batch, a.mask_share)
+            batch = data.queries(a.batch, a.copy_mass) if kind == "query" else data.windows(a.batch, a.mask_share)
         loss = loss_of(model, batch, device)
         loss.backward()
         nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
