@@ -11,7 +11,8 @@ from small_spaces import random_space, words
 import dptext_core as dpt
 from dptext_core.auditing import audit
 from dptext_core.auditing.inputs import TEXTS
-from dptext_core.faults import FAULTS, Float32DPMLM, StretchedSpace, broken, sound
+from dptext_core.faults import FAULTS, broken, sound
+from dptext_core.faults.stated import Float32DPMLM, StretchedSpace
 
 SPACE = random_space(40, 4)
 SLOW = ("too-often", "other-sampler", "telling-capitals", "alone-only", "halved-sensitivity", "unchanged-text")

@@ -14,7 +14,7 @@ import dptext_core as dpt
 from dptext_core import WordSpace
 from dptext_core.auditing import audit
 from dptext_core.distribution import ScoreTable
-from dptext_core.faults import _leaking
+from dptext_core.faults.stated import _leaking
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.custext import CusText
 from dptext_core.mechanisms.dp_mlm import DPMLM, DPMLMPlus

@@ -41,6 +41,7 @@ from ..result import RewriteResult, Step
 from ..sampling import NoiseStream
 from ..skeleton import Edit, Skeleton
 from .inputs import Meter, Probe
+from .looks import Seeds
 from .report import Witness, chance
 from .sampled import misfit, two_samples
 
@@ -178,13 +179,13 @@ def check_releases(
     """Rewrites of texts made of the probed words and of the probed texts, against what is stated of them."""
     out = Tested()
     try:
-        _check(out, m, probes, count, _Seeds(stream), meter)
+        _check(out, m, probes, count, Seeds(stream), meter)
     except Breach as breach:
         out.breach, out.reason = breach.witness, breach.reason
     return out
 
 
-def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, meter: Meter) -> None:
+def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter) -> None:
     estimated = any(p.d.draws is not None for p in probes)
     texts = [t for t in _texts(m, probes, count, seeds, meter) if t.stated]
     if not texts:
@@ -231,7 +232,7 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
 # --- texts
 
 
-def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: _Seeds, meter: Meter) -> list[_Text]:
+def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter) -> list[_Text]:
     """Some of the words between marks, quotes, emoji, line ends, unknown and kept words, in each case of letters; a few
     words, repeated; and all of the probed words, or texts."""
     given = list(dict.fromkeys(p.prepared.text for p in probes if p.at is not None))[:MOST_TEXTS]
@@ -263,7 +264,7 @@ def every_input(count: int) -> int:
     return max(50, count // 8)
 
 
-def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: _Seeds, meter: Meter) -> _Text:
+def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter: Meter) -> _Text:
     prepared = m.prepare(text, cancel=meter.cancel)
     stated: dict[int, TokenDistribution] = {}
     for i in range(len(prepared.document.tokens)):
@@ -277,7 +278,7 @@ def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: _Seeds, meter
     return out
 
 
-def _differs_by_draw(text: _Text, seeds: _Seeds, meter: Meter) -> bool:
+def _differs_by_draw(text: _Text, seeds: Seeds, meter: Meter) -> bool:
     """Whether what a word was drawn from depends on the words released before it: then each draw has its own."""
     result = text.m.rewrite(text.prepared, seeds(), cancel=meter.cancel)
     for k, step in enumerate(result.steps):
@@ -295,7 +296,7 @@ def _near(a: np.ndarray, b: np.ndarray, error: float) -> bool:
     return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
 
 
-def _same_name(text: _Text, seeds: _Seeds) -> None:
+def _same_name(text: _Text, seeds: Seeds) -> None:
     """The name of the noise tells nothing of the text: with one seed it is the same for any other."""
     seed = seeds() or 1
     other = text.m.rewrite("the " + text.text, seed)
@@ -317,22 +318,10 @@ def _small(m: Mechanism) -> Mechanism | None:
     return other
 
 
-class _Seeds:
-    """A seed for each call, where the audit has one."""
-
-    def __init__(self, stream: NoiseStream):
-        self._next = None if stream.seed is None else stream.seed * 1_000_003
-
-    def __call__(self) -> int | None:
-        if self._next is not None:
-            self._next += 1
-        return self._next
-
-
 # --- rewrites, one way after the other
 
 
-def _rewritten(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter) -> Iterator[RewriteResult]:
+def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter) -> Iterator[RewriteResult]:
     """Rewrites whose noise is independent: of those of one call that share it, the first."""
     m, cancel = text.m, meter.cancel
     seen: set[str] = set()
@@ -375,7 +364,7 @@ class _Counts:
     samples: int = 0
 
 
-def _look(text: _Text, way: str, n: int, seeds: _Seeds, meter: Meter, out: Tested) -> list[_Fit]:
+def _look(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter, out: Tested) -> list[_Fit]:
     """n rewrites of one text in one way, and how they fit what is stated. Raises Breach."""
     tokens, first = text.document.tokens, text.first
     counts = _Counts()

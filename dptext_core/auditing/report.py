@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..errors import ConfigError
 from ..guarantee import at_least, bound, number, odds_text, scientific
 
 
@@ -62,6 +63,39 @@ class Witness:
         return line if line.endswith((".”", "!”", "?”")) else f"{line}."
 
 
+#: What a check can come to. "not looked at" where it could not be made, which ``reason`` says.
+STATUSES = ("proven", "tested", "refuted", "not looked at")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one look came to.
+
+    name: a noun ("released text"). looked: what was looked at, a sentence. reason: why it is refuted or could not be
+    looked at, a clause that ends with a full stop. detectable: the largest loss that its draws could have shown; leak:
+    the smallest share of rewrites that leak and would have been seen with a chance of 95%; None where it has no draws.
+    blind: what its draws could not have seen, a clause for the first sentence of the verdict ("leaks in fewer than 1%
+    of ..."), "" for nothing. needed: whether the verdict cannot be "holds" where it was not looked at. draws: rewrites,
+    or words drawn.
+    """
+
+    name: str
+    status: str
+    looked: str
+    reason: str = ""
+    witness: Witness | None = None
+    detectable: float | None = None
+    leak: float | None = None
+    blind: str = ""
+    needed: bool = True
+    draws: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ConfigError(f"A check is one of {', '.join(STATUSES)}, not {self.status!r}.")
+
+
 @dataclass(frozen=True)
 class AuditReport:
     """What was claimed and what was measured.
@@ -77,7 +111,7 @@ class AuditReport:
     inputs, pairs: how many were compared; skipped: inputs left out, with why. draws: words drawn, altogether.
     sampler_p: the chance of draws like these from the stated distributions, corrected for the number of comparisons;
     None where nothing was compared. delta: that of the claim; ``measured`` is the loss beyond it. of: what the claim is
-    about: one draw, or the whole output, where nothing else can be looked at.
+    about: one draw, or the whole output, where nothing else can be looked at. checks: what each look came to.
     """
 
     mechanism: str
@@ -104,6 +138,7 @@ class AuditReport:
     leak_epsilon: float | None = None
     delta: float = 0.0
     of: str = "one draw"
+    checks: tuple[Check, ...] = ()
 
     @property
     def holds(self) -> bool:

@@ -19,13 +19,18 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of
+from .looks import Look, Subject, look_at
 from .outputs import audit_outputs
 from .releases import FRESH, Tested, check_releases, every_input
-from .report import AuditReport
+from .report import AuditReport, Check
 from .sampled import TESTED, could_show, estimate
 
 #: Rewrites behind an estimate of the loss.
 NOISE_DRAWS = 20_000
+#: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
+#: that refutes ends the audit.
+FIRST: tuple[Look, ...] = ()
+LATER: tuple[Look, ...] = ()
 MOST_DRAWS = 10_000_000
 
 
@@ -77,11 +82,17 @@ def audit(
     inputs = list(dict.fromkeys(inputs))
     if len(inputs) > MAX_INPUTS:
         raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
+    empty = AuditReport(
+        m.name, float(epsilon), m.notion, 0.0, 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None, confidence
+    )
+    if inputs:
+        subject = Subject(m, m.guarantee(inputs[0]), inputs, stream, meter, (), claim, draws, confidence)
+        empty = _with(empty, look_at(FIRST, subject))
+        if empty.verdict == "refuted":
+            return empty
     if whole_outputs:
-        empty = AuditReport(
-            m.name, float(epsilon), m.notion, 0.0, 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None, confidence
-        )
-        return audit_outputs(empty, m, inputs, claim, draws, stream, meter)
+        report = audit_outputs(empty, m, inputs, claim, draws, stream, meter)
+        return report if report.verdict == "refuted" else _with(report, look_at(LATER, subject))
     probes, skipped = probes_of(m, inputs, meter)
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
@@ -98,7 +109,7 @@ def audit(
     report = AuditReport(
         m.name, float(epsilon), promise.notion, float(claimed), 0.0, not estimated, 0.0, "", "", None,
         promise.metric if promise.notion == "metric" else "", len(probes), pairs, tuple(skipped), 0, None, confidence,
-        delta=promise.delta if claim is None else 0.0,
+        delta=promise.delta if claim is None else 0.0, checks=empty.checks,
     )  # fmt: skip
     if estimated:
         report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter)
@@ -127,7 +138,20 @@ def audit(
     )  # fmt: skip
     if tested.breach is not None:
         return replace(report, verdict="refuted", witness=tested.breach, reason=tested.reason)
-    return _judged(report, promise, claim, behind)
+    report = _judged(report, promise, claim, behind)
+    return _with(report, look_at(LATER, replace(subject, promise=promise, probes=probes[:first])))
+
+
+def _with(report: AuditReport, checks: tuple[Check, ...]) -> AuditReport:
+    """The report with more checks: refuted where one of them is."""
+    report = replace(report, checks=(*report.checks, *checks), draws=report.draws + sum(c.draws for c in checks))
+    broken = next((c for c in checks if c.status == "refuted"), None)
+    if broken is not None:
+        return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness)
+    missed = next((c for c in checks if c.status == "not looked at" and c.needed), None)
+    if missed is not None and report.verdict == "holds":
+        return replace(report, verdict="inconclusive", reason=missed.reason)
+    return report
 
 
 def _distances(

@@ -1,53 +1,32 @@
-"""Mechanisms with a planted fault, each a shipped one with one function replaced: for showing what an audit finds.
-
-None of them is registered: they appear nowhere unless asked for by name.
-
-    from dptext_core.auditing import audit
-    from dptext_core.faults import broken
-
-    print(audit(broken("halved-sensitivity")).sentence())
-"""
+"""Faults of what a mechanism states, and of its draws and texts against it."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .distribution import Channel, ScoreTable, TokenDistribution, logsumexp
-from .errors import ConfigError
-from .mechanisms.base import Mechanism
-from .mechanisms.config import epsilon_option, option
-from .mechanisms.custext import CusText
-from .mechanisms.dp_mlm import DPMLM
-from .mechanisms.dp_mlm_prior import DPMLMPrior, PriorPrepared
-from .mechanisms.masked_words import MaskedPrepared
-from .mechanisms.mvc import MVC
-from .mechanisms.santext import SanText
-from .mechanisms.word_level import Draws, SpaceConfig, WordMechanism
-from .mechanisms.word_space import SpaceMechanism
-from .public_prior import PublicText, proposed_logits
-from .result import RewriteResult
-from .sampling import DEPTH, NoiseStream, draw
-from .words import WordSpace
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A planted fault. broken, sound: the mechanism with and without it. options: what both are made with."""
-
-    name: str
-    title: str
-    explanation: str
-    broken: type[Mechanism]
-    sound: type[Mechanism]
-    options: Mapping[str, Any] = field(default_factory=dict)
-
+from ..distribution import Channel, ScoreTable, TokenDistribution, logsumexp
+from ..mechanisms.base import Mechanism
+from ..mechanisms.config import epsilon_option, option
+from ..mechanisms.custext import CusText
+from ..mechanisms.dp_mlm import DPMLM
+from ..mechanisms.dp_mlm_prior import DPMLMPrior, PriorPrepared
+from ..mechanisms.masked_words import MaskedPrepared
+from ..mechanisms.mvc import MVC
+from ..mechanisms.santext import SanText
+from ..mechanisms.word_level import Draws, SpaceConfig, WordMechanism
+from ..mechanisms.word_space import SpaceMechanism
+from ..public_prior import PublicText, proposed_logits
+from ..result import RewriteResult
+from ..sampling import DEPTH, NoiseStream, draw
+from ..words import WordSpace
+from .base import Fault
 
 # --- a float32 softmax
 
@@ -371,7 +350,7 @@ def _tables(channels: Sequence[Channel]) -> Iterator[ScoreTable]:
         yield channel
 
 
-_ALL = (
+STATED = (
     Fault(
         "float32-softmax",
         "A float32 softmax",
@@ -476,21 +455,3 @@ _ALL = (
         {"epsilon": 5.0},
     ),
 )
-FAULTS: Mapping[str, Fault] = {f.name: f for f in _ALL}
-
-
-def broken(name: str, **options: Any) -> Mechanism:
-    """The mechanism with the planted fault ``name``. Raises ConfigError for a name that is not there."""
-    return _make(name, lambda fault: fault.broken, options)
-
-
-def sound(name: str, **options: Any) -> Mechanism:
-    """The same mechanism without the fault."""
-    return _make(name, lambda fault: fault.sound, options)
-
-
-def _make(name: str, which: Callable[[Fault], type[Mechanism]], options: Mapping[str, Any]) -> Mechanism:
-    if name not in FAULTS:
-        raise ConfigError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
-    fault = FAULTS[name]
-    return which(fault).create(**{**fault.options, **options})

@@ -1,0 +1,78 @@
+"""What every look of an audit is: a function of one subject that answers with a typed :class:`Check`.
+
+The verdict is a function of the checks alone (``verdict``). A new look is a function ``(subject) -> Check | None`` in a
+file of its own and an entry in ``verdict.FIRST`` (needs no distributions, may be had for nothing) or ``verdict.LATER``;
+None where it has nothing to look at in such a mechanism.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..guarantee import Guarantee
+from ..mechanisms.base import Mechanism, Prepared, check_cancel
+from ..sampling import NoiseStream
+from .inputs import Meter, Probe
+from .report import Check
+
+
+class Seeds:
+    """A seed for each call, other ones for each name, where the audit has one; else None each time."""
+
+    def __init__(self, stream: NoiseStream, name: str = ""):
+        own = zlib.crc32(name.encode()) % 1_000_003
+        self._next = None if stream.seed is None else (stream.seed + own) * 1_000_003
+
+    def __call__(self) -> int | None:
+        if self._next is not None:
+            self._next += 1
+        return self._next
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an audit looks at. inputs: as they were given, or the default ones; probes: the distributions of their drawn
+    words, () where only whole outputs can be looked at, and in ``FIRST``. promise: of the first text. claim: an ε of
+    the caller's in the place of the promise. draws: rewrites of each text that the caller asked for, None for none."""
+
+    m: Mechanism
+    promise: Guarantee
+    inputs: Sequence[str | Prepared]
+    stream: NoiseStream
+    meter: Meter
+    probes: Sequence[Probe] = ()
+    claim: float | None = None
+    draws: int | None = None
+    confidence: float = 0.95
+
+    def seeds(self, name: str) -> Seeds:
+        """Seeds of the look of this name."""
+        return Seeds(self.stream, name)
+
+    @property
+    def claimed(self) -> float:
+        """ε that one draw may lose; inf where nothing is promised."""
+        if self.claim is not None:
+            return self.claim
+        return float("inf") if self.promise.notion == "none" else self.promise.epsilon
+
+
+Look = Callable[[Subject], Check | None]
+
+
+def look_at(looks: Iterable[Look], subject: Subject) -> tuple[Check, ...]:
+    """The checks, each with its seconds, up to the first one that refutes."""
+    out: list[Check] = []
+    for look in looks:
+        check_cancel(subject.meter.cancel)
+        began = time.perf_counter()
+        check = look(subject)
+        if check is None:
+            continue
+        out.append(replace(check, seconds=time.perf_counter() - began))
+        if check.status == "refuted":
+            break
+    return tuple(out)
