@@ -141,6 +141,20 @@ def test_by_hand_the_others_share_the_rest_evenly():
     assert every.sum == pytest.approx(100.0, abs=1e-9)
 
 
+def test_what_was_chosen_by_hand_is_not_seen_at_kept_tokens():
+    """They stand at what the words have that nobody chose; where somebody chose for all, at their mean."""
+    m = MECHANISMS["dp-mlm"]().with_(keep_stopwords=True)
+    drawn = m.spending_tokens(TEXT)
+    plan = distribute(m, TEXT, 100.0, "hand", {drawn[0]: 0.5})
+    kept = [e for i, e in enumerate(plan.epsilons) if i not in drawn]
+    assert kept and set(kept) == {plan.epsilons[drawn[1]]} != {plan.epsilons[drawn[0]]}
+    parts = [1 + k for k in range(len(drawn))]
+    every = {i: part / sum(parts) for i, part in zip(drawn, parts, strict=True)}
+    plan = distribute(m, TEXT, 100.0, "hand", every)
+    kept = [e for i, e in enumerate(plan.epsilons) if i not in drawn]
+    assert kept == pytest.approx([100 / len(drawn)] * len(kept))
+
+
 def test_a_word_that_is_drawn_once_counts_once():
     m = dpt.get_mechanism("custext", strategy="record")
     text = "doctor doctor doctor nurse"

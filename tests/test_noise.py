@@ -59,6 +59,15 @@ def test_epsilon_of_a_distance_is_the_other_way_round():
     assert noise.gaussian_epsilon(1e-5, 0.0) == 0.0 == noise.gaussian_delta(1.0, 0.0)
 
 
+@pytest.mark.parametrize("delta", [1e-10, 1e-5, 1e-2, 0.4])
+def test_the_epsilon_that_is_stated_of_a_distance_keeps_its_delta(delta):
+    """Never the float below, whose δ is larger."""
+    for mu in (0.003, 0.7, 3.0, 41.0, 1e3):
+        epsilon = noise.gaussian_epsilon(delta, mu)
+        assert noise.gaussian_delta(epsilon, mu) <= delta
+        assert epsilon == 0 or noise.gaussian_delta(math.nextafter(epsilon, 0), mu) > delta
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-5), (-1.0, 1e-5), (math.nan, 1e-5), (1.0, 0.0), (1.0, 0.6)])
 def test_what_no_noise_can_promise_is_refused(epsilon, delta):
     with pytest.raises(dpt.ConfigError, match="Gaussian noise needs"):

@@ -9,6 +9,8 @@ import pytest
 from small_spaces import on, random_space
 
 from dptext_core import NoiseStream
+from dptext_core.sampling import DEPTH
+from dptext_core.words import WordSpace
 
 SPACE = random_space(30, 5, seed=1)
 X = SPACE.vectors.astype(np.float64)
@@ -79,6 +81,19 @@ def test_the_bounds_of_santext_plus(epsilon):
     if epsilon < 5:
         assert (loss[:first, first:] > epsilon * d[:first, first:]).any(), "to a common word ε·d alone does not hold"
     assert np.isneginf(table[first:, :first]).all(), "a sensitive word never becomes a common one"
+
+
+@pytest.mark.parametrize("p", [1e-3, 1.0])
+def test_at_the_largest_epsilon_the_farthest_word_of_a_common_one_can_be_drawn(p):
+    """A common word where a sensitive one stands, and another at the largest distance: ln p lies deeper still."""
+    vectors = np.zeros((12, 3), np.float32)
+    vectors[:, 1] = np.linspace(0, 1e-4, 12)
+    vectors[6, 1], vectors[11, 0], vectors[:, 2] = 0.0, 4.0, 1.0
+    m = on(WordSpace("far", "", SPACE.words[:12], vectors), "santext-plus", sensitive=0.5, p=p)
+    assert m.first_sensitive == 6
+    epsilon = m.max_epsilon
+    least = m.channel(0).at(epsilon).log_probs[11]
+    assert -DEPTH <= least < -DEPTH + 2 * math.log(12), "and is not refused much earlier than it must be"
 
 
 def test_what_passes_through_is_said():

@@ -85,6 +85,27 @@ def test_over_a_list_of_epsilons_the_claim_is_that_of_the_smallest():
     assert several.distances(SPACE.words) == pytest.approx(on(SPACE, "tem", epsilon=20.0).distances(SPACE.words))
 
 
+def test_the_stated_error_of_a_likelihood_covers_the_far_words_that_it_leaves_out(monkeypatch):
+    """With a normaliser over all words, exact here: what is left is the share β of far words, nearly reached."""
+    from dptext_core.mechanisms import normalisers
+
+    def exactly(space, epsilon, *, gamma=None, **_):
+        weights = np.exp(-epsilon / 2 * np.minimum(D, np.inf if gamma is None else gamma))
+        return np.log(weights.sum(axis=1)), 0.0
+
+    monkeypatch.setattr(normalisers, "is_bundled", lambda space: True)
+    monkeypatch.setattr(normalisers, "log_z", exactly)
+    m = on(SPACE, "tem", epsilon=400.0)
+    released = SPACE.words[7]
+    found, error = m.log_likelihood(released, 400.0)
+    exact = m.likelihood_of(released, 400.0, np.arange(40))
+    off = np.abs(found - exact).max()
+    assert 0.0009 < off <= error * (1 + 1e-9) and error < 0.0011
+    given, error = on(SPACE, "tem", epsilon=400.0, gamma=0.4).log_likelihood(released, 400.0)
+    exact = on(SPACE, "tem", epsilon=400.0, gamma=0.4).likelihood_of(released, 400.0, np.arange(40))
+    assert given == pytest.approx(exact, rel=1e-5) and error == 0
+
+
 def test_on_the_bundled_space_it_is_santext_below_epsilon_21():
     """γ = (2/ε)·ln(0.999·21,718/0.001) is 1.572 at 21.5; the largest distance of two words is 1.567 here."""
     space = dpt.word_space("minilm")
