@@ -35,6 +35,8 @@ from .base import (
     full_options,
     half,
     holm,
+    in_part,
+    under_each,
     value,
 )
 from .custext import (
@@ -106,6 +108,7 @@ __all__ = [
     "full_options",
     "half",
     "holm",
+    "in_part",
     "inflated",
     "judges_agree",
     "little_memory",
@@ -129,6 +132,7 @@ __all__ = [
     "strategies_alike",
     "tem_beside_tables",
     "tight_range",
+    "under_each",
     "value",
 ]
 

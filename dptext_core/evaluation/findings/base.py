@@ -196,6 +196,25 @@ def both(*verdicts: str) -> str:
     return OPEN if found & {OPEN, MISSING} else PARTLY
 
 
+def under_each(*tallies: Tally) -> str:
+    """The verdict of a claim that is looked at under several settings, none of which it names: the one that all share.
+
+    Where they part, or lie beyond doubt on opposite sides of no difference, the setting decides and not the mechanism:
+    that cannot be told. Settings without comparisons do not count."""
+    there = [tally for tally in tallies if tally.n]
+    found = {tally.verdict for tally in there}
+    sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.beyond(sign)}
+    if not found:
+        return MISSING
+    return found.pop() if len(found) == 1 and len(sides) < 2 else OPEN
+
+
+def in_part(sentence: str, parenthesis: str) -> str:
+    """The verdict of a sentence with a figure in its parenthesis: where the sentence holds and the figure does not, a
+    part of it does; where the sentence does not hold, the figure cannot save it."""
+    return PARTLY if sentence == AGREES != parenthesis else sentence
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What the rows say about a claim. effect: the size of it, shortly. numbers: sentences made from the rows. rows:
