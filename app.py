@@ -56,6 +56,7 @@ page = st.navigation(shown, position="top")
 if forget.reload():
     st.stop()
 st.session_state.app = True
+sessions.keep_sizes()
 sessions.watch()
 public.enter()
 uploads.watch()

@@ -9,7 +9,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import _assets, references
 from dptext_core.experiments.folder import environment
-from pages.ui import forget
+from pages.ui import download, forget
 from pages.ui.shell import compact, within_app
 from pages.ui.text import literal
 
@@ -50,7 +50,7 @@ def papers() -> None:
         st.markdown(f"**{literal(spec.title)}** {said}{more}")
     with st.expander("All of them as BibTeX"):
         st.code(references.bibtex(tuple(used)), language="bibtex")
-    st.download_button(
+    download.button(
         "Download the BibTeX file", references.bibtex(tuple(used)), "dp-text-studio.bib", "application/x-bibtex",
         icon=":material/format_quote:", key="about_bibtex", on_click="ignore",
     )  # fmt: skip

@@ -17,7 +17,7 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import at_least, bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.private import Private
-from pages.ui import controls
+from pages.ui import controls, download
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
@@ -187,7 +187,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
             st.dataframe(
                 {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
             )
-    st.download_button(
+    download.button(
         "Download the report", json.dumps(report.to_dict(), ensure_ascii=False, indent=1), "audit.json",
         "application/json", icon=":material/download:", key="audit_download", on_click="ignore",
         help="It names the inputs: for their owner's eyes where they are private.",

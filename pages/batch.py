@@ -14,7 +14,7 @@ from dptext_core.experiments import batch as core
 from dptext_core.experiments import job_folders, office, release_files, tables
 from dptext_core.figures.glossary import said_of
 from dptext_core.metrics.registry import measure
-from pages.ui import controls
+from pages.ui import controls, download
 from pages.ui.jobs import Job
 from pages.ui.public import limits
 from pages.ui.session import session
@@ -437,15 +437,15 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
         st.caption("Originals beside rewrites, for your eyes only. Its name and each row say so.")
         key = stay("batch_inspection")
         suffix = st.selectbox("Format", release_files.INSPECTION, format_func=FORMATS.__getitem__, key=key)
-        st.download_button(
+        download.button(
             "Download, private", lambda: batch.inspection(suffix).read_bytes(),
-            f"{batch.stem}-PRIVATE-with-originals{suffix}", icon=":material/lock:", key="batch_private",
-            on_click="ignore", width="stretch",
+            f"{batch.stem}-PRIVATE-with-originals{suffix}", "application/octet-stream", icon=":material/lock:",
+            key="batch_private", on_click="ignore", width="stretch",
         )  # fmt: skip
     with right, st.container(border=True):
         st.markdown("**The promise**")
         st.caption("What is promised of each row and of all, as JSON, to go with the release.")
-        st.download_button(
+        download.button(
             "Download the promise", json.dumps(found.promise, ensure_ascii=False, indent=1),
             f"{batch.stem}-promise.json", "application/json", icon=":material/receipt_long:", key="batch_promise",
             on_click="ignore", width="stretch",
@@ -461,10 +461,10 @@ def release(batch: core.Batch, how_far: str) -> None:
             help="A spreadsheet would run a cell that begins with =, +, - or @. So such a cell begins with an "
             "apostrophe here, whoever wrote it. For programs, turn this on: then each cell is exactly as it is.",
         )  # fmt: skip
-    st.download_button(
+    download.button(
         "Download" + (f" {how_far}" if how_far else ""), lambda: batch.release(suffix, exact).read_bytes(),
-        f"{batch.stem}-release{suffix}", icon=":material/download:", key="batch_download", on_click="ignore",
-        type="primary", width="stretch",
+        f"{batch.stem}-release{suffix}", "application/octet-stream", icon=":material/download:",
+        key="batch_download", on_click="ignore", type="primary", width="stretch",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from dptext_core.evaluation import curves, results
 from dptext_core.figures import benchmarks as figures
 from dptext_core.figures.glossary import said_of
 from dptext_core.metrics import measure
-from pages.ui import links
+from pages.ui import download, links
 from pages.ui.shell import within_app
 from pages.ui.stay import stay
 from pages.ui.text import literal
@@ -236,7 +236,7 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
             ("Everything, CSV", lambda: curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
             ("Everything, JSON", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
         ):
-            st.download_button(label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
+            download.button(label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
         if pictures:
             st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
             st.caption("The camera over a chart saves it as a picture.")
@@ -302,7 +302,7 @@ def main() -> None:
         x = "epsilon"
         if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
             x = across(data, alike, mixed)
-        download = st.container(width="content")
+        files = st.container(width="content")
     bar = st.container(horizontal=True)
     wide, narrow = st.columns([2.6, 1], gap="large")
     left, right = wide.columns(2, gap="medium")
@@ -313,7 +313,7 @@ def main() -> None:
     shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
     ours = [s for pair in shown for s in pair[0]]
     rows = curves.table([s for pair in shown for both in pair for s in both])
-    with download:
+    with files:
         downloads(found, rows, view != "Table")
     if not rows:
         wide.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")

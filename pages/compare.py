@@ -18,7 +18,7 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number, percent
 from dptext_core.mechanisms import codec
 from dptext_core.metrics import score
-from pages.ui import address, controls, hide, ledger, links, share
+from pages.ui import address, controls, download, hide, ledger, links, share
 from pages.ui.compared import Asked, Column, Outcome, rewrites
 from pages.ui.rewrite_view import payload, rewrite_view, word_of
 from pages.ui.session import COLUMNS, session
@@ -245,7 +245,7 @@ def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) 
     if result.guarantee.notion == "none":
         st.warning(literal(result.guarantee.sentence()))
     with st.container(horizontal=True):
-        st.download_button(
+        download.button(
             "Download", result.text, "rewrite.txt", "text/plain", icon=":material/download:", on_click=release,
             args=(result,), key=f"compare{column.id}_download",
             help="What you download or copy counts as released in the ledger.",

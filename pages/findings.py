@@ -20,6 +20,7 @@ from dptext_core.evaluation.findings import (
     tables,
 )
 from dptext_core.metrics import measure
+from pages.ui import download
 from pages.ui.charts import chart, dark
 from pages.ui.shell import compact, within_app
 from pages.ui.stay import stay
@@ -144,7 +145,7 @@ def legend(found: leaderboard.Board) -> str:
 def files(name: str, csv: str, latex: str) -> None:
     with st.container(horizontal=True):
         for label, text, ending, kind in (("CSV", csv, "csv", "text/csv"), ("LaTeX", latex, "tex", "text/x-tex")):
-            st.download_button(
+            download.button(
                 label, text, f"{name}.{ending}", kind, on_click="ignore", key=f"found_{name}_{ending}",
                 icon=":material/download:",
             )  # fmt: skip

@@ -25,6 +25,7 @@ from pages.ui import (
     attackers,
     budget,
     controls,
+    download,
     equal_privacy,
     evidence,
     hide,
@@ -597,11 +598,12 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
     ):  # fmt: skip
         redraw()
         st.rerun(scope="app")
-    save.download_button(
-        "Download text", result.text, "rewrite.txt", "text/plain", icon=":material/download:", width="stretch",
-        key="play_download", on_click=release, args=(result,),
-        help="What you download counts as released in the ledger.",
-    )  # fmt: skip
+    with save:
+        download.button(
+            "Download text", result.text, "rewrite.txt", "text/plain", icon=":material/download:", width="stretch",
+            key="play_download", on_click=release, args=(result,),
+            help="What you download counts as released in the ledger.",
+        )  # fmt: skip
     with more:
         share.popover(run, result, epsilon, void, release)
 

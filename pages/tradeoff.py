@@ -18,7 +18,7 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.trade_off import Advice, Point
-from pages.ui import address, hide, links, share
+from pages.ui import address, download, hide, links, share
 from pages.ui.jobs import Work
 from pages.ui.kept import Options
 from pages.ui.rewrite_view import payload, rewrite_view
@@ -316,11 +316,11 @@ def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None
 
     with st.container(horizontal=True):
         if any(p.has(hidden) and p.has(kept) for p in points):
-            st.download_button(
+            download.button(
                 "Figure (HTML)", page, "trade-off.html", "text/html", icon=":material/download:", on_click="ignore",
                 key="trade_html", help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
             )  # fmt: skip
-        st.download_button(
+        download.button(
             "Data (CSV)", trade_off.to_csv(points), "trade-off.csv", "text/csv", icon=":material/download:",
             on_click="ignore", key="trade_csv", help="It holds figures, and no text.",
         )  # fmt: skip

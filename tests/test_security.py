@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import streamlit
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
@@ -19,7 +20,7 @@ from dptext_core.experiments import batch, job_folders
 from dptext_core.mechanisms import registry
 from dptext_core.mechanisms.config import option
 from dptext_core.words import space as word_spaces
-from pages.ui import jobs, links, public, sessions, text, uploads
+from pages.ui import download, jobs, links, public, sessions, text, uploads
 from pages.ui.jobs import Work
 from pages.ui.public import OWN, PUBLIC
 
@@ -83,6 +84,46 @@ def test_the_settings_of_the_server_keep_others_out():
     # What is off unless it is asked for stays so: files of a folder, a way in for programs, names from headers.
     assert config.get_option("server.enableStaticServing") is False
     assert config.get_option("server.enableAgentApi") is False and config.get_option("server.trustedUserHeaders") == {}
+
+
+#: What hands out addresses in the pinned Streamlit: these modules of it, and what pages call of them. The icon of the
+#: browser's tab is a file of ours; answers by agents are off; texts of the cache are not used.
+HANDS_OUT = {
+    "commands/logo.py", "commands/page_config.py", "elements/iframe.py", "elements/image.py",
+    "elements/lib/agent_data.py", "elements/lib/image_utils.py", "elements/lib/subtitle_utils.py",
+    "elements/media.py", "elements/pyplot.py", "elements/widgets/button.py", "elements/widgets/chat.py",
+    "runtime/caching/cached_message_replay.py",
+}  # fmt: skip
+CALLED = {"audio", "chat_message", "download_button", "iframe", "image", "logo", "pdf", "pyplot", "video"}
+
+
+def test_no_page_hands_out_a_file_but_by_the_one_helper():
+    """Streamlit makes a file's address from what is in it, and gives the file to everyone who has the address."""
+    top = Path(streamlit.__file__).parent
+    calls = re.compile(r"media_file_mgr\.add|image_to_url\(|marshall_images\(")
+    found = {p.relative_to(top).as_posix() for p in top.rglob("*.py") if calls.search(p.read_text(encoding="utf-8"))}
+    assert found == HANDS_OUT, "look at what is new, and add what pages call of it"
+    used = set()
+    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in CALLED:
+                used.add((path.relative_to(ROOT).as_posix(), node.attr))
+            if isinstance(node, ast.keyword) and node.arg == "page_icon":
+                assert isinstance(node.value, ast.Constant)
+    assert used == {("pages/ui/download.py", "download_button")}
+
+
+def test_no_two_downloads_have_one_address(monkeypatch):
+    asked = []
+    monkeypatch.setattr(download.st, "download_button", lambda *given, **named: asked.append((*given, named)))
+    for data in ("a text", b"bytes", lambda: "made when it is asked for"):
+        for _ in range(2):
+            download.button("Download", data, "a.txt", "text/plain", key="a")
+    made = [make() for _, make, _, _, _ in asked]
+    assert made == ["a text"] * 2 + [b"bytes"] * 2 + ["made when it is asked for"] * 2
+    kinds = {kind for _, _, _, kind, _ in asked}
+    assert len(kinds) == 6 and all(re.fullmatch(r"text/plain; id=[\w-]{22}", kind) for kind in kinds)
+    assert all(rest == ("a.txt", {"key": "a"}) for *_, name, _, named in asked for rest in [(name, named)])
 
 
 @pytest.mark.parametrize(

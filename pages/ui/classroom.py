@@ -12,7 +12,7 @@ import streamlit as st
 from dptext_core import lessons
 from dptext_core.figures.handout import handout
 from dptext_core.lessons import Lesson
-from pages.ui import hide, links
+from pages.ui import download, hide, links
 from pages.ui.text import literal
 
 _QR = st.components.v2.component(
@@ -79,7 +79,7 @@ def panel(number: int, lesson: Lesson, value: Any) -> None:
     st.caption("It carries settings, never a text. Show it on the wall: thirty laptops find it in a minute.")
     st.markdown("**Pages to print**")
     lessons_at = address("learn", {})
-    st.download_button(
+    download.button(
         "Download the hand-out", lambda: handout(lessons.LESSONS, address=lessons_at, code=code(lessons_at)),
         "lessons.html", "text/html", icon=":material/print:", key="learn_handout", on_click="ignore",
         help="All lessons with their figures and questions, and the answers at the end: one file, to be printed from "

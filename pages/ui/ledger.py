@@ -9,6 +9,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.guarantee import bound
 from dptext_core.ledger import Entry, Ledger
+from pages.ui import download
 from pages.ui.text import literal
 
 
@@ -30,7 +31,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     rows = table(ledger)
     st.dataframe(rows, hide_index=True, height=min(320, 36 * (1 + len(rows["draw"])) + 2))
     st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
-    st.download_button(
+    download.button(
         "Download the ledger", ledger.to_json(), "ledger.json", "application/json", icon=":material/receipt_long:",
         key="ledger_download", on_click="ignore", help="The file does not hold your texts.",
     )  # fmt: skip

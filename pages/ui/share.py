@@ -10,7 +10,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import exports
 from dptext_core.errors import InputError
-from pages.ui import address, attackers, links, runs
+from pages.ui import address, attackers, download, links, runs
 from pages.ui.session import session
 from pages.ui.text import literal
 
@@ -71,7 +71,7 @@ def popover(
                 run.inputs.mechanism, {k: v for k, v in options.items() if k != "mechanism"}, run.inputs.seed,
                 run.inputs.text if with_text else None,
             )  # fmt: skip
-            st.download_button(
+            download.button(
                 "Save the session", saved.to_json, f"{'PRIVATE-' if with_text else ''}session.json", "application/json",
                 icon=":material/save:", key="share_session", on_click="ignore",
             )  # fmt: skip
@@ -83,7 +83,7 @@ def _file(
 ) -> None:  # fmt: skip
     """A file that is made when it is asked for. release: of what counts as released, with its result."""
     counted = {"on_click": release, "args": (result,)} if release is not None else {"on_click": "ignore"}
-    st.download_button(
+    download.button(
         label, make, exports.file_name(kind, what, suffix), "text/html" if suffix == "html" else "application/json",
         icon=":material/download:", key=f"share_{kind}_{what}_{suffix}", **counted,
     )  # fmt: skip

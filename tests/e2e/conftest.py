@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +110,41 @@ def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
             server.wait(10)
         except subprocess.TimeoutExpired:
             server.kill()
+
+
+@contextmanager
+def harness(
+    folder: Path, stop: float, close: float, *options: str, **env: str
+) -> Iterator[tuple[str, Callable[[str], Any]]]:
+    """The app in a process that can be asked (see memory_harness): its address, and a way to ask."""
+    port, ask = _free_port(), _free_port()
+    log = folder / "log"
+    command = [sys.executable, str(TOP / "tests/e2e/memory_harness.py"), *map(str, (port, ask, stop, close)), *options]
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            command, cwd=TOP, env=os.environ | {"DPTEXT_JOBS": str(folder / "jobs")} | env, stdout=sink,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + START_SECONDS
+    try:
+        while True:
+            try:
+                urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')[-2000:]}")
+                time.sleep(0.2)
+
+        def asked(what: str) -> Any:
+            with urllib.request.urlopen(f"http://127.0.0.1:{ask}/{what}", timeout=60) as answer:
+                return json.load(answer)
+
+        yield url, asked
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="session")

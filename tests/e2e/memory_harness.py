@@ -1,8 +1,9 @@
 """Runs the app as ``streamlit run`` does, in a process that tells of itself on another port.
 
-    python tests/e2e/memory_harness.py PORT ASK_PORT STOP_SECONDS CLOSE_SECONDS
+    python tests/e2e/memory_harness.py PORT ASK_PORT STOP_SECONDS CLOSE_SECONDS [--option value ...]
 
 ``/jobs``: how many jobs run, how many were stopped because their visitor had gone, and how many sessions there are.
+``/routes``: the addresses that the server answers, each with its methods.
 ``/scan/KEY``: how many objects hold a word with this key (see memory_scan),
 and where. ``/plant/KEY``: keep such a word, as a control. The key comes reversed, so that asking plants nothing.
 """
@@ -26,6 +27,7 @@ left = 0
 class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         from memory_scan import Marker
+        from starlette.applications import Starlette
 
         from pages.ui import sessions
         from pages.ui.jobs import Job
@@ -35,6 +37,9 @@ class Answers(BaseHTTPRequestHandler):
         if what == "jobs":
             running = sum(job._thread.is_alive() for job in gc.get_objects() if type(job) is Job)
             answer = {"running": running, "left": left, "sessions": len(sessions._visits)}
+        elif what == "routes":
+            apps = [a for a in gc.get_objects() if type(a) is Starlette]
+            answer = [[r.path, sorted(getattr(r, "methods", None) or [])] for app in apps for r in app.routes]
         elif what == "plant":
             planted[f"A text with {Marker(key[::-1]).word(1)} in it."] = 1
         elif what == "scan":
@@ -49,7 +54,7 @@ class Answers(BaseHTTPRequestHandler):
         pass
 
 
-def main(port: str, ask: str, stop: str, close: str) -> None:
+def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
     from streamlit.web import cli
 
     from pages.ui import jobs, sessions
@@ -67,7 +72,7 @@ def main(port: str, ask: str, stop: str, close: str) -> None:
     Thread(target=HTTPServer(("127.0.0.1", int(ask)), Answers).serve_forever, daemon=True).start()
     options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
     arguments = [x for name, value in options.items() for x in (f"--server.{name}", value)]
-    sys.argv = ["streamlit", "run", str(TOP / "app.py"), *arguments]
+    sys.argv = ["streamlit", "run", str(TOP / "app.py"), *arguments, *further]
     cli.main()
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import START_SECONDS, TOP, _free_port
+from conftest import harness
 from memory_scan import Marker
 
 pytestmark = pytest.mark.e2e
 
 LONG = 60_000
-HARNESS = Path(__file__).with_name("memory_harness.py")
 #: In the place of the app's own seconds, which tests/test_sessions.py has.
 STOP, CLOSE = 0.5, 1.5
 PATIENCE = 90
@@ -26,34 +20,8 @@ PATIENCE = 90
 
 @pytest.fixture(scope="module")
 def server(browser, tmp_path_factory) -> Iterator[tuple[str, Callable[[str], Any]]]:
-    """Its address, and a way to ask its process (see memory_harness)."""
-    port, ask = _free_port(), _free_port()
-    log = tmp_path_factory.mktemp("leaving") / "log"
-    with log.open("wb") as sink:
-        process = subprocess.Popen(
-            [sys.executable, str(HARNESS), str(port), str(ask), str(STOP), str(CLOSE)],
-            cwd=TOP, stdout=sink, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-    url = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + START_SECONDS
-    try:
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')[-2000:]}")
-                time.sleep(0.2)
-
-        def asked(what: str) -> Any:
-            with urllib.request.urlopen(f"http://127.0.0.1:{ask}/{what}", timeout=60) as answer:
-                return json.load(answer)
-
-        yield url, asked
-    finally:
-        process.kill()
-        process.wait()
+    with harness(tmp_path_factory.mktemp("leaving"), STOP, CLOSE) as found:
+        yield found
 
 
 def opened(browser, url: str):

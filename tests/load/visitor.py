@@ -24,7 +24,8 @@ class Visitor:
     """A session of the app. url: of the websocket.
 
     ids: of the controls, by their keys. strip: what the token strip was last given. finished: how many runs of the
-    page have come to their end. sent, received: messages and bytes; polls: those that a page sends by itself.
+    page have come to their end. files: what the browser asks for where a button downloads, by keys. sent, received:
+    messages and bytes; polls: those that a page sends by itself.
     """
 
     url: str
@@ -35,13 +36,16 @@ class Visitor:
     received: int = 0
     received_bytes: int = 0
     pages: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     polls: int = 0
     mechanism: str = "DP-MLM"
     problem: str = ""
     _page: str = ""
+    _session: str = ""
     _fragments: dict[str, str] = field(default_factory=dict)
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _polls: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _made: dict[str, str] = field(default_factory=dict)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def open(self) -> None:
@@ -107,6 +111,17 @@ class Visitor:
         self.strip.clear()
         await self._rerun()
 
+    async def download(self, key: str) -> str:
+        """The address that a button's file is given once it is asked for, from the server's root."""
+        message = BackMsg()
+        asked = message.backend_operation_request
+        asked.request_id, asked.session_id = f"{key} {self.sent}", self._session
+        asked.deferred_file.file_id = self.files[key]
+        await self._send(message)
+        if not await self.until(lambda: asked.request_id in self._made, 60):
+            raise Failed(f"no file came for {key}")
+        return self._made.pop(asked.request_id)
+
     # The protocol.
 
     def _state(self, key: str) -> WidgetState:
@@ -149,6 +164,7 @@ class Visitor:
             case "new_session":
                 new = message.new_session
                 self._page = new.page_script_hash
+                self._session = new.initialize.session_id or self._session
                 self.pages |= {p.url_pathname: p.page_script_hash for p in new.app_pages}
                 if not message.metadata.run.fragment_ids:
                     self._stop_polls(list(self._polls))
@@ -164,6 +180,10 @@ class Visitor:
                 self._polls[message.auto_rerun.fragment_id] = asyncio.create_task(poll)
             case "stop_auto_rerun":
                 self._stop_polls(list(message.stop_auto_rerun.fragment_ids))
+            case "backend_operation_response":
+                answer = message.backend_operation_response
+                self.problem = self.problem or answer.error_msg
+                self._made[answer.request_id] = answer.deferred_file.url
             case "script_finished":
                 # A run that makes way for another one has not come to its end.
                 self.finished += message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
@@ -176,6 +196,8 @@ class Visitor:
         if name := getattr(one, "id", ""):
             key = name.split("-", 2)[-1]
             self.ids[key], self._fragments[key] = name, fragment
+        if kind == "download_button":
+            self.files[key] = one.deferred_file_id
         if kind == "bidi_component" and name.endswith("-play_strip"):
             self.strip = json.loads(one.json)
 
