@@ -186,7 +186,8 @@ class RewriteResult(Private):
     steps: one for each token of the original and each insertion, in order; empty where nothing answers to a word.
     releases: the pieces of the released text in order; made from the steps where there are any. noise_id: results
     with the same one share their noise, so at most one of them may be released. batch: results of one call on a list
-    share it; empty for a text on its own. language: that of the mechanism.
+    share it, where they draw once for all of them on purpose (``Mechanism.together``); else empty. language: that of
+    the mechanism.
     """
 
     text: str

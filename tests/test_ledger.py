@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from foreign import Swap
 
 import dptext_core as dpt
 from dptext_core import NoiseStream
@@ -227,7 +228,7 @@ def test_exports_hold_no_text():
     assert data["draws"][0]["config"]["epsilon"] == 2.0 and data["draws"][1]["total"] == 4.0
     assert data["texts"][0]["draws"] == 2 and data["texts"][0]["totals"][0]["epsilon"] == 8.0
     for e in ledger.entries:
-        assert e._output and e._output not in text and e._output not in repr(e)
+        assert e._output and str(e._output) not in text and str(e._output) not in repr(e)
     assert TEXT not in text and "insulin" not in text and "insulin" not in repr(ledger)
 
 
@@ -271,3 +272,205 @@ def test_noise_that_serves_two_places_has_one_name():
     assert ledger.account(1).void and "no guarantee" in ledger.account(1).sentence()
     apart = custext(strategy="token").rewrite([TEXT, OTHER], stream=stream)
     assert len({r.noise_id for r in apart}) == 2
+
+
+# --- which text is which
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TEXT + " ",
+        TEXT.replace(" ", "  "),
+        TEXT.replace(" ", "\n"),
+        "  " + TEXT.upper(),
+        TEXT.replace("dose", "do\u200bse").replace(".", "!"),
+        "The doctor, changed the dose \uff4ff insulin",
+    ],
+)
+def test_a_blank_a_mark_or_a_capital_makes_no_other_text(other):
+    ledger, m = Ledger(), diffractor()
+    for text in (TEXT, other, TEXT):
+        ledger.record(m.rewrite(text), released=True)
+    (account,) = ledger.accounts()
+    assert account.releases == 3 and account.totals[0].epsilon == sum(
+        m.guarantee(t).total for t in (TEXT, other, TEXT)
+    )
+    assert "(3 releases)" in ledger.what_if([]) or ledger.overall() is None
+    assert ledger.draws(other) == ledger.draws(TEXT) == 3 and ledger.account(other) == account
+
+
+def test_texts_of_which_the_same_words_are_drawn_are_one_in_what_the_promise_compares():
+    ledger, m = Ledger(), diffractor()
+    ledger.record(m.rewrite(TEXT), released=True)
+    ledger.record(m.rewrite(TEXT.replace("The", "My")), released=True)
+    (account,) = ledger.accounts()
+    assert account.totals[0].epsilon == 2 * 2.0 * WORDS
+    # The same change under a mechanism that draws all words is another text, and is said to be perhaps of one person.
+    ledger, m = Ledger(), diffractor(keep_stopwords=False)
+    for text in (TEXT, TEXT.replace("The", "My")):
+        ledger.record(m.rewrite(text), released=True)
+    assert len(ledger.accounts()) == 2
+
+
+def test_what_joins_two_texts_gives_them_one_number():
+    ledger, all_words = Ledger(), diffractor(keep_stopwords=False)
+    mine = TEXT.replace("The", "My")
+    first, second = (ledger.record(all_words.rewrite(t), released=True) for t in (TEXT, mine))
+    ledger.record(all_words.rewrite(OTHER), released=True)
+    assert (first.text, second.text) == (1, 2)
+    for text in (TEXT, mine):
+        ledger.record(diffractor().rewrite(text), released=True)
+    assert [e.text for e in ledger.entries] == [1, 1, 3, 1, 1]
+    assert [(a.text, a.releases) for a in ledger.accounts()] == [(1, 4), (3, 1)]
+    assert ledger.account(TEXT) == ledger.account(mine) == ledger.account(1)
+
+
+def test_what_cannot_be_told_apart_is_said_with_its_sum():
+    ledger, m = Ledger(), diffractor()
+    assert ledger.overall() is None
+    ledger.record(m.rewrite(TEXT), released=True)
+    ledger.record(m.rewrite(OTHER))
+    assert ledger.overall() is None, "looking at another text joins nothing"
+    said = ledger.what_if([m.rewrite(OTHER)])
+    assert "cannot tell. If so, all of them together: ε = 16 (2 releases)" in said
+    ledger.record(m.rewrite(OTHER), released=True)
+    overall = ledger.overall()
+    assert overall.totals[0].epsilon == sum(a.totals[0].epsilon for a in ledger.accounts()) == 16.0
+    assert overall.to_dict() == ledger.to_dict()["together"]
+    ledger.record(m.rewrite(OTHER + " Again.", seed=1), released=True)
+    assert "no guarantee" in ledger.overall().sentence()
+
+
+@pytest.mark.parametrize("texts", [("\U0001f642", "\U0001f641"), ("!", "?"), ("", "?")])
+def test_texts_without_letters_are_told_apart_by_their_marks(texts):
+    ledger = Ledger()
+    for text in texts:
+        ledger.record(diffractor().rewrite(text))
+    assert len(ledger.accounts()) == 2
+
+
+def test_a_ledger_holds_no_text_and_no_hash_that_others_could_make():
+    ledgers = [Ledger(), Ledger()]
+    for ledger in ledgers:
+        ledger.record(diffractor().rewrite(TEXT, seed=1))
+    one, other = (set(ledger._texts) for ledger in ledgers)
+    assert len(one) == len(other) == 2 and not one & other
+    assert ledgers[0].entries[0]._output != ledgers[1].entries[0]._output
+    everything = repr([vars(ledger) for ledger in ledgers]).lower()
+    assert not any(word in everything for word in ("doctor", "insulin", "dose"))
+
+
+class Chorus(Swap):
+    """Rewrites each text by the first: somebody's own mechanism whose texts share what they draw."""
+
+    name, title = "chorus", "Chorus"
+    shares = True
+
+    @property
+    def together(self):
+        return self.shares
+
+    def _rewrite_list(self, texts, stream, progress, cancel):
+        one = stream.at(0)
+        total = max(self.guarantee(t).total for t in texts)
+        results = [self._rewrite(self.prepare(t), one, None, None) for t in texts]
+        return [dataclasses.replace(r, guarantee=dataclasses.replace(r.guarantee, total=total)) for r in results]
+
+
+def test_whose_texts_share_noise_is_asked_of_the_mechanism_and_of_no_option(monkeypatch):
+    """A plugin and CusText with strategy dataset are treated alike, and so is one that shares and does not say so."""
+    texts = ["my doctor and my sister", "the doctor likes water"]
+    for m in (Chorus.create(), custext(strategy="dataset")):
+        ledger = released(*m.rewrite(texts))
+        assert not any(a.void for a in ledger.accounts()), m.name
+        assert len({a.totals[0].epsilon for a in ledger.accounts()}) == 1
+        assert ledger.overall().totals[0].epsilon == ledger.account(1).totals[0].epsilon, "drawn once for all"
+        both = m.rewrite(texts) + m.rewrite(texts)
+        assert released(*both).overall().totals[0].epsilon == 2 * both[0].guarantee.total
+    monkeypatch.setattr(Chorus, "shares", False)
+    assert all("share their noise" in a.void for a in released(*Chorus.create().rewrite(texts)).accounts())
+
+
+def test_texts_of_one_list_that_differ_by_a_blank_are_drawn_once():
+    results = custext(strategy="dataset").rewrite([TEXT, TEXT.replace(" ", "  ")])
+    (account,) = released(*results).accounts()
+    assert not account.void and account.totals[0].epsilon == results[0].guarantee.total
+
+
+def test_groups_of_different_spaces_or_distances_do_not_add():
+    for other in ({"metric": "euclidean"}, {"k": 10}):
+        ledger = released(custext().rewrite(TEXT), custext(**other).rewrite(TEXT))
+        assert len(ledger.account(1).totals) == 2, other
+
+
+# --- data sets
+
+
+def rows_of(m, texts):
+    return [(t, m.guarantee(t)) for t in texts]
+
+
+def test_a_data_set_is_one_entry_with_its_rows_and_both_totals():
+    ledger, m = Ledger(clock), diffractor()
+    texts = [TEXT, OTHER, "The doctor and the nurse."]
+    entry = ledger.record_rows(m, [*rows_of(m, texts), ("lost", None)], "run", released=True)
+    each = [m.guarantee(t).total for t in texts]
+    assert (entry.rows, entry.total, entry.one, entry.epsilon) == (4, sum(each), max(each), 2.0)
+    account = ledger.account(1)
+    assert account.sentence().startswith(
+        "Data set 1 (4 rows): at most ε = 8, metric differential privacy for each unit of distance (places on the "
+        "list), for one text of it; ε = 20, metric"
+    )
+    assert ledger.account(OTHER) == account, "its rows are known again"
+    assert json.loads(ledger.to_json())["draws"][0]["rows"] == 4 and "insulin" not in ledger.to_json()
+
+
+def test_a_run_that_goes_on_or_leaves_again_is_no_second_release():
+    ledger, m = Ledger(), diffractor()
+    rows = rows_of(m, [TEXT, OTHER])
+    for part in (rows[:1], rows, rows, rows[:1]):
+        ledger.record_rows(m, part, "run", released=True)
+    assert len(ledger.entries) == 1 and ledger.entries[0].rows == 2 and ledger.entries[0].total == 16.0
+    ledger.record_rows(m, rows, "another run", released=True)
+    account = ledger.account(1)
+    assert account.totals[0].epsilon == 32.0 and account.each[0].epsilon == 16.0 and not account.void
+
+
+def test_rows_with_one_text_add_up_and_meet_the_same_text_elsewhere():
+    ledger, m = Ledger(), diffractor()
+    ledger.record(m.rewrite(TEXT), released=True)
+    ledger.record(m.rewrite(OTHER), released=True)
+    entry = ledger.record_rows(m, rows_of(m, [TEXT, TEXT + " ", "A nurse."]), "run", released=True)
+    assert entry.one == 16.0 and entry.text == 1
+    assert ledger.account(1).each[0].epsilon == 24.0 and ledger.account(1).totals[0].epsilon == 8 + 16 + 2
+    assert ledger.account(2).totals[0].epsilon == 8.0, "a text that is no row of it stays apart"
+
+
+@pytest.mark.parametrize("m", [Chorus.create(), custext(strategy="dataset")], ids=lambda m: m.name)
+def test_what_all_rows_draw_once_is_spent_once(m):
+    texts = ["my doctor and my sister", "the doctor likes water"]
+    rows = [(r.original, r.guarantee) for r in m.rewrite(texts)]
+    entry = released().record_rows(m, rows, "run")
+    assert entry.total == entry.one == rows[0][1].total > 0
+
+
+def test_a_data_set_without_a_promise_says_so():
+    ledger, m = Ledger(), diffractor()
+    seeded = m.rewrite(TEXT, seed=1).guarantee
+    ledger.record_rows(m, [(TEXT, seeded)], "run", released=True)
+    assert "not private" in ledger.account(1).sentence()
+    ledger, m = Ledger(), dpt.get_mechanism("gumbel")
+    ledger.record_rows(m, rows_of(m, [TEXT]), "run", released=True)
+    assert "no guarantee" in ledger.account(1).sentence() and ledger.to_dict()["draws"][0]["one"] is None
+    ledger.record_rows(diffractor(), [("lost", None)], "lost", released=True)
+    assert ledger.entries[1].total == 0.0
+
+
+def test_what_left_is_listed_once_with_what_it_means():
+    ledger = Ledger(clock)
+    for _ in range(2):
+        ledger.take("audit", "audit.json", "private")
+    ledger.take("about", "papers.bib", "nothing")
+    assert [(t.page, t.file) for t in ledger.taken] == [("audit", "audit.json"), ("about", "papers.bib")]
+    assert [t["means"][:9] for t in ledger.to_dict()["taken"]] == ["your text", "nothing o"]

@@ -366,7 +366,7 @@ class Mechanism(ABC):
         stream = _one_stream(seed, stream, dice)
         if isinstance(text, str | Prepared):
             return self._checked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
-        batch = secrets.token_hex(8)
+        batch = self._batch()
         results = self._rewrite_list(listed(text), stream, progress, cancel)
         return [in_batch(self._checked(r), batch) for r in results]
 
@@ -375,9 +375,13 @@ class Mechanism(ABC):
     ) -> Iterator[RewriteResult]:
         """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
         that a text is to blame for is raised before the first result."""
-        batch = secrets.token_hex(8)
+        batch = self._batch()
         for result in self._rewrite_each(listed(texts), _one_stream(None, stream, None), None, cancel):
             yield in_batch(self._checked(result), batch)
+
+    def _batch(self) -> str:
+        """What results of one call share where their texts share draws on purpose."""
+        return secrets.token_hex(8) if self.together else ""
 
     def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
         return iter(self._rewrite_list(texts, stream, progress, cancel))
