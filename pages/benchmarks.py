@@ -252,8 +252,9 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
         st.markdown(
             "Bars are 95% intervals over test texts and seeds; each seed trains on other texts. Of speed they are the "
-            "least and the most of the seeds. N_w and S_w count the words that are drawn: where stop words are kept, "
-            "more of a text stays than N_w says. Utility: a classifier is trained and tested on rewritten texts. "
+            "least and the most of the seeds. N_w, S_w and the attackers on words are measured once for each setting, "
+            "on the same drawn words: their bars are over words alone, and where stop words are kept, more of a text "
+            "stays than N_w says. Utility: a classifier is trained and tested on rewritten texts. "
             "*Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
         )
     if tables := {s.paper: s.about for s in shown if s.paper}:

@@ -19,9 +19,10 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.evaluation import grid, results, run
+from dptext_core.evaluation import further, grid, results, run
 from dptext_core.evaluation.paired import unpack
 from dptext_core.evaluation.rows import Gate, Line, Row
+from dptext_core.metrics import measure
 
 ROOT = Path(__file__).resolve().parent.parent
 FULL = grid.GRIDS["full"].points()
@@ -205,6 +206,23 @@ def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
     assert row.high - row.value == row.value - row.low == pytest.approx(both, abs=1e-6)
     found, _ = merged(line(BASE), *(line(p, cosine=0.51) for p in TEM))
     assert found.rows[0].high - found.rows[0].value == pytest.approx(0.0196, abs=1e-6)
+
+
+def test_what_is_measured_once_is_not_counted_as_seeds():
+    """Every seed's line repeats N_w, S_w and the attackers on words; a row says that they were measured once."""
+    words = {"n_w": 0.5, "s_w": 20.0, "attack_query": 0.3}
+    found, _ = merged(line(BASE), *(line(p, cosine=0.5, **words) for p in TEM))
+    rows = {r.metric: r for r in found.rows}
+    assert {m: rows[m].seeds for m in words} == dict.fromkeys(words, 1) and rows["cosine"].seeds == 3
+    assert all(rows[m].runs == () and rows[m].measured == "measured once" for m in words)
+    assert rows["cosine"].measured == "3 seeds" and replace(rows["cosine"], seeds=1).measured == "one seed"
+    assert rows["n_w"].high - rows["n_w"].value == pytest.approx(0.0196, abs=1e-6), "the interval is that over words"
+
+
+def test_no_bundled_row_of_words_claims_several_seeds():
+    found = [results.bundled(), *map(further.bundled, ("equal", "lists"))]
+    rows = [r for one in found if one is not None for r in one.rows if measure(r.metric).once]
+    assert len(rows) > 700 and {r.seeds for r in rows} == {1} and not any(r.runs for r in rows)
 
 
 def test_a_row_keeps_each_seed_and_what_each_text_has():
@@ -483,13 +501,13 @@ def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkey
     assert run.main(["--point", point.id]) == 0
     said = capsys.readouterr().out
     assert all(f"{metric} " in said for metric in found.scores)
-    assert f"bundled {row.value:g} ({row.low:g} to {row.high:g}, 1 seeds): inside" in said
+    assert f"bundled {row.value:g} ({row.low:g} to {row.high:g}, {row.measured}): inside" in said
     held = [r for r in summary.rows if r.mechanism == "diffractor" and r.low is not None]
     assert f"{len(held)} of {len(held)} metrics lie inside" in said and "outside" not in said
     moved = [replace(r, value=0.0, low=-0.1, high=0.0) if r.metric == "cosine" else r for r in summary.rows]
     monkeypatch.setattr(results, "bundled", lambda: replace(summary, rows=tuple(moved)))
     run.main(["--point", point.id])
-    assert "(-0.1 to 0, 1 seeds): outside" in capsys.readouterr().out
+    assert "(-0.1 to 0, one seed): outside" in capsys.readouterr().out
 
 
 def test_a_trained_encoder_is_trained_once_on_unprotected_text_and_has_a_gain(monkeypatch):

@@ -217,7 +217,7 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
         inside = row.low - slack <= value <= row.high + slack
         outside += not inside
         where = "inside" if inside else "OUTSIDE"
-        print(f"{row.metric:16s} {value:10.5g}  {where} {row.low:g} to {row.high:g}, {row.seeds} seeds")
+        print(f"{row.metric:16s} {value:10.5g}  {where} {row.low:g} to {row.high:g}, {row.measured}")
     return int(outside > 0)
 
 

@@ -260,6 +260,8 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
         same = sorted(same, key=lambda line: line.seed)
         for metric in dict.fromkeys(m for line in same for m in line.scores):
             have = [line for line in same if metric in line.scores]
+            # Every seed's line repeats what was measured once: that is one measurement, and not as many as seeds.
+            have = have[:1] if measure(metric).once else have
             values = [line.scores[metric] for line in have]
             if metric == "n_w":
                 errors = [_with_shared(line) for line in have]

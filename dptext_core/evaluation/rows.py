@@ -14,7 +14,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Self
 
 from ..errors import InputError
-from ..metrics.registry import REGISTRY
+from ..metrics.registry import REGISTRY, measure
 from .paired import unpack
 
 #: The mechanism of unprotected text.
@@ -64,9 +64,9 @@ def texts(found: Mapping[str, Any], *columns: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
-    most. n: texts or words behind it. point: the id of its first seed's point, "" where the grid has none. runs: the
-    value of each seed, () where it is not known. texts: what each test text has, the mean over the seeds, as
-    ``paired.pack`` writes it; "" where that is not known."""
+    most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
+    first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
+    each test text has, the mean over the seeds, as ``paired.pack`` writes it; "" where that is not known."""
 
     mechanism: str
     options: Mapping[str, Any]
@@ -107,6 +107,13 @@ class Row:
         if of_texts:
             unpack(of_texts)
         return cls(**found | {"runs": tuple(runs)})
+
+    @property
+    def measured(self) -> str:
+        """How often it was measured, in words."""
+        if self.seeds == 1:
+            return "measured once" if measure(self.metric).once else "one seed"
+        return f"{self.seeds} seeds"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; what is not known is left out."""

@@ -808,7 +808,7 @@ def _point(args: argparse.Namespace) -> int:
             beside = f"   bundled {row.value:g}"
             if row.low is not None and row.high is not None:
                 told.append(row.low <= store.short(value) <= row.high)
-                beside += f" ({row.low:g} to {row.high:g}, {row.seeds} seeds): {'inside' if told[-1] else 'outside'}"
+                beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if told[-1] else 'outside'}"
             if row.runs and store.short(value) in row.runs:
                 beside += ", and the same number as one of its seeds"
         print(f"{metric:28s} {value:12.6g}{beside}")

@@ -370,8 +370,7 @@ def _lines(label: str, p: c.Point, lines: list[str], paper: str, shown_n_w: bool
         if row.spread is not None:
             said.append(f"standard deviation {row.spread * row.scale:.2g}")
     else:
-        seeds = "one seed" if row.seeds == 1 else f"{row.seeds} seeds"
-        said.append(f"n = {row.n:,}, {seeds}" if row.n else seeds)
+        said.append(f"n = {row.n:,}, {row.measured}" if row.n else row.measured)
         again = c.command(row).replace(" --grid", "<br>  --grid")
         said += [f"point {row.point}. To measure it again:", again]
     return "<br>".join(said)

@@ -25,7 +25,8 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
         where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
         known = "less than the first, beyond doubt" if e.told else "not told from the first"
         told = "" if e.p is None else f"<br>{known}"
-        said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {e.seeds} seeds{told}"
+        seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
+        said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
         figure.add_scatter(
             x=[unit * e.value], y=[i], mode="markers", hovertemplate=f"{said}<extra></extra>", name=escaped(e.label),
             error_x={"type": "data", "symmetric": False, "array": [up[i]], "arrayminus": [down[i]], "thickness": 2,

@@ -47,6 +47,11 @@ class Metric:
         return {True: 1, False: -1, None: 0}[self.greater_is_better]
 
     @property
+    def once(self) -> bool:
+        """Whether it is measured of drawn words, once for each setting and ε, whatever the number of seeds."""
+        return self.kind == "deniability"
+
+    @property
     def task(self) -> str:
         """What a row of results calls the kind: a gain stands beside the attackers it is measured against."""
         return {"gain": "privacy", "other": "utility"}.get(self.kind, self.kind)
