@@ -38,8 +38,8 @@ MEANS = {
     AGREES: "Our runs agree: at least half of the comparisons are for it beyond doubt, none against it.",
     PARTLY: "Our runs agree with a part of it, or with the sentence and not with its figure.",
     DISAGREES: "Our runs disagree, or show that a difference is too small to matter.",
-    OPEN: "Our runs do not tell: the differences are within doubt, or hang on a setting that the claim does not name, or "
-    "what was measured cannot be set side by side.",
+    OPEN: "Our runs do not tell: the differences are within doubt, or hang on a setting that the claim does not name, "
+    "or what was measured cannot be set side by side.",
     MISSING: "Not measured yet. The claim says which command would.",
 }
 CLAIM = "claim_"
