@@ -19,6 +19,7 @@ from traces import Stated
 
 import dptext_core as dpt
 from dptext_core import cli
+from dptext_core.cli import console
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.config import epsilon_option, option
 from dptext_core.skeleton import Edit
@@ -128,10 +129,10 @@ def test_json_leaves_the_original_out_and_trace_brings_it_in(run):
     _, out, err = run("rewrite", "--mechanism", "shout", "--json", "secret")
     plain = json.loads(out)
     assert plain["text"] == "SECRET" and plain["guarantee"]["total"] == 2 and "secret" not in out
-    assert cli.OWNER_ONLY not in err
+    assert console.OWNER_ONLY not in err
     _, out, err = run("rewrite", "--mechanism", "shout", "--trace", "secret")
     assert json.loads(out)["original"] == "secret"
-    assert cli.OWNER_ONLY in err
+    assert console.OWNER_ONLY in err
 
 
 def test_seed_is_never_silent(run):
@@ -264,7 +265,7 @@ def test_distribution_by_index_and_by_word(run):
         ["1", "others", "0.200000"],
     ]
     assert out.splitlines()[3].split()[-1] == "0.300000" and "“two”" in out
-    assert cli.OWNER_ONLY in err
+    assert console.OWNER_ONLY in err
     status, out, err = run("distribution", "--mechanism", "shout", "--word", "ONE", "--json", "one two one")
     found = json.loads(out)
     assert (found["index"], found["source"], found["others"]["words"]) == (0, "one", 0)

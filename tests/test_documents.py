@@ -14,6 +14,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core import cli, plugins
+from dptext_core.cli import arguments
 from dptext_core.mechanisms import registry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,7 +84,7 @@ def no_plugins(monkeypatch):
 @pytest.mark.parametrize(("name", "line"), commands())
 def test_commands_are_understood(name, line, no_plugins):
     """Each is read by the parser that would read it; a measurement is asked for its help, which names its flags."""
-    files, argv = cli._take_plugins(shlex.split(line, comments=True))
+    files, argv = arguments.take_plugins(shlex.split(line, comments=True))
     for file in files:
         plugins.load_file(ROOT / file)
     if argv[0] == "bench" and argv[1] in cli.BENCHES:

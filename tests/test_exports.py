@@ -20,6 +20,7 @@ from token_engine import texts
 
 import dptext_core as dpt
 from dptext_core import cli, exports, lessons
+from dptext_core.cli import arguments
 from dptext_core.exports import html, parts
 from dptext_core.exports import lesson as lesson_pages
 from dptext_core.exports import session as session_file
@@ -180,7 +181,7 @@ def test_a_command_and_python_make_the_same_mechanism_and_name_no_default():
         words = shlex.split(parts.as_command(m, seed=-3))
         assert words[:4] == ["python", "-m", "dptext_core", "rewrite"]
         args = cli.build_parser(words[3:]).parse_args(words[3:])
-        assert cli._mechanism(args).config == m.config and (args.seed, args.file) == (-3, parts.FILE)
+        assert arguments.mechanism_of(args).config == m.config and (args.seed, args.file) == (-3, parts.FILE)
         needed = codec.changed(m)
         for option in needed:
             rest = {k: v for k, v in needed.items() if k != option}

@@ -290,7 +290,7 @@ def test_no_test_of_words_by_ascii_letters():
         if re.match(r"dptext_core/(?!performance/|peers/|languages/)", path) and asks.search(text)
     }  # fmt: skip
     named = (
-        "cli.py",
+        "cli/console.py",
         "mechanisms/codec.py",
         "mechanisms/base.py",
         "mechanisms/spelling.py",

@@ -143,7 +143,7 @@ def _measure(
     out: Path | None, say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Add what is left to ``there``, and write all of it after each row."""
-    from ..cli import _progress
+    from ..cli.console import progress
 
     inputs: list[Any] | None = None
     before: object = None
@@ -155,7 +155,7 @@ def _measure(
         if before != (name, options):
             before = name, options
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
-        report = audit(m, inputs, draws=_draws(m), seed=SEED, progress=_progress(what))
+        report = audit(m, inputs, draws=_draws(m), seed=SEED, progress=progress(what))
         there[places[_key(name, listed(options), epsilon)]] = row(name, options, report)
         if out is not None:
             write_rows(out, {"about": ABOUT, "rows": [there[i] for i in sorted(there)]}, "mechanism")

@@ -9,7 +9,7 @@ from typing import Any
 from .. import __version__
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import mechanism_class
+from ..mechanisms.registry import DEFAULT_MECHANISM, mechanism_class
 from ..result import RewriteResult
 from .html import escape, rows
 
@@ -24,11 +24,9 @@ def mechanism_of(result: RewriteResult) -> Mechanism:
 
 def as_command(mechanism: Mechanism, seed: int | None = None) -> str:
     """The command line that rewrites a text in a file the same way, with the options that are not at their defaults."""
-    from ..cli import DEFAULT_MECHANISM, PROG
-
     named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
     seeded = [] if seed is None else [f"--seed={seed}"]
-    return shlex.join([*PROG.split(), "rewrite", *named, *codec.arguments(mechanism), *seeded, "--file", FILE])
+    return shlex.join([*codec.PROG.split(), "rewrite", *named, *codec.arguments(mechanism), *seeded, "--file", FILE])
 
 
 def as_python(mechanism: Mechanism, text: str, seed: int | None = None) -> str:

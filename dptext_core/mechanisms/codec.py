@@ -26,6 +26,8 @@ from .base import Mechanism
 from .config import check
 from .registry import mechanism_class
 
+#: How the command line is started.
+PROG = "python -m dptext_core"
 NONE = "none"
 _EMPTY = "[]"
 _FLAGS = {"yes": True, "no": False}

@@ -16,6 +16,9 @@ from .config import check
 if TYPE_CHECKING:
     from .word_level import WordMechanism
 
+#: Where none is named.
+DEFAULT_MECHANISM = "dp-mlm"
+
 # One paper a file; imported on first use.
 _BUILT_IN = {
     "dp-mlm": ("dp_mlm", "DPMLM"),

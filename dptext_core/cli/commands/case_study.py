@@ -4,42 +4,36 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from .. import cli
+from ..arguments import positive
+from ..console import emit, note, resumable, table
+
+HELP = "DP-Rewrite's case study: what a pre-trained model remembers"
 
 
-def add(commands: Any) -> Any:
-    parser = commands.add_parser(
-        "case-study", help="DP-Rewrite's case study: what a pre-trained model remembers", allow_abbrev=False
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FOLDER", required=True, help="the folder with snips/ and atis/")
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the run goes; the same one goes on")
     parser.add_argument(
         "--snips", metavar="CHECKPOINT", default="snips", help="pre-trained on Snips (default: bundled)"
     )
     parser.add_argument("--atis", metavar="CHECKPOINT", default="atis", help="pre-trained on ATIS (default: bundled)")
-    parser.add_argument("--seeds", type=cli._typed_in(cli._positive), default=5, metavar="N", help="(default 5)")
-    parser.add_argument("--n", type=cli._typed_in(cli._positive), metavar="N",
+    parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
+    parser.add_argument("--n", type=positive, metavar="N",
                         help="rewrite at most N training sentences of each data set (default: all)")  # fmt: skip
     parser.add_argument("--summary", metavar="FILE", help="also write the scores, without any sentence, to this file")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..experiments import case_study
+    from ...experiments import case_study
 
-    try:
+    with resumable(args.out):
         found = case_study.case_study(
             args.data, args.out, checkpoints={"snips": args.snips, "atis": args.atis}, seeds=args.seeds, n=args.n,
-            say=cli._note,
+            say=note,
         )  # fmt: skip
-    except KeyboardInterrupt:
-        cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
-        raise
     if args.summary:
         case_study.write(found, Path(args.summary))
-    cli._emit(cli._table(case_study.table(found)))
+    emit(table(case_study.table(found)))
     for line in case_study.notes(found):
-        cli._note(line)
+        note(line)

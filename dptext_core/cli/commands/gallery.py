@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from .. import cli
-from ..mechanisms import codec
+from ..arguments import whole
+from ..console import emit, note, resumable
+
+HELP = "write the examples under every mechanism, and the lessons, as pages that need no server"
 
 
-def add(commands: Any) -> Any:
-    parser = commands.add_parser(
-        "gallery",
-        help="write the examples under every mechanism, and the lessons, as pages that need no server",
-        allow_abbrev=False,
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pages go; the same one goes on")
     parser.add_argument("--mechanism", metavar="NAME", action="append", default=[],
                         help="only this one; may be repeated (default: all)")  # fmt: skip
@@ -23,23 +19,18 @@ def add(commands: Any) -> Any:
                         help="only this one, such as clinic-note; may be repeated (default: all)")  # fmt: skip
     parser.add_argument("--lesson", metavar="NAME", action="append", default=[],
                         help="only this one, such as one-word; may be repeated (default: all)")  # fmt: skip
-    parser.add_argument("--seed", type=cli._typed_in(lambda t: codec.whole("the seed", t)), default=1, metavar="N",
+    parser.add_argument("--seed", type=whole("the seed"), default=1, metavar="N",
                         help="the noise of all pages comes from it (default 1)")  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..exports.gallery import gallery
+    from ...exports.gallery import gallery
 
-    say = (lambda line: None) if args.quiet else cli._note
-    try:
+    say = (lambda line: None) if args.quiet else note
+    with resumable(args.out):
         made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
-    except KeyboardInterrupt:
-        cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
-        raise
     kept = f", of which {made.kept:,} were there" if made.kept else ""
     pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"
     say(f"{pages}{kept}, {made.bytes / 1e6:.1f} MB together.")
-    cli._emit(str(Path(args.out) / "index.html"))
+    emit(str(Path(args.out) / "index.html"))

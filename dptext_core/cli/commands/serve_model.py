@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
 
-from .. import cli
-from ..models import masked_lm_spec
+from ...errors import ConfigError
+from ...models import masked_lm_spec
+from ..arguments import gpus, positive
+from ..console import note
+
+HELP = "serve a masked language model on a Ray cluster, see docs/scale.md"
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "serve-model", help="serve a masked language model on a Ray cluster, see docs/scale.md", allow_abbrev=False
-    )
-    positive = cli._typed_in(cli._positive)
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="bundled", help="bundled (default), a folder, or an id in the local cache")
     parser.add_argument("--replicas", type=positive, default=1, metavar="N", help="how many at least (default 1)")
     parser.add_argument(
         "--most", type=positive, metavar="N", help="how many at most, where calls wait (default: as many)"
     )
-    parser.add_argument("--gpus", type=cli._typed_in(cli.share_of_gpu), default=0.0, metavar="X",
+    parser.add_argument("--gpus", type=gpus, default=0.0, metavar="X",
                         help="how much of a GPU each replica takes, such as 1 or 0.5 (default 0)")  # fmt: skip
     parser.add_argument("--stop", action="store_true", help="serve it no longer")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..scale import ready, serving
+    from ...scale import ready, serving
 
     ready.check_installed()
     masked_lm_spec(args.model)
     address = os.environ.get("RAY_ADDRESS", "").strip() or "auto"
     if args.stop:
         serving.withdraw(address, args.model)
-        cli._note(f"{args.model} is served no longer.")
+        note(f"{args.model} is served no longer.")
         return
     most = args.most or args.replicas
     if most < args.replicas:
-        raise cli.ConfigError("--most is less than --replicas. Give as many or more.")
+        raise ConfigError("--most is less than --replicas. Give as many or more.")
     serving.serve(address, args.model, args.replicas, most, args.gpus)
-    cli._note(f"{args.model} is served. Start each front end with {serving.VARIABLE}=ray:{address}")
+    note(f"{args.model} is served. Start each front end with {serving.VARIABLE}=ray:{address}")

@@ -5,44 +5,40 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .. import cli
-from ..mechanisms import codec
+from ..arguments import positive, real, whole
+from ..console import emit, note
 from .rewrite_data import data_options
 
+HELP = "train an autoencoder on texts of your own, for --mechanism adept"
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Adds the parser of the command."""
-    parser = commands.add_parser(
-        "pretrain", help="train an autoencoder on texts of your own, for --mechanism adept", allow_abbrev=False
-    )
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     data_options(parser, "--data", "texts to learn")
     data_options(parser, "--validation", "texts to hold out; else every twentieth of the data", required=False)
     parser.add_argument("--column", metavar="C", default="text", help="its name, or its number from 1 (default text)")
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where it goes; the same command goes on")
     parser.add_argument("--no-clip", action="store_true", help="do not clip the vector while training")
-    positive, real = cli._typed_in(cli._positive), cli._typed_in(lambda text: codec.real("the number", text))
+    number = real("the number")
     for name, kind, default, what in (
-        ("clip-norm", real, 5.0, "the ℓ1 norm it is clipped to"),
+        ("clip-norm", number, 5.0, "the ℓ1 norm it is clipped to"),
         ("hidden", positive, 128, "width of the LSTM; the vector has twice as many numbers"),
         ("window", positive, 64, "word pieces that are read of a text"),
         ("max-tokens", positive, 20, "word pieces that it learns to write"),
         ("epochs", positive, 200, "at most so many passes over the data"),
-        ("lr", real, 0.003, "learning rate"),
-        ("decay", real, 0.5, "by what it is multiplied where it brings nothing more; 1 as in the paper"),
+        ("lr", number, 0.003, "learning rate"),
+        ("decay", number, 0.5, "by what it is multiplied where it brings nothing more; 1 as in the paper"),
         ("batch", positive, 64, "texts in a step"),
         ("patience", positive, 10, "epochs without a better one, after which it ends"),
-        ("seed", cli._typed_in(lambda text: codec.whole("the seed", text)), 1, "of weights, order and samples"),
+        ("seed", whole("the seed"), 1, "of weights, order and samples"),
     ):
         parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{what} (default {default})")
     parser.add_argument("--device", metavar="D", help="cpu, cuda or mps; without it a GPU where there is one")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Trains, and says after each epoch how it goes."""
-    from ..experiments import tables
-    from ..models.pretraining import pretrain
+    from ...experiments import tables
+    from ...models.pretraining import pretrain
 
     data = tables.source(args.data, (args.column,), args.header, args.data_split)
     texts, held = tables.texts_of(data, args.column), None
@@ -53,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
         source |= {"validation_file": other.name, "validation_sha256": other.sha256}
 
     def said(epoch: int, most: int, figures: Any) -> None:
-        cli._note(
+        note(
             f"epoch {epoch} of at most {most}: loss {figures['loss']:.3f}, held out {figures['validation_loss']:.3f}, "
             f"right pieces {figures['accuracy']:.1%}, {figures['seconds']:.0f} s"
         )
@@ -65,9 +61,9 @@ def run(args: argparse.Namespace) -> None:
             batch=args.batch, patience=args.patience, seed=args.seed, device=args.device, source=source, progress=said,
         )  # fmt: skip
     except KeyboardInterrupt:
-        cli._note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")
+        note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")
         raise
-    cli._emit(
+    emit(
         f"{args.out}: epoch {done.best} of {len(done.history)} ({done.ended}). Use it with --mechanism adept "
         f"--checkpoint {args.out}"
     )

@@ -4,44 +4,40 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
-from typing import Any
 
 import dptext_core as dpt
 
-from .. import cli, trade_off
-from ..checks import shown
-from ..errors import ConfigError
-from ..mechanisms import codec
-from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import mechanism_class
+from ... import trade_off
+from ...checks import shown
+from ...errors import ConfigError
+from ...mechanisms import codec
+from ...mechanisms.base import Mechanism
+from ...mechanisms.registry import mechanism_class
+from ..arguments import add_text, positive, read_by, whole
+from ..console import SEED_WARNING, emit, note, progress, read_text
 
+HELP = "what mechanisms keep of a text and what they hide, over ε, as CSV"
 FIRST = ("diffractor", "santext", "dp-mlm", "custext")
 
 
-def add(commands: Any) -> Any:
-    parser = commands.add_parser(
-        "tradeoff", help="what mechanisms keep of a text and what they hide, over ε, as CSV", allow_abbrev=False
-    )
-    cli._add_text_options(parser)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_text(parser)
     parser.add_argument(
-        "--setting", metavar="NAME[:OPTION=VALUE…]", action="append", type=cli._typed_in(read_setting),
+        "--setting", metavar="NAME[:OPTION=VALUE…]", action="append", type=read_by(read_setting),
         help=f"a mechanism, such as custext or custext:k=5:mapping=aggressive; may be repeated (default: "
         f"{', '.join(FIRST)})",
     )  # fmt: skip
-    parser.add_argument("--points", type=cli._typed_in(cli._positive), default=trade_off.POINTS, metavar="N",
+    parser.add_argument("--points", type=positive, default=trade_off.POINTS, metavar="N",
                         help=f"so many ε on each one's own axis (default {trade_off.POINTS})")  # fmt: skip
-    parser.add_argument("--epsilon", type=cli._typed_in(_epsilons), metavar="E[,E…]", help="these ε for all instead")
-    parser.add_argument("--draws", type=cli._typed_in(cli._positive), default=trade_off.DRAWS, metavar="N",
+    parser.add_argument("--epsilon", type=read_by(_epsilons), metavar="E[,E…]", help="these ε for all instead")
+    parser.add_argument("--draws", type=positive, default=trade_off.DRAWS, metavar="N",
                         help=f"rewrites at each point, each with fresh noise (default {trade_off.DRAWS})")  # fmt: skip
     parser.add_argument("--metric", action="append", metavar="NAME", choices=trade_off.MEASURES,
                         help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated "
                         "(default: cosine, unchanged, n_w)")  # fmt: skip
-    parser.add_argument("--seed", type=cli._typed_in(functools.partial(codec.whole, "the seed")), metavar="N",
+    parser.add_argument("--seed", type=whole("the seed"), metavar="N",
                         help="repeat the same draws: a demonstration, not private")  # fmt: skip
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def read_setting(text: str) -> Mechanism:
@@ -66,19 +62,19 @@ def _epsilons(text: str) -> list[float]:
 
 
 def run(args: argparse.Namespace) -> None:
-    text = cli._read_text(args)
+    text = read_text(args)
     if args.seed is not None:
-        cli._note(f"warning: {cli.SEED_WARNING}")
+        note(SEED_WARNING)
     settings = args.setting or [dpt.get_mechanism(name) for name in FIRST]
     metrics = args.metric or ("cosine", "unchanged", "n_w")
     points = list(
         trade_off.tradeoff(
             text, settings, args.epsilon, args.draws, metrics, args.seed, points=args.points,
-            progress=cli._progress("measuring"),
+            progress=progress("measuring"),
         )
     )  # fmt: skip
-    cli._emit(trade_off.to_csv(points), args.out)
+    emit(trade_off.to_csv(points), args.out)
     if not args.quiet:
         for reason in dict.fromkeys(r for p in points for r in p.reasons.values()):
-            cli._note(f"note: {reason}")
-        cli._note("note: these figures are measured on your text; they are for its author's eyes, not for release")
+            note(f"note: {reason}")
+        note("note: these figures are measured on your text; they are for its author's eyes, not for release")

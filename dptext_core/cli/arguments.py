@@ -1,0 +1,244 @@
+"""Arguments that several commands take, and flags that are made from the options of a mechanism.
+
+A new field of a config is a new flag.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dptext_core as dpt
+
+from .. import plugins
+from ..checks import shown
+from ..document import Document
+from ..errors import ConfigError, InputError
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism, MechanismSpec
+from ..mechanisms.registry import DEFAULT_MECHANISM
+from ..words import lexicons
+from .console import note
+
+
+def read_by(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """``read`` as argparse wants it: a ConfigError, being a ValueError too, would lose its message there."""
+
+    def value(text: str) -> Any:
+        try:
+            return read(text)
+        except ConfigError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return value
+
+
+def _gpus(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 64:
+        raise ConfigError("A number of GPUs above 0 and at most 64 is needed, such as 1 or 0.5.")
+    return found
+
+
+def _positive(text: str) -> int:
+    if (number := codec.whole("the number", text)) < 1:
+        raise ConfigError(f"{shown(text)} is not a whole number of 1 or more. Give a larger one.")
+    return number
+
+
+#: Reads a whole number of 1 or more.
+positive = read_by(_positive)
+#: Reads how much of a GPU one process takes.
+gpus = read_by(_gpus)
+
+
+def whole(name: str) -> Callable[[str], int]:
+    """Reads a whole number; ``name`` is what a message calls it."""
+    return read_by(functools.partial(codec.whole, name))
+
+
+def real(name: str) -> Callable[[str], float]:
+    """Reads a number; ``name`` is what a message calls it."""
+    return read_by(functools.partial(codec.real, name))
+
+
+def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw: a demonstration, not private") -> None:
+    parser.add_argument("--seed", type=whole("the seed"), metavar="N", help=help)
+
+
+def add_text(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", help="the text; without it, or with -, standard input is read")
+    parser.add_argument("--file", metavar="F", help="read the text from this UTF-8 file")
+    parser.add_argument("--quiet", action="store_true", help="no guarantee and no notes on standard error")
+
+
+def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None = None) -> str:
+    """One line of help: label, explanation, range, unit, default. most: what the range really ends at, where the other
+    options are at their defaults and that is known."""
+    meta = field.metadata
+    low, high, unit = meta["min"], meta["max"], meta["unit"]
+    facts = [unit] if unit else []
+    less = most is not None and high is not None and most < high
+    high, where = (most, " with the other options at theirs") if less else (high, "")
+    if low is not None and high is not None:
+        facts.append(f"{codec.plain(low)} to {codec.plain(high)}{where}")
+    elif low is not None:
+        facts.append(f"{codec.plain(low)} or more")
+    elif high is not None:
+        facts.append(f"at most {codec.plain(high)}")
+    if meta["kind"] == "epsilon":
+        default = f"default {codec.write(field, dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
+        facts.append(f"{default} with the other options at theirs" if field.default is None else default)
+    elif field.default not in (None, "", ()):
+        facts.append(f"default {codec.write(field, field.default)}")
+    line = f"{meta['label']}. {meta['help']}"
+    return f"{line} ({', '.join(facts)})" if facts else line
+
+
+class _Words(argparse.Action):
+    """Words that are given as they are, and in files, are one list."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest, ()), *values))
+
+
+class _OnOff(argparse.BooleanOptionalAction):
+    """``--x`` and ``--no-x``. The base class takes every flag that begins with ``--no-`` for an off."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, option_string == self.option_strings[0])
+
+
+def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], mechanism: str) -> None:
+    """A flag for one field of a config class.
+
+    Only what the user gives lands in the namespace, so the config's own defaults and checks decide the rest.
+    """
+    kind, choices = field.metadata["kind"], field.metadata["choices"]
+    options: dict[str, Any] = {
+        "dest": f"option_{field.name}",
+        "default": argparse.SUPPRESS,
+        "help": describe(field, mechanism).replace("%", "%%"),
+    }
+    if kind == "flag":
+        options["action"] = _OnOff
+    else:
+        options["type"] = read_by(functools.partial(codec.read, field))
+        # Not ``choices``: argparse would print whatever was typed at full length.
+        one_of = f"{{{','.join(choices)}}}" if choices else ""
+        several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]", "words": "WORD[,WORD…]"}
+        options["metavar"] = one_of or several.get(kind, kind.upper())
+    if kind != "words":
+        group.add_argument(codec.flag(field), **options)
+        return
+    options["action"] = _Words
+    group.add_argument(codec.flag(field), **options)
+    group.add_argument(
+        f"{codec.flag(field)}-file", type=read_by(functools.partial(_words_in, field)), action=_Words, metavar="FILE",
+        dest=options["dest"], default=argparse.SUPPRESS, help="The same from a UTF-8 file; together they are one list.",
+    )  # fmt: skip
+
+
+def _words_in(field: dataclasses.Field[Any], path: str) -> Any:
+    """The words of a file, as a field for words takes them."""
+    try:
+        return codec.read(field, " ".join(lexicons.read_lines(path)))
+    except InputError as error:
+        raise ConfigError(str(error)) from None
+
+
+def add_mechanism(parser: argparse.ArgumentParser, spec: MechanismSpec) -> None:
+    parser.add_argument("--mechanism", metavar="NAME", default=spec.name, help=f"default {DEFAULT_MECHANISM}")
+    group = parser.add_argument_group(f"options of {spec.name} ({spec.title})")
+    fields = dataclasses.fields(spec.config_cls)
+    for field in fields:
+        _add_field(group, field, spec.name)
+    parser.set_defaults(fields=[field.name for field in fields])
+
+
+def asked_mechanism(argv: Sequence[str]) -> str:
+    """The mechanism named in ``argv``, looked up before the parser is built: its fields are the flags."""
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    finder.add_argument("--mechanism", default=DEFAULT_MECHANISM)
+    upto = list(argv[: argv.index("--")]) if "--" in argv else list(argv)
+    try:
+        return finder.parse_known_args(upto)[0].mechanism
+    except argparse.ArgumentError:
+        return DEFAULT_MECHANISM
+
+
+def mechanism_of(args: argparse.Namespace) -> Mechanism:
+    given = {name: getattr(args, f"option_{name}") for name in args.fields if hasattr(args, f"option_{name}")}
+    return dpt.get_mechanism(args.mechanism, **given)
+
+
+def take_plugins(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The files of every ``--plugin``, and the other arguments. Flags depend on mechanisms, so these come first."""
+    files: list[str] = []
+    rest: list[str] = []
+    given = iter(argv)
+    for argument in given:
+        if argument == "--":
+            rest += [argument, *given]
+        elif argument.startswith("--plugin="):
+            files.append(argument.partition("=")[2])
+        elif argument == "--plugin" and (file := next(given, None)) is not None:
+            files.append(file)
+        else:
+            rest.append(argument)
+    return files, rest
+
+
+def load_plugins(files: Sequence[str]) -> None:
+    """Raises ConfigError for a file of the command line; what the environment or a package brought is only noted."""
+    # Standard output is for what may be released: a plugin that prints does not print there.
+    with contextlib.redirect_stdout(sys.stderr):
+        for file in files:
+            plugins.load_file(file)
+        for problem in plugins.problems():
+            note(f"warning: {problem}")
+
+
+def add_plugin(parser: argparse.ArgumentParser) -> None:
+    # Only for --help, and for a --plugin without its file: `take_plugins` has taken the others.
+    parser.add_argument(
+        "--plugin", metavar="FILE", action="append", default=argparse.SUPPRESS,
+        help="a Python file that registers mechanisms of your own; it runs with all your rights. May be repeated",
+    )  # fmt: skip
+
+
+def find_word(word: str, document: Document) -> list[int]:
+    """The places of ``word`` among the tokens, ignoring case only where it is not there as typed. Raises InputError."""
+    tokens = [token.text for token in document.tokens]
+    found = [i for i, token in enumerate(tokens) if token == word]
+    found = found or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]
+    if not found:
+        raise InputError(f"The text has no word {word!r}. Check its spelling, or name its place with --index.")
+    return found
+
+
+def attackers() -> str:
+    from ..attacks import attackers
+
+    return ", ".join(a.name for a in attackers() if a.scope != "data set")
+
+
+def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
+    """The attacker of this name, which can attack this mechanism. Raises InputError or NoDistribution."""
+    from ..attacks import TextAttacker, get_attacker
+
+    if name is None:
+        raise InputError(f"Name an attacker with --attacker: one of {attackers()}.")
+    attacker = get_attacker(name)
+    if not isinstance(attacker, TextAttacker):
+        raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Take one of {attackers()}.")
+    attacker.check(mechanism)
+    return attacker

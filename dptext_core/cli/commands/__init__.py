@@ -1,0 +1,1 @@
+"""The commands, one a file: ``add`` makes the parser of one, ``run`` does it."""

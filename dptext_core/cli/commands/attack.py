@@ -1,0 +1,72 @@
+"""``attack``: rewrite a text, and see what an attacker finds out from the rewrite."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ...document import Document
+from ...errors import InputError
+from ..arguments import add_seed, add_text, attackers, find_word, mechanism_of, positive, text_attacker, whole
+from ..console import OWNER_ONLY, emit, note, progress, read_file, read_text, table, typed
+
+HELP = "rewrite a text, and see what an attacker finds out from the rewrite"
+TAKES_MECHANISM = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--attacker", metavar="NAME", help=f"one of {attackers()}")
+    at = parser.add_mutually_exclusive_group()
+    at.add_argument("--word", metavar="W", help="attack the first occurrence of this word")
+    at.add_argument(
+        "--index", type=whole("the index"), metavar="N", help="attack the N-th step of the rewriting, from 0"
+    )
+    add_seed(parser)
+    parser.add_argument(
+        "--candidates",
+        metavar="F",
+        help="which-text: a UTF-8 file with the other texts that it could have been, one a line",
+    )
+    parser.add_argument(
+        "--answers", type=positive, metavar="N", help="which-text: so many rewrites are seen (default 1)"
+    )
+    parser.add_argument(
+        "--draws",
+        type=whole("the number of draws"),
+        metavar="N",
+        help="which-text: fresh rewrites that measure how often a guess is right, at least: each of the texts gets as "
+        "many; 0 for none",
+    )
+    add_text(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    mechanism = mechanism_of(args)
+    attacker = text_attacker(args.attacker, mechanism)
+    given: dict[str, Any] = {"answers": args.answers, "draws": args.draws}
+    if args.candidates is not None:
+        given["candidates"] = read_file(args.candidates).splitlines()
+    given = {name: value for name, value in given.items() if value is not None}
+    if strange := [name for name in given if name not in attacker.takes]:
+        raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
+    if args.word is not None and "word" in attacker.takes:
+        given["word"] = typed(args.word)
+    result = mechanism.rewrite(read_text(args), seed=args.seed)
+    unit = args.index
+    if unit is None and args.word is not None and "word" not in given:
+        at = find_word(typed(args.word), Document.parse(result.original, mechanism.language))[0]
+        unit = next((i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert"), None)
+    if unit is None:
+        unit = next((i for i, u in enumerate(result.units) if u.drawn), None)
+    if unit is None:
+        raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
+    if not 0 <= unit < len(result.units):
+        raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
+    found = attacker.attack(mechanism, result, unit, progress=progress("attacking"), **given)
+    rows: list[tuple[str, str]] = getattr(found, "rows", list)()
+    emit("\n".join([result.text, *([table(rows)] if rows else []), found.sentence()]))
+    if not args.quiet:
+        made = max((m.rewrites for m in getattr(found, "measured", ())), default=0)
+        if args.draws and made > args.draws:
+            note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets as many.")
+        note(OWNER_ONLY)

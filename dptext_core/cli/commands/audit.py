@@ -1,0 +1,31 @@
+"""``audit``: hold a mechanism's promise against what can be measured."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..arguments import mechanism_of, positive, real
+from ..console import emit, emit_json, progress, typed
+
+HELP = "hold a mechanism's promise against what can be measured"
+TAKES_MECHANISM = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("inputs", nargs="*", help="words, or texts in quotes; without them, words or texts of our own")
+    parser.add_argument(
+        "--claim", type=real("the claim"), metavar="E", help="an ε to hold it against, for any two inputs"
+    )
+    parser.add_argument("--draws", type=positive, metavar="N", help="draws at each input")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> None:
+    from ...auditing import audit
+
+    inputs = [typed(i) for i in args.inputs] or None
+    report = audit(mechanism_of(args), inputs, args.claim, draws=args.draws, progress=progress("auditing"))
+    if args.json:
+        emit_json(report.to_dict())
+    else:
+        emit(f"{report.verdict}\n{report.sentence()}")

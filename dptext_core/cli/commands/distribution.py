@@ -1,0 +1,118 @@
+"""``distribution``: what one word, or one released piece, is drawn from."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ...distribution import TokenDistribution
+from ...document import Document
+from ...errors import InputError, NoDistribution
+from ...mechanisms.base import Mechanism
+from ..arguments import add_seed, add_text, find_word, mechanism_of, positive, whole
+from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text, short, table, typed
+
+HELP = "show the distribution that one word or released piece is drawn from"
+TAKES_MECHANISM = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_text(parser)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument(
+        "--word",
+        metavar="W",
+        help="the first occurrence of this word in the text; among the released pieces, where a new text is written",
+    )
+    where.add_argument("--index", type=whole("the index"), metavar="N", help="the N-th step of the rewriting, from 0")
+    where.add_argument(
+        "--piece",
+        type=whole("the number of a piece"),
+        metavar="N",
+        help="rewrite the text, and take the N-th piece that was released, from 0, given the pieces before it",
+    )
+    add_seed(parser, "for a piece: repeat the same draw, a demonstration, not private")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--top", type=positive, default=20, metavar="N", help="so many candidates (default 20)")
+
+
+def run(args: argparse.Namespace) -> None:
+    mechanism = mechanism_of(args)
+    text = read_text(args)
+    if args.piece is not None or (args.word is not None and "alignment" not in mechanism.can):
+        _of_piece(args, mechanism, text)
+        return
+    if args.seed is not None:
+        raise InputError("Nothing is drawn for a word of the original, so that a seed changes nothing. Leave it out.")
+    index = args.index
+    if index is None:
+        index, *more = find_word(typed(args.word), Document.parse(text, mechanism.language))
+        if more and not args.quiet:
+            note(
+                f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
+            )
+    found = mechanism.distribution(text, index)
+    facts = {"index": index, "source": found.source, "p_keep": found.p_keep()}
+    _print(args, found, facts, (f"chance of keeping “{found.source}”", found.p_keep()))
+
+
+def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None:
+    """What a piece of a rewrite was drawn from, given the pieces before it."""
+    result = mechanism.rewrite(text, seed=args.seed)
+    if result.no_chances:
+        raise NoDistribution(result.no_chances)
+    units = result.units
+    piece = args.piece
+    if piece is None:
+        word = typed(args.word)
+        places = [i for i, u in enumerate(units) if u.drawn and u.text.casefold() == word.casefold()]
+        if not places:
+            raise InputError(
+                f"No released piece is {short(word)!r}: this rewrite is {short(result.text)!r}. Every run draws "
+                "anew: name a piece of it with --piece, or repeat a draw with --seed."
+            )
+        piece = places[0]
+        if len(places) > 1 and not args.quiet:
+            note(f"note: {word!r} is piece {', '.join(map(str, places))}; this is the first. See --piece.")
+    if not 0 <= piece < len(units):
+        raise InputError(
+            f"There is no piece {piece}: this rewrite has {len(units)}, counted from 0. Every run draws anew; --seed "
+            "repeats a draw."
+        )
+    found, unit = result.distribution(piece), units[piece]
+    known = result.candidate(piece)
+    chance = found.p(unit.text) if known is None else float(found.probs[known])
+    name = f"“{unit.text}”" if unit.text or known is None else found.candidates[known]
+    if not args.quiet:
+        if args.seed is not None:
+            note(SEED_WARNING)
+        note(f"rewrite: {result.text}")
+    facts = {"piece": piece, "released": unit.text, "text": result.text, "chance": chance}
+    _print(args, found, facts, (f"chance of piece {piece}, {name}", chance))
+
+
+def _print(args: argparse.Namespace, found: TokenDistribution, facts: dict[str, Any], last: tuple[str, float]) -> None:
+    """facts: what JSON says of the place. last: the last row of the table."""
+    top = found.top(args.top)
+    others = len(found.candidates) - len(top)
+    rest = max(0.0, 1.0 - sum(p for _, p in top))
+    if args.json:
+        emit_json(
+            {"mechanism": args.mechanism}
+            | facts
+            | {
+                "epsilon": found.epsilon,
+                "draws": found.draws,
+                "entropy": found.entropy(),
+                "top": [{"word": word, "probability": p} for word, p in top],
+                "others": {"words": others, "probability": rest},
+            }
+        )
+    else:
+        rows = [(word, f"{p:.6f}") for word, p in top]
+        if others:
+            rows.append((f"{others} others", f"{rest:.6f}"))
+        rows.append((last[0], f"{last[1]:.6f}"))
+        emit(table(rows))
+    if not args.quiet:
+        note(OWNER_ONLY)

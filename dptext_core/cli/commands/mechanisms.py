@@ -1,0 +1,42 @@
+"""``mechanisms``: list them with their options."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+import dptext_core as dpt
+
+from ...errors import DPTextError
+from ...guarantee import NOTIONS
+from ...mechanisms import codec
+from ..arguments import describe
+from ..console import emit
+
+HELP = "list the mechanisms and their options"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """None."""
+
+
+def run(args: argparse.Namespace) -> None:
+    blocks = []
+    for spec in dpt.mechanisms():
+        lines = [f"{spec.name}: {spec.title}"]
+        if spec.summary:
+            lines.append(f"  {spec.summary}")
+        lines.append(f"  guarantee: {NOTIONS[spec.notion]}; needs: {', '.join(spec.needs) or 'nothing'}")
+        try:
+            most: float | None = dpt.get_mechanism(spec.name).max_epsilon
+        except DPTextError:  # of one that waits for vectors or a model of the user's own
+            most = None
+        for field in dataclasses.fields(spec.config_cls):
+            allowed = field.metadata["choices"]
+            flag = codec.flag(field)
+            if field.metadata["kind"] == "flag":
+                flag += " | --no-" + flag.removeprefix("--")
+            lines.append(f"  {flag}{' ' + '|'.join(allowed) if allowed else ''}")
+            lines.append(f"      {describe(field, spec.name, most if field.name == 'epsilon' else None)}")
+        blocks.append("\n".join(lines))
+    emit("\n\n".join(blocks))

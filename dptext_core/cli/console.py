@@ -1,0 +1,180 @@
+"""What every command says and reads: standard output, standard error, files and standard input.
+
+What may be released goes to standard output; what is for the author alone (guarantees, notes, errors) goes to standard
+error, and never lands in the output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import InputError
+from ..mechanisms.base import Progress
+
+SEED_WARNING = "warning: demonstration, not private: whoever knows the seed can replay the noise"
+OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as every other error does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message} (see {self.prog} --help)\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse itself says nothing of an output that cannot be written to.
+        with contextlib.suppress(OSError) if file in (None, sys.stderr) else contextlib.nullcontext():
+            print(message, end="", file=file or sys.stderr, flush=True)
+
+
+def short(text: str) -> str:
+    """The beginning of what may be very long, for a message."""
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _decode(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:  # which holds the text
+        raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from None
+
+
+def typed(text: str) -> str:
+    """An argument as UTF-8, whatever the locale took its bytes for. Raises InputError."""
+    try:
+        # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
+        return text if text.isascii() else os.fsencode(text).decode("utf-8")
+    except UnicodeError:  # which holds the text
+        raise InputError("The text is not UTF-8. Put it into a UTF-8 file and use --file.") from None
+
+
+def read_file(path: str) -> str:
+    """The text of a UTF-8 file. Raises InputError."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise InputError(f"Cannot read {short(path)}: {why(error)}. Name another file.") from error
+    return _decode(data, short(path))
+
+
+def read_text(args: argparse.Namespace) -> str:
+    """The text to work on. Line ends stay as they are. Raises InputError."""
+    if args.file is not None:
+        if args.text is not None:
+            raise InputError("Give the text or --file, not both.")
+        return read_file(args.file)
+    if args.text is not None and args.text != "-":
+        return typed(args.text)
+    if sys.stdin is None:
+        raise InputError("There is no standard input. Give the text or --file.")
+    if sys.stdin.isatty() and not args.quiet:
+        note("reading from the keyboard; end with Ctrl-D (Windows: Ctrl-Z, Enter)")
+    buffer = getattr(sys.stdin, "buffer", None)
+    try:
+        return _decode(buffer.read(), "standard input") if buffer is not None else sys.stdin.read()
+    except OSError as error:
+        raise InputError(f"Cannot read standard input: {why(error)}. Give the text or --file.") from error
+
+
+def why(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def note(text: str) -> None:
+    """For the author's eyes. Lost where standard error takes nothing: there is no other place to say so."""
+    if sys.stderr is not None:  # print() would turn to standard output
+        with contextlib.suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
+
+
+def emit(text: str, out: str | None = None) -> None:
+    """Writes to a file, or to standard output with a line end at the end. Raises InputError, or OSError of the latter.
+
+    A file that is there already stays as it was unless all was written.
+    """
+    if out is None:
+        print(text, end="" if text.endswith("\n") else "\n", flush=True)
+        return
+    try:
+        # A lone surrogate is part of a path that JSON repeats; so written, JSON reads it back.
+        _replace(Path(out), text.encode("utf-8", "backslashreplace"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot write {short(out)}: {why(error)}. Name another file.") from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes beside the file, then puts that in its place. A device or a pipe is written to directly."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path = path.resolve()  # a link goes on to lead where it does
+    beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+        if path.exists():
+            beside.chmod(path.stat().st_mode)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)  # there only if something failed
+
+
+def emit_json(data: Any, out: str | None = None) -> None:
+    emit(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
+
+
+def progress(what: str) -> Progress | None:
+    """A line that counts, where someone watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, of: int) -> None:
+        end = "\r" if done < of else "\n"
+        print(f"{what} … {100 * done // max(of, 1)}%", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextlib.contextmanager
+def resumable(out: str) -> Iterator[None]:
+    """Says, where the work within is stopped by Ctrl-C, that the same command goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(f"Stopped. What is done is in {out}; the same command goes on from there.")
+        raise
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def open_streams() -> None:
+    """Gives a process that was started without them the streams 0 to 2, so that no file it opens takes their place.
+
+    Standard output is then one that refuses what is written, standard error one that forgets it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def abandon(stream: Any) -> None:
+    """Python flushes a stream once more at exit: give what it still holds a place to go."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
