@@ -70,7 +70,7 @@ class MaskedLM(nn.Module):
         return torch.addmm(base.bfloat16(), self.up.bfloat16(), self.down.bfloat16())
 
     def hidden(self, ids, types, rows, cols, there=None, places=None):
-        """``there``: what is read, (B, L) or (1, 1, L, L); ``places``: positions (B, L), else 0 to L - 1."""
+        """``there``: what is read, (B, L), or what is added to its scores, (1, 1, L, L); ``places``: positions (B, L)."""
         base = self.bert.embeddings.word_embeddings.weight
         words = F.embedding(ids, base) + F.embedding(ids, self.up) @ self.down
         hidden = self.bert(
@@ -276,15 +276,17 @@ class Data:
         types[:, width:] = 1
         places = np.tile(np.append(np.arange(width), np.zeros(q, int)), (batch, 1))
         places[rows, width + turn] = pos + 1
-        reads = np.eye(width + q, dtype=bool)
-        reads[:, :width] = True
+        # Added to the scores of attention: transformers' own attention takes no mask of truth values for one.
+        hides = np.full((width + q, width + q), -np.inf, np.float32)
+        np.fill_diagonal(hides, 0)
+        hides[:, :width] = 0
         soft = kind < 0.5
         k = self.near.shape[1]
         target = np.concatenate([labels[:, None], self.near[r]], 1)
         weight = np.zeros((len(r), k + 1), np.float32)
         weight[:, 0] = np.where(soft, copy_mass, np.where(neighbour, 0.7, 1.0))
         weight[:, 1:] = (1 - weight[:, :1]) * self.near_p[r]
-        return ids, types, reads[None, None], rows, width + turn, target, weight, places
+        return ids, types, hides[None, None], rows, width + turn, target, weight, places
 
 
 def loss_of(model, batch, device):
