@@ -134,10 +134,12 @@ def setup(upload: Upload) -> None:
         work = session().at("batch_read")
         if work.asked != (upload.folder, header):
             path = upload.path
+            most, wide = limits().rows, limits().columns
             work.start(
-                (upload.folder, header), lambda progress, cancel: core.look(path, header, most=limits().rows),
+                (upload.folder, header),
+                lambda progress, cancel: core.look(path, header, most=most, wide=wide, cancel=cancel),
                 "Reading the file",
-            )  # fmt: skip
+            )
         if work.running():
             upload.look = None
         elif work.result is not None:

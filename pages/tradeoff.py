@@ -145,10 +145,10 @@ def start(tried: Tried) -> None:
     found: list[Point] = []
     mine.points, mine.tried = found, tried
 
-    def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-        return kept.prepared(tried.text, m, trade_off.options_of(m), run)
-
     def work(progress, cancel) -> None:
+        def prepare(m: dpt.Mechanism) -> dpt.Prepared:
+            return kept.prepared(tried.text, m, trade_off.options_of(m), run, cancel)
+
         for point in trade_off.tradeoff(
             tried.text, tried.mechanisms(), None, tried.draws, CHEAP, points=tried.points, prepare=prepare,
             progress=progress, cancel=cancel,
@@ -164,10 +164,10 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
     mine = session()
     kept, run, found = mine.kept, mine.run, mine.points
 
-    def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-        return kept.prepared(tried.text, m, trade_off.options_of(m), run)
-
     def work(progress, cancel) -> None:
+        def prepare(m: dpt.Mechanism) -> dpt.Prepared:
+            return kept.prepared(tried.text, m, trade_off.options_of(m), run, cancel)
+
         for i, point in enumerate(
             trade_off.more(list(found), names, prepare, progress=progress, cancel=cancel)
         ):  # fmt: skip

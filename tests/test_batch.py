@@ -9,11 +9,14 @@ import json
 import shlex
 import sys
 import threading
+import time
 from types import ModuleType
 
+import pyarrow.parquet
 import pytest
 from foreign import Swap
 from test_documents import DOCUMENTS
+from test_office import paragraph, word
 
 import dptext_core as dpt
 from dptext_core import cli
@@ -62,6 +65,69 @@ def test_a_file_is_looked_at_and_its_text_is_guessed(tmp_path):
     (tmp_path / "e.csv").write_bytes(b"")
     with pytest.raises(dpt.InputError, match=r"e\.csv is empty"):
         core.look(tmp_path / "e.csv")
+
+
+WIDE = 20_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("named.csv", ",".join(f"c{i}" for i in range(WIDE)) + "\n" + "," * (WIDE - 1) + "\n"),
+        ("nameless.csv", "," * (WIDE - 1) + "\n" + "," * (WIDE - 1) + "\n"),
+        ("nameless.tsv", ("\t" * (WIDE - 1) + "\n") * 2),
+        ("broken.csv", ",".join(f"c{i}" for i in range(WIDE // 4)) + "\n" + "x\n" * (2 * WIDE)),
+        ("broken.jsonl", json.dumps(dict.fromkeys(range(WIDE // 4), 1)) + "\n" + "{}\n" * (2 * WIDE)),
+        ("rows.txt", "x\n" * (2 * WIDE)),
+    ],
+)
+def test_a_file_is_read_in_a_time_that_grows_with_its_bytes(tmp_path, name, content):
+    """Here columns, and columns times broken rows, took seconds: 13 for the first, 3 for the second."""
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    before = time.process_time()
+    with contextlib.suppress(dpt.InputError):
+        assert core.look(path).count in (1, 2 * WIDE)
+    assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "," * 100 + "\n" + "x," * 100 + "\n"), ("a.tsv", "\t" * 100 + "\nx\n"),
+        ("a.jsonl", json.dumps(dict.fromkeys(range(101), 1)) + "\n"),
+    ],
+)  # fmt: skip
+def test_a_file_with_too_many_columns_is_refused_before_its_rows_are_read(tmp_path, monkeypatch, name, content):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    monkeypatch.setattr(core.tables, "source", lambda *_, **__: pytest.fail("read further"))
+    with pytest.raises(dpt.InputError, match=rf"{name} has 101 columns, and this page takes up to 100\. Save"):
+        core.look(path, wide=100)
+
+
+@pytest.mark.parametrize("kind", [".csv", ".tsv", ".jsonl", ".txt", ".parquet", ".docx"])
+def test_reading_stops_when_it_is_asked_to(tmp_path, kind):
+    path = tmp_path / f"long{kind}"
+    if kind == ".parquet":
+        pyarrow.parquet.write_table(pyarrow.table({"text": ["a"] * 5000}), path)
+    elif kind == ".docx":
+        word(path, paragraph("a") * 5000)
+    else:
+        path.write_text(('{"text": 1}\n' if kind == ".jsonl" else "text\n") * 5000, encoding="utf-8")
+
+    class After(threading.Event):
+        """Set once it has been asked so often."""
+
+        asked = 0
+
+        def is_set(self) -> bool:
+            After.asked += 1
+            return After.asked > 3
+
+    with pytest.raises(dpt.Cancelled):
+        core.look(path, cancel=After())
+    assert core.look(path).count in (4999, 5000)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -133,3 +136,24 @@ def test_without_its_library_the_command_that_installs_it_is_named(tmp_path, mon
     monkeypatch.setattr(office, "ready", lambda: False)
     with pytest.raises(dpt.InputError, match=r"pip install -r requirements-office\.txt"):
         tables.source(tmp_path / "a.pdf", ("text",))
+
+
+def test_a_pdf_whose_reader_was_left_is_read_no_further(tmp_path, monkeypatch):
+    path, told = tmp_path / "a.pdf", tmp_path / "told"
+    path.write_bytes(b"")
+    worker = tmp_path / "worker.py"
+    tell = f"pathlib.Path({str(told)!r}).write_text(str(os.getpid()))"
+    worker.write_text(f"import os, pathlib, time\n{tell}\ntime.sleep(60)\n")
+    monkeypatch.setattr(office, "WORKER", worker)
+    monkeypatch.setattr(office, "ready", lambda: True)
+    cancel = threading.Event()
+    begun = time.monotonic()
+    threading.Timer(1, cancel.set).start()
+    with pytest.raises(dpt.Cancelled):
+        list(office.pdf(path, cancel))
+    assert time.monotonic() - begun < 10
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.read_text()), 0)
+    monkeypatch.setattr(office, "SECONDS", 0.5)
+    with pytest.raises(dpt.InputError, match="takes too long"):
+        list(office.pdf(path))

@@ -65,8 +65,9 @@ def test_the_limits_are_those_of_the_document(monkeypatch):
         numbers = {n: told[n][column].replace(",", "") for n in told}
         wanted = {
             "words of a text": of.words, "MB of an upload": of.upload, "rows of a table": of.rows,
-            "pieces of work of one session": of.pieces, "minutes of a piece of work": of.minutes,
-            "sessions": of.sessions, "lists of never-released words": of.lists,
+            "columns of a table": of.columns, "pieces of work of one session": of.pieces,
+            "minutes of a piece of work": of.minutes, "sessions": of.sessions,
+            "lists of never-released words": of.lists,
         }  # fmt: skip
         for key, value in wanted.items():
             assert numbers[key] == ("none" if value is None else f"{value:g}"), key
@@ -254,6 +255,27 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
     assert all(job.wait(5) for job in mine)
     works[2].start("x", lambda progress, cancel: 1, "x")
     assert not works[2].running(5) and works[2].take() == 1
+
+
+#: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
+BRIEF = {
+    ("pages/learn.py", "work()"),
+    ("pages/ui/attackers.py", "which_text.content_words(mechanism, result.original)"),
+}
+
+
+def test_every_piece_of_work_can_be_stopped():
+    """What runs in a thread takes ``cancel``, and hands it on or looks at it."""
+    seen = 0
+    for path in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Lambda | ast.FunctionDef) or "cancel" not in [a.arg for a in node.args.args]:
+                continue
+            body = node.body if isinstance(node.body, list) else [node.body]
+            used = any(isinstance(n, ast.Name) and n.id == "cancel" for part in body for n in ast.walk(part))
+            seen += used
+            assert used or (path.relative_to(ROOT).as_posix(), ast.unparse(body[0])) in BRIEF, ast.unparse(node)
+    assert seen > 25
 
 
 def test_a_piece_of_work_ends_when_its_time_is_over(monkeypatch):

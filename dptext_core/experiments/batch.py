@@ -148,12 +148,20 @@ def example() -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def look(path: Path, header: bool = True, rows: int = FIRST, most: int | None = None) -> Look:
-    """Read all of a file once. most: rows that are taken. Raises InputError."""
-    columns = tables.heading(path, header)
+def look(
+    path: Path, header: bool = True, rows: int = FIRST, most: int | None = None, wide: int | None = None,
+    cancel: threading.Event | None = None,
+) -> Look:  # fmt: skip
+    """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
+    columns = tables.heading(path, header, cancel)
     if not columns:
         raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
-    data = tables.source(path, columns, header, each=True)
+    if wide is not None and len(columns) > wide:
+        raise InputError(
+            f"{path.name} has {len(columns):,} columns, and this page takes up to {wide:,}. Save the columns that you "
+            "need as a file of their own."
+        )
+    data = tables.source(path, columns, header, each=True, cancel=cancel)
     if most is not None and data.count > most:
         raise InputError(f"{path.name} has {data.count:,} rows, and this server takes up to {most:,}. Divide it.")
     return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread)
@@ -164,6 +172,7 @@ class Batch(Private):
 
     def __init__(self, folder: Path, asked: Asked):
         self.folder, self.asked = folder, asked
+        self._data: Source | None = None
         self._guard = threading.Lock()
 
     @property
@@ -180,21 +189,19 @@ class Batch(Private):
     def mechanism(self) -> Mechanism:
         return self.asked.make()
 
-    @cached_property
-    def _read(self) -> Source:
-        asked = self.asked
-        return tables.source(self.folder / asked.file, (asked.column, *asked.keep), asked.header, each=True)
-
-    @property
-    def data(self) -> Source:
-        """The rows. Raises InputError."""
+    def data(self, cancel: threading.Event | None = None) -> Source:
+        """The rows, whose file is read through the first time. Raises InputError, Cancelled."""
+        a = self.asked
         with self._guard:
-            return self._read
+            if self._data is None:
+                columns = (a.column, *a.keep)
+                self._data = tables.source(self.folder / a.file, columns, a.header, each=True, cancel=cancel)
+            return self._data
 
     def first(self, n: int = FIRST, cancel: threading.Event | None = None) -> list[Pair]:
         """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
         column = self.asked.column
-        rows = list(itertools.islice(self.data.rows(), n))
+        rows = list(itertools.islice(self.data(cancel).rows(), n))
         records = rewrite_records(rows, self.mechanism, column, cancel=cancel)
         return [
             Pair(i, _shown(row[column]), record.text or "", record.error or "")
@@ -205,7 +212,7 @@ class Batch(Private):
         """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
         a = self.asked
         rewrite_data(
-            self.data, self.mechanism, self.run, column=a.column, keep=a.keep, progress=progress, cancel=cancel
+            self.data(cancel), self.mechanism, self.run, column=a.column, keep=a.keep, progress=progress, cancel=cancel
         )
         return self.found(cancel=cancel)
 
@@ -221,7 +228,7 @@ class Batch(Private):
     ) -> dict[str, dict[str, float]]:
         """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
         step = max(1, self.written // MEASURED)
-        return measured(self.data, self.run, self.asked.column, names, cancel, progress, step)
+        return measured(self.data(cancel), self.run, self.asked.column, names, cancel, progress, step)
 
     @property
     def written(self) -> int:
@@ -265,7 +272,7 @@ class Batch(Private):
         column = self.asked.column
         if self.mechanism.together:
             return ""
-        texts = (row[column] for row in itertools.islice(self.data.rows(), FIRST))
+        texts = (row[column] for row in itertools.islice(self.data().rows(), FIRST))
         for text in (t for t in texts if isinstance(t, str) and t.strip()):
             with contextlib.suppress(DPTextError):
                 return self.mechanism.guarantee(text).sentence()
@@ -285,7 +292,7 @@ class Batch(Private):
     def page(self, start: int, n: int) -> list[Pair]:
         """So many rows from one on (from 0), as far as they are written."""
         column = self.asked.column
-        rows = itertools.islice(self.data.rows(), start, start + n)
+        rows = itertools.islice(self.data().rows(), start, start + n)
         return [
             Pair(line[OWN]["row"] + 1, _shown(row[column]), line[column] or "", line[OWN]["error"] or "")
             for row, line in zip(rows, some_lines(self.run, start, n), strict=False)
@@ -300,7 +307,7 @@ class Batch(Private):
     def inspection(self, suffix: str, exact: bool = False) -> Path:
         """The inspection as a file in the folder: private, in name and content."""
         out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
-        release_files.inspection(self.data, self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        release_files.inspection(self.data(), self.run, self.asked.column, self.asked.keep, out, exact=exact)
         return out
 
     def promise(self) -> dict[str, Any]:

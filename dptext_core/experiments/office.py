@@ -10,6 +10,8 @@ import json
 import lzma
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,10 +20,14 @@ from typing import Any
 from xml.parsers import expat
 
 from ..errors import InputError
+from ..mechanisms.base import check_cancel
 
 INSTALL = "pip install -r requirements-office.txt"
 #: Pages, characters of text, bytes of a part once it is unfolded, and seconds for all pages.
 PAGES, CHARACTERS, UNFOLDED, SECONDS = 2000, 20_000_000, 100 << 20, 120
+WORKER = Path(__file__).with_name("pdf_worker.py")
+#: Seconds from one look at whether to stop to the next.
+LOOK = 0.2
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main "
 _TWICE = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
@@ -30,15 +36,16 @@ _TOO_MUCH = "{} has more text than {:,} characters. Divide it, or save its text 
 Row = dict[str, Any]
 
 
-def docx(path: Path) -> Iterator[Row]:
+def docx(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
     """The paragraphs of the main text that are not blank, those of tables too; no notes, headers and comments. Raises
-    InputError."""
+    InputError, Cancelled."""
     broken = f"{path.name} is no whole DOCX file. Open it in a word processor, save it again as .docx, and give that."
     found = _Paragraphs()
     number = size = 0
     try:
         with zipfile.ZipFile(path) as archive, archive.open("word/document.xml") as part:
             for data in iter(lambda: part.read(1 << 16), b""):
+                check_cancel(cancel)
                 size += len(data)
                 if size > UNFOLDED:
                     raise InputError(f"{path.name} unfolds to more than {UNFOLDED >> 20} MB. Divide it.")
@@ -117,27 +124,39 @@ def ready() -> bool:
     return importlib.util.find_spec("pypdf") is not None
 
 
-def pdf(path: Path) -> Iterator[Row]:
-    """The pages with text. Raises InputError."""
+def pdf(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
+    """The pages with text. Raises InputError, Cancelled."""
     if not ready():
         raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
     # -P: the folder of the worker names modules of ours, which are not for pypdf to find.
-    command = [sys.executable, "-P", str(Path(__file__).with_name("pdf_worker.py")), str(path)]
-    try:
-        done = subprocess.run(
-            [*command, str(PAGES), str(CHARACTERS)], capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
-        raise InputError(f"{path.name} takes too long to read. Divide it, or save its text as a .txt file.") from None
+    command = [sys.executable, "-P", str(WORKER), str(path)]
+    command += [str(PAGES), str(CHARACTERS)]
+    deadline = time.monotonic() + SECONDS
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as reader:
+        try:
+            while True:
+                try:
+                    out, _ = reader.communicate(timeout=LOOK)
+                    break
+                except subprocess.TimeoutExpired:
+                    check_cancel(cancel)
+                if time.monotonic() > deadline:
+                    raise InputError(
+                        f"{path.name} takes too long to read. Divide it, or save its text as a .txt file."
+                    )
+        finally:
+            reader.kill()  # nothing, where it has ended
     reasons = {
         3: f"{path.name} is locked with a password. Save it without one.",
         4: f"{path.name} has more than {PAGES:,} pages. Divide it.",
         5: _TOO_MUCH.format(path.name, CHARACTERS),
     }
-    if done.returncode:
+    if reader.returncode:
         cut = f"{path.name} cannot be read as a PDF: it is broken, cut off, or not a PDF. Save or download it again."
-        raise InputError(reasons.get(done.returncode, cut))
-    pages = [json.loads(line).strip() for line in done.stdout.splitlines()]
+        raise InputError(reasons.get(reader.returncode, cut))
+    pages = [json.loads(line).strip() for line in out.splitlines()]
     if not any(pages):
         raise InputError(
             f"{path.name} has no text: its pages are pictures, as a scanner makes them. Let a program for text "

@@ -12,6 +12,8 @@ import datetime
 import hashlib
 import itertools
 import json
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any
 
 from ..checks import shown, usable_path
 from ..errors import DPTextError, InputError
+from ..mechanisms.base import check_cancel
 from ..records import Unread
 from . import components, office
 
@@ -30,8 +33,8 @@ _BINARY = (".parquet", ".docx", ".pdf")
 KINDS = (*TABLES, ".jsonl", ".txt", *_BINARY)
 #: What the rows of a kind have, where that is no question of the file.
 _COLUMNS = {".txt": ("text",), ".docx": ("text", "paragraph"), ".pdf": ("text", "page")}
-#: Rows of Parquet that are held at a time.
-_HELD = 512
+#: Rows of Parquet that are held at a time, and lines from one look at whether to stop to the next.
+_HELD, _LOOK = 512, 1024
 #: What the module csv refuses to read beyond: whoever rewrites a text says how long it may be.
 _CELL = 2**31 - 1
 
@@ -55,14 +58,15 @@ class Source:
 
 
 def source(
-    given: str | Path, columns: Sequence[str], header: bool | None = None, split: str = "", each: bool = False
-) -> Source:
+    given: str | Path, columns: Sequence[str], header: bool | None = None, split: str = "", each: bool = False,
+    cancel: threading.Event | None = None,
+) -> Source:  # fmt: skip
     """The data set that ``given`` names: a file, the folder of a rewriting run, or a loader of somebody's own.
 
     Its rows have these ``columns``, named as they are asked for. header: whether the first row of a CSV or TSV file
     names the columns (None: where a column is asked for by its name). each: a row of a table or of JSONL that is broken
-    comes out as an ``Unread`` one, as long as most rows are whole; else the file is refused. Reads all of it once.
-    Raises InputError.
+    comes out as an ``Unread`` one, as long as most rows are whole; else the file is refused. Reads all of it once, in
+    a time that grows with its bytes. Raises InputError, Cancelled.
     """
     path = usable_path(given)
     name = path.name
@@ -71,12 +75,12 @@ def source(
     if path.is_file():
         if split:
             raise InputError(f"{path.name} is a file, and files have no splits. Name the file of that split instead.")
-        return _file(path, name, tuple(columns), header, each)
+        return _file(path, name, tuple(columns), header, each, cancel)
     loader = components.data_sets().get(str(given))
     if loader is not None:
-        return _loaded(str(given), loader, tuple(columns), split)
+        return _loaded(str(given), loader, tuple(columns), split, cancel)
     if path.is_dir():
-        return _folder(path, name, tuple(columns), header, split, each)
+        return _folder(path, name, tuple(columns), header, split, each, cancel)
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
         f"There is no file {shown(str(given))}, and no data set of that name is registered ({names}). Correct the path."
@@ -102,7 +106,9 @@ def texts_of(data: Source, column: str) -> list[str]:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, each: bool) -> Source:
+def _file(
+    path: Path, name: str, columns: tuple[str, ...], header: bool | None, each: bool, cancel: threading.Event | None
+) -> Source:
     kind = _kind(path)
     if header is None:
         header = not all(c.isdecimal() for c in columns)
@@ -112,17 +118,18 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, 
             for number, part in enumerate(iter(lambda: file.read(1 << 20), b"")):
                 if kind not in _BINARY and b"\0" in part:
                     raise InputError(_not_text(path, part if not number else b""))
+                check_cancel(cancel)
                 digest.update(part)
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
     unread = 0
     if kind in (".docx", ".pdf"):
-        held = list(_fixed(path, columns))  # bounded, and slow to read
+        held = list(_fixed(path, columns, cancel))  # bounded, and slow to read
         count, rows = len(held), lambda: iter(held)
     else:
         rows = lambda: _read(path, columns, header, each)  # noqa: E731
         count = 0
-        for row in rows():
+        for row in _read(path, columns, header, each, cancel, bare=True):
             count += 1
             unread += isinstance(row, Unread)
     if not count:
@@ -131,21 +138,24 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, 
         # Read as another file than it is: what is wrong with its first broken row is wrong with it.
         more = f" Of its {count:,} rows, {unread:,} are broken." if count > 1 else ""
         try:
-            for _ in _read(path, columns, header, each=False):
+            for _ in _read(path, columns, header, False, cancel, bare=True):
                 pass
         except InputError as error:
             raise InputError(f"{error}{more}") from None
     return Source(name, digest.hexdigest(), count, rows, unread)
 
 
-def _folder(path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool) -> Source:
+def _folder(
+    path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool,
+    cancel: threading.Event | None,
+) -> Source:  # fmt: skip
     """The files of a folder, one after the other by their names; those of other kinds are passed over."""
     found = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
         raise InputError(f"{name} is a folder, and folders have no splits. Name a folder with the files of that split.")
     if not found:
         raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Name another folder, or a file.")
-    parts = [_file(p, p.name, columns, header, each) for p in found]
+    parts = [_file(p, p.name, columns, header, each, cancel) for p in found]
     digest = hashlib.sha256("".join(f"{len(p.name)} {p.name} {p.sha256}\n" for p in parts).encode())
     return Source(
         name, digest.hexdigest(), sum(p.count for p in parts),
@@ -166,18 +176,22 @@ def _not_text(path: Path, start: bytes) -> str:
     return f"{path.name} looks like a binary file. Give a text file in UTF-8."
 
 
-def _read(path: Path, columns: tuple[str, ...], header: bool, each: bool) -> Iterator[Row]:
+def _read(
+    path: Path, columns: tuple[str, ...], header: bool, each: bool, cancel: threading.Event | None = None,
+    bare: bool = False,
+) -> Iterator[Row]:  # fmt: skip
+    """bare: whether there is a row is all that is asked, so that a broken one costs no more than its bytes."""
     kind = _kind(path)
     if kind in TABLES:
-        return _table(path, columns, header, each)
+        return _table(path, columns, header, each, cancel, bare)
     if kind == ".jsonl":
-        return _jsonl(path, columns, each)
-    return _parquet(path, columns) if kind == ".parquet" else _fixed(path, columns)
+        return _jsonl(path, columns, each, cancel, bare)
+    return _parquet(path, columns, cancel) if kind == ".parquet" else _fixed(path, columns, cancel)
 
 
-def heading(given: str | Path, header: bool = True) -> tuple[str, ...]:
+def heading(given: str | Path, header: bool = True, cancel: threading.Event | None = None) -> tuple[str, ...]:
     """The columns of a file, as :func:`source` takes them: by name, or by number where a table has no header, or one
-    that names two columns alike or one with nothing. Raises InputError."""
+    that names two columns alike or one with nothing. Raises InputError, Cancelled."""
     path = usable_path(given)
     kind = _kind(path)
     if kind in _COLUMNS:
@@ -186,11 +200,11 @@ def heading(given: str | Path, header: bool = True) -> tuple[str, ...]:
         if kind == ".parquet":
             return tuple(_parquet_file(path).schema_arrow.names)
         if kind == ".jsonl":
-            return tuple(next(_objects(path), (0, {}))[1])
+            return tuple(next(parsed(_lines(path, cancel), path.name), (0, {}))[1])
         with path.open("rb") as file:
             if b"\0" in (start := file.read(1 << 20)):
                 raise InputError(_not_text(path, start))
-        cells: list[str] = next((c for c in _cells(path, header) if c), [])
+        cells: list[str] = next((c for c in _cells(path, header, cancel) if c), [])
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
     except csv.Error as error:
@@ -199,22 +213,24 @@ def heading(given: str | Path, header: bool = True) -> tuple[str, ...]:
     return tuple(cells) if named else tuple(str(i) for i in range(1, len(cells) + 1))
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines(path: Path, cancel: threading.Event | None = None) -> Iterator[str]:
     # Decoded line by line: a message can name the line, and no more than one is held.
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
+            if not number % _LOOK:
+                check_cancel(cancel)
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:  # which holds the line
                 raise InputError(f"{path.name} is not UTF-8 in line {number}. Save it as UTF-8.") from None
 
 
-def _cells(path: Path, header: bool) -> Any:
+def _cells(path: Path, header: bool, cancel: threading.Event | None) -> Any:
     """A reader of the cells of each row. Spreadsheets of many countries write semicolons: a header tells."""
     csv.field_size_limit(max(_CELL, csv.field_size_limit()))
     if path.suffix.lower() == ".tsv":
-        return csv.reader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
-    lines = _lines(path)
+        return csv.reader(_lines(path, cancel), delimiter="\t", quoting=csv.QUOTE_NONE)
+    lines = _lines(path, cancel)
     first = next(lines, "")
     mark = ";" if header and ";" in first and "," not in first else ","
     return csv.reader(itertools.chain([first], lines), delimiter=mark, strict=True)
@@ -227,8 +243,10 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
     return f"{said} Correct the quotation marks there, or save the file again."
 
 
-def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool) -> Iterator[Row]:
-    reader = _cells(path, header)
+def _table(
+    path: Path, columns: tuple[str, ...], header: bool, each: bool, cancel: threading.Event | None, bare: bool
+) -> Iterator[Row]:
+    reader = _cells(path, header, cancel)
     at: tuple[int, ...] = ()
     width = 0
     try:
@@ -237,7 +255,9 @@ def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool) -> It
                 continue
             if not width:
                 width = len(cells)
-                at = tuple(_place(path, c, cells if header else None, width) for c in columns)
+                at = _places(path, columns, cells if header else None, width)
+                if bare:
+                    columns = at = ()
                 if header:
                     continue
             if len(cells) != width:
@@ -254,25 +274,34 @@ def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool) -> It
         raise InputError(_no_table(path, reader.line_num, error)) from None
 
 
-def _place(path: Path, column: str, names: Sequence[str] | None, width: int) -> int:
-    if names is not None and (times := list(names).count(column)):
-        if times > 1:
+def _places(path: Path, columns: Sequence[str], names: Sequence[str] | None, width: int) -> tuple[int, ...]:
+    """Where the columns stand in a row, from 0. names: of all columns, where the file has them. Raises InputError."""
+    times = Counter(names or ())
+    first = {name: i for i, name in reversed([*enumerate(names or ())])}
+    found = []
+    for column in columns:
+        if times[column] > 1:
             raise InputError(
-                f"{path.name} has {times} columns named {column!r}. Name it by its number, from 1, with --header (from "
-                "Python header=True), since the first row is no data."
+                f"{path.name} has {times[column]} columns named {column!r}. Name it by its number, from 1, with "
+                "--header (from Python header=True), since the first row is no data."
             )
-        return list(names).index(column)
-    if column.isdecimal() and 1 <= int(column) <= width:
-        return int(column) - 1
-    kind = "numbered" if column.isdecimal() else "named"
-    raise InputError(
-        f"{path.name} has no column {kind} {shown(column)}. Its first row has {width}: name one as that row does, or "
-        f"by its number, 1 to {width}."
-    )
+        if column in first:
+            found.append(first[column])
+        elif column.isdecimal() and 1 <= int(column) <= width:
+            found.append(int(column) - 1)
+        else:
+            kind = "numbered" if column.isdecimal() else "named"
+            raise InputError(
+                f"{path.name} has no column {kind} {shown(column)}. Its first row has {width}: name one as that row "
+                f"does, or by its number, 1 to {width}."
+            )
+    return tuple(found)
 
 
-def _jsonl(path: Path, columns: tuple[str, ...], each: bool) -> Iterator[Row]:
-    for number, line in enumerate(_lines(path), 1):
+def _jsonl(
+    path: Path, columns: tuple[str, ...], each: bool, cancel: threading.Event | None, bare: bool
+) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path, cancel), 1):
         if not line.strip():
             continue
         try:
@@ -280,7 +309,7 @@ def _jsonl(path: Path, columns: tuple[str, ...], each: bool) -> Iterator[Row]:
         except InputError as error:
             if not each:
                 raise
-            yield Unread(columns, str(error))
+            yield Unread(() if bare else columns, str(error))
 
 
 def _picked(name: str, number: int, row: Row, columns: Sequence[str]) -> Row:
@@ -288,10 +317,6 @@ def _picked(name: str, number: int, row: Row, columns: Sequence[str]) -> Row:
         if column not in row:
             raise InputError(f"{name}, line {number}, has nothing named {shown(column)}. Each row needs it.")
     return {column: row[column] for column in columns}
-
-
-def _objects(path: Path) -> Iterator[tuple[int, Row]]:
-    return parsed(_lines(path), path.name)
 
 
 def parsed(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
@@ -318,14 +343,15 @@ def piped(lines: Iterator[str], columns: Sequence[str], name: str = "Standard in
         yield _picked(name, number, row, columns)
 
 
-def _fixed(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
+def _fixed(path: Path, columns: tuple[str, ...], cancel: threading.Event | None) -> Iterator[Row]:
     """Rows of a kind that has the same columns in every file."""
     kind, names = _kind(path), _COLUMNS[_kind(path)]
-    asked = [names[_place(path, c, names, len(names))] for c in columns]
+    asked = [names[i] for i in _places(path, columns, names, len(names))]
     if kind == ".txt":
-        rows: Iterator[Row] = ({"text": text} for line in _lines(path) if (text := line.rstrip("\r\n")).strip())
+        lines = _lines(path, cancel)
+        rows: Iterator[Row] = ({"text": text} for line in lines if (text := line.rstrip("\r\n")).strip())
     else:
-        rows = office.docx(path) if kind == ".docx" else office.pdf(path)
+        rows = office.docx(path, cancel) if kind == ".docx" else office.pdf(path, cancel)
     for row in rows:
         yield {column: row[name] for column, name in zip(columns, asked, strict=True)}
 
@@ -342,14 +368,15 @@ def _parquet_file(path: Path) -> Any:
         ) from None
 
 
-def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
+def _parquet(path: Path, columns: tuple[str, ...], cancel: threading.Event | None) -> Iterator[Row]:
     import pyarrow
 
     file = _parquet_file(path)
     names = file.schema_arrow.names
-    asked = [names[_place(path, c, names, len(names))] for c in columns]
+    asked = [names[i] for i in _places(path, columns, names, len(names))]
     try:
         for batch in file.iter_batches(batch_size=_HELD, columns=list(dict.fromkeys(asked))):
+            check_cancel(cancel)
             for row in batch.to_pylist():
                 yield {column: _plain(row[name]) for column, name in zip(columns, asked, strict=True)}
     except (pyarrow.ArrowException, OSError):  # whose message may quote a value
@@ -370,7 +397,9 @@ def _plain(value: Any) -> Any:
 # --- loaders --------------------------------------------------------------------------------------------------------
 
 
-def _loaded(name: str, loader: components.Loader, columns: tuple[str, ...], split: str) -> Source:
+def _loaded(
+    name: str, loader: components.Loader, columns: tuple[str, ...], split: str, cancel: threading.Event | None
+) -> Source:
     called = f"{name}/{split}" if split else name
 
     def rows() -> Iterator[Row]:
@@ -391,6 +420,7 @@ def _loaded(name: str, loader: components.Loader, columns: tuple[str, ...], spli
 
     digest, count = hashlib.sha256(), 0
     for count, row in enumerate(rows(), 1):  # noqa: B007
+        check_cancel(cancel)
         digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "replace"))
     if not count:
         raise InputError(f"The data set {called} has no rows.")

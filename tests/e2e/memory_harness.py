@@ -3,6 +3,7 @@
     python tests/e2e/memory_harness.py PORT ASK_PORT STOP_SECONDS CLOSE_SECONDS [--option value ...]
 
 ``/jobs``: how many jobs run, how many were stopped because their visitor had gone, and how many sessions there are.
+``/cpu``: the seconds of the processor that it and its finished children took.
 ``/routes``: the addresses that the server answers, each with its methods.
 ``/scan/KEY``: how many objects hold a word with this key (see memory_scan),
 and where. ``/plant/KEY``: keep such a word, as a control. The key comes reversed, so that asking plants nothing.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -37,6 +39,8 @@ class Answers(BaseHTTPRequestHandler):
         if what == "jobs":
             running = sum(job._thread.is_alive() for job in gc.get_objects() if type(job) is Job)
             answer = {"running": running, "left": left, "sessions": len(sessions._visits)}
+        elif what == "cpu":
+            answer = sum(os.times()[:4])
         elif what == "routes":
             apps = [a for a in gc.get_objects() if type(a) is Starlette]
             answer = [[r.path, sorted(getattr(r, "methods", None) or [])] for app in apps for r in app.routes]

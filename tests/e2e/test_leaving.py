@@ -63,6 +63,30 @@ def test_work_stops_when_the_page_is_closed(browser, server):
 
 
 @pytest.mark.slow
+def test_the_processor_rests_when_the_page_is_closed(browser, server, tmp_path):
+    """A file that takes long to read is read no further."""
+    url, asked = server
+    page = opened(browser, url)
+    page.goto(f"{url}/batch")
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"text,label\n" + b"My doctor,1\n" * 4_000_000)
+
+    def rests() -> bool:
+        before = asked("cpu")
+        time.sleep(1)
+        return asked("cpu") - before < 0.3
+
+    assert until(rests), "what is read ahead of the first rewrite is"
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
+    assert asked("jobs")["running"] == 1
+    page.context.close()
+    assert until(lambda: asked("jobs")["running"] == 0)
+    assert asked("jobs")["left"] > 0, "it was stopped, and had not come to its end"
+    assert any(rests() for _ in range(10)), "its session is closed meanwhile"
+
+
+@pytest.mark.slow
 def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     """Typed text, an upload, every panel; the control is a text that the server was told to keep."""
     url, asked = server
