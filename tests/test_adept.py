@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import threading
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 import dptext_core as dpt
@@ -50,6 +53,38 @@ def test_a_vector_within_the_norm_stays_and_the_largest_one_reaches_it():
     assert clip_l1(x, 5.0) * (5.0 / GRID) == pytest.approx(x, abs=5.0 / GRID)
     big = np.array([60.0, 0.0, -60.0, 0.0])
     assert clip_l1(big, 5.0).tolist() == [GRID // 2, 0, -(GRID // 2), 0]
+
+
+#: Every float: subnormal, beyond what a product holds, infinite, not a number.
+ANY_FLOATS = st.lists(
+    st.one_of(st.floats(width=32), st.floats(), st.sampled_from([1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan])),
+    min_size=1, max_size=40,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANY_FLOATS, st.floats(0.01, 1000.0), st.sampled_from([np.float64, np.float32, np.float16]))
+@example([math.nan], 5.0, np.float64)
+@example([math.inf, -math.inf, 1.0], 5.0, np.float64)
+@example([1e308] * 40, 0.01, np.float64)
+@example([1e16, -1e16], 0.01, np.float64)
+def test_the_norms_hold_for_every_float(values, norm, dtype):
+    with np.errstate(over="ignore"):
+        x = np.array(values).astype(dtype)
+    for clipped in (clip_l1, clip_l2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            steps = clipped(x, norm)
+        assert steps.dtype == np.int64
+        whole = [int(s) for s in steps]
+        reached = sum(map(abs, whole)) if clipped is clip_l1 else math.isqrt(sum(s * s for s in whole))
+        assert reached <= GRID
+        # What is computed from them later holds it too, but for the rounding of sums.
+        assert float(np.abs(steps * (norm / GRID)).max()) <= norm * (1 + 1e-15)
+        assert all(s == 0 or np.sign(v) == np.sign(s) for s, v in zip(whole, x, strict=True))
+        assert all(s == 0 for s, v in zip(whole, x, strict=True) if np.isnan(v))
+    if np.abs(np.nan_to_num(x.astype(np.float64), nan=0.0)).max() > 2 * norm:
+        assert sum(abs(int(s)) for s in clip_l1(x, norm)) > GRID - 2 * len(x), "what is beyond the norm reaches it"
 
 
 @pytest.mark.parametrize("norm", [0.01, 5.0, 1000.0])

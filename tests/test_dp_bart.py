@@ -6,9 +6,12 @@ import json
 import math
 import shutil
 import threading
+import warnings
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
@@ -56,6 +59,27 @@ def test_clipping_is_exact():
         assert np.abs(steps).max() <= GRID
         inside = np.abs(x) < bound
         assert np.all(np.abs(steps[inside] * (bound / GRID) - x[inside]) <= bound / GRID * 1.001)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.one_of(st.floats(), st.floats(width=16), st.sampled_from([1e308, 5e-324, math.nan])), min_size=1),
+    st.floats(1e-4, 1e4), st.sampled_from([np.float64, np.float32, np.float16]),
+)  # fmt: skip
+@example([math.nan, math.inf, -math.inf], 0.1, np.float64)
+@example([1e308, -1e308], 1e-4, np.float64)
+def test_the_bound_holds_for_every_float(values, bound, dtype):
+    with np.errstate(over="ignore"):
+        x = np.array(values).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        steps = clip(x, bound)
+    assert steps.dtype == np.int64 and all(-GRID <= int(s) <= GRID for s in steps)
+    later = (steps * (bound / GRID)).astype(np.float32)
+    assert np.all(np.abs(later) <= np.nextafter(np.float32(bound), np.float32(math.inf)))
+    for v, s in zip(x.astype(np.float64), steps, strict=True):
+        assert s == (0 if math.isnan(v) else GRID if v >= bound else -GRID if v <= -bound else s)
+        assert s == 0 or math.copysign(1, v) == np.sign(s)
 
 
 def test_the_encoder_reads_what_it_reads_alone(folder):

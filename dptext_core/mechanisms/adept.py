@@ -52,6 +52,8 @@ from .config import epsilon_option, option
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
+#: As many times the norm as a number may be before its vector is scaled down: GRID² times this fits in 64 bits.
+_FAR = 1 << 16
 #: The largest ε that is taken: there the noise is two of these steps.
 MOST = 1e6
 _BATCH = 4 * ae.WIDTH
@@ -125,9 +127,18 @@ class Encoded(Prepared):
     cut: bool
 
 
+def _within(context: np.ndarray, norm: float) -> np.ndarray:
+    """A vector as float64 (d,), whose numbers are so small that products with GRID stay whole numbers of 64 bits: a far
+    larger vector is scaled down. What is not a number counts as 0, an infinity as the largest float."""
+    x = np.nan_to_num(np.asarray(context, np.float64))
+    largest, most = float(np.abs(x).max(initial=0.0)), norm * _FAR
+    return x if largest <= most else x / largest * most
+
+
 def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
-    """Whole steps of norm/GRID, int64 (d,), whose absolute values add up to GRID at most."""
-    steps = np.trunc(np.asarray(context, np.float64) * (GRID / norm)).astype(np.int64)
+    """Whole steps of norm/GRID, int64 (d,), whose absolute values add up to GRID at most, whatever the floats are: what
+    is not a number counts as 0."""
+    steps = np.trunc(_within(context, norm) * (GRID / norm)).astype(np.int64)
     size = np.abs(steps)
     total = int(size.sum())
     return steps if total <= GRID else np.sign(steps) * (size * GRID // total)
@@ -135,7 +146,7 @@ def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
 
 def clip_l2(context: np.ndarray, norm: float) -> np.ndarray:
     """Whole steps of norm/GRID, int64 (d,), of the vector scaled to an ℓ2 norm of ``norm`` at most."""
-    x = np.asarray(context, np.float64)
+    x = _within(context, norm)
     length = float(np.sqrt((x * x).sum()))
     return np.trunc(x * ((norm / length if length > norm else 1.0) * (GRID / norm))).astype(np.int64)
 
