@@ -57,7 +57,7 @@ def test_a_vector_within_the_norm_stays_and_the_largest_one_reaches_it():
 
 #: Every float: subnormal, beyond what a product holds, infinite, not a number.
 ANY_FLOATS = st.lists(
-    st.one_of(st.floats(width=32), st.floats(), st.sampled_from([1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan])),
+    st.one_of(st.floats(width=32), st.floats(), st.sampled_from([1e308, -1e308, 5e-324, math.inf, math.nan])),
     min_size=1, max_size=40,
 )  # fmt: skip
 
