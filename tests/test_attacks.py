@@ -458,6 +458,13 @@ def test_a_tie_of_m_words_counts_a_share():
     assert one == pytest.approx(0.7, abs=0.01) and two == pytest.approx(0.49 + 0.42 / 2, abs=0.01)
 
 
+def test_a_word_that_never_came_is_not_the_most_frequent():
+    """Where only words came that no class stands for, the original was not among the most frequent ones."""
+    won, counts, rest = query._wins(0.05, np.array([0.05]), 1, 40_000, np.random.default_rng(3))
+    assert won.mean() == pytest.approx(0.05, abs=0.005) and (rest == 1).mean() == pytest.approx(0.9, abs=0.01)
+    assert not won[counts == 0].any() and won[counts == 1].all()
+
+
 def test_never_says_why():
     assert math.isinf(query.query_number(distribution(np.array([0.3, 0.7]))).n)
     assert "more often" in query.query_number(distribution(np.array([0.3, 0.7]))).sentence()

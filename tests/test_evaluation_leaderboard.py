@@ -57,6 +57,28 @@ def test_settings_stand_where_their_privacy_is_the_same_the_best_first():
     assert found.whole is not None and found.whole.value == 0.8
 
 
+def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one():
+    def between(*halves: float | None) -> leaderboard.Entry:
+        rows = [
+            r
+            for e, n_w, x, half in zip((50.0, 100.0), (0.2, 0.4), (0.6, 0.7), halves, strict=True)
+            for r in (row("mvc", "n_w", e, n_w), row("mvc", "accuracy", e, x, half or 0.0))
+        ]
+        rows = [
+            dataclasses.replace(r, low=None, high=None) if r.metric == "accuracy" and halves[r.epsilon == 100.0] is None
+            else r for r in rows
+        ]  # fmt: skip
+        (entry,) = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3).entries
+        assert entry.between == (50.0, 100.0) and entry.value == pytest.approx(0.65)
+        return entry
+
+    for halves in ((0.01, 0.05), (0.05, 0.01)):
+        entry = between(*halves)
+        assert (entry.low, entry.high) == pytest.approx((0.6, 0.7))
+    for halves in ((None, 0.05), (0.05, None)):
+        assert (between(*halves).low, between(*halves).high) == (None, None)
+
+
 def test_the_order_by_every_judge():
     turned = [dataclasses.replace(r, metric="perplexity") for r in ROWS if r.metric == "accuracy"]
     same = [dataclasses.replace(r, metric="cosine", value=r.value / 2) for r in ROWS if r.metric == "accuracy"]

@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import disk
 import numpy as np
 import pytest
 
@@ -133,6 +134,16 @@ def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: fl
 SIZE = grid.Size(4, 4, None, 3.0)
 BASE = grid.Point("baseline", {}, None, "sst2", 0, SIZE)
 TEM = [grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+
+
+def test_a_point_is_on_the_disk_before_the_next_one_is_measured(tmp_path, monkeypatch):
+    seen = disk.watched(monkeypatch)
+    path = tmp_path / "points.jsonl"
+    writer = results.Writer(path)
+    for number, point in enumerate(TEM[:2], 1):
+        writer.write(line(point, cosine=0.5))
+        assert len(seen) == number and seen[-1] == disk.Event("sync", path.name, path.stat().st_size)
+    writer.close()
 
 
 def test_a_torn_last_line_is_left_out_and_cut_off_before_the_next(tmp_path):

@@ -19,6 +19,7 @@ import threading
 import time
 from pathlib import Path
 
+import disk
 import numpy as np
 import pytest
 from foreign import Latent, Swap, SwapConfig
@@ -277,6 +278,17 @@ def test_a_run_leaves_its_rows_config_versions_log_and_result(tmp_path, swap):
     log = (out / "log.txt").read_text()
     assert "begins with row 0 of 40" in log and "done: 40 rows" in log
     assert not any(word in log + json.dumps(config) for word in ("doctor", str(tmp_path)))
+
+
+def test_rows_settings_and_the_result_reach_the_disk_before_they_count(tmp_path, swap, monkeypatch):
+    data, out = numbered(tmp_path, 20), tmp_path / "out"
+    seen = disk.watched(monkeypatch)
+    sizes = []
+    rewrite_file(data, swap, out, batch=8, progress=lambda *_: sizes.append((out / "rows.jsonl").stat().st_size))
+    assert [e.size for e in seen if e.name == "rows.jsonl"] == sizes[1:] == sorted(sizes[1:]) and len(sizes) == 4
+    for name in ("config.json", "environment.json", "result.json"):
+        assert disk.synced_before_it_is_renamed(seen, name), name
+    assert [e.name for e in seen if e.what == "rename"][-1] == "result.json" and not list(out.glob(".*"))
 
 
 def test_columns_go_out_only_where_they_are_named(tmp_path, swap):

@@ -228,6 +228,15 @@ def test_the_promise_counts_the_limit_and_not_what_was_written(folder):
     assert len(limited.rewrite(OTHER, seed=1).releases) <= 5
 
 
+def test_a_promise_says_what_is_seen_of_the_length(folder):
+    fixed, by_input = (make(folder, max_tokens=12, length=length).guarantee(OTHER) for length in ("fixed", "input"))
+    assert fixed.exposed == ("the limit of 12 tokens, which you set",)
+    assert by_input.exposed == ("how many words and marks your text has, by the largest length",)
+    assert all("length" in one or "limit" in one for one in (*fixed.to_dict()["exposed"], *by_input.exposed))
+    listed = make(folder, max_tokens=12, never=["pain"]).guarantee(OTHER)
+    assert listed.exposed[0] == fixed.exposed[0] and len(listed.exposed) > 1
+
+
 def test_writing_stops_at_the_end_token_at_a_line_break_and_at_the_limit(folder, monkeypatch):
     m = make(folder, max_tokens=5)
     g = m.generator()

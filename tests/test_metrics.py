@@ -132,6 +132,12 @@ def test_a_score_of_a_trained_encoder_and_one_that_nobody_knows():
     assert interval("matthews_finetuned", [-0.5], [0.1]) == pytest.approx((-0.696, -0.304))
 
 
+def test_unchanged_aligns_long_texts_too():
+    """From 200 words on, difflib would leave out the words that come often."""
+    words = "one two three four five " * 60
+    assert score("unchanged", [words, words], [f"{words} six", f"zero {words}"]) == [1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("original", "rewrite", "expected"),
     [

@@ -16,6 +16,7 @@ import threading
 import types
 from pathlib import Path
 
+import disk
 import pytest
 from foreign import Swap
 from small_spaces import random_space, words
@@ -155,6 +156,32 @@ def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
     assert numbers(out) == list(range(23)) and workers.given == 6 - last
     assert kept <= set((out / "rows.jsonl").read_text().splitlines()), "what is done is not drawn again"
     assert not (out / "blocks").exists()
+
+
+@pytest.mark.parametrize("name", ["foreign-swap", "custext"])
+def test_a_run_that_is_cancelled_gives_out_no_further_block_and_can_go_on(tmp_path, data, vectors, name):
+    options = {"strategy": "dataset", "space": vectors, "k": 5} if name == "custext" else {}
+    m, out, stop = dpt.get_mechanism(name, epsilon=2.0, **options), tmp_path / "out", threading.Event()
+    workers = Pretend(1, seen=stop.set)
+    with pytest.raises(dpt.Cancelled):
+        blocks.rewrite_data(data, m, out, workers, block=4, cancel=stop)
+    assert workers.given == 3, "the two that it had, and one in the place of the one that came back"
+    assert "stopped with Cancelled" in (out / "log.txt").read_text()
+    blocks.rewrite_data(data, m, out, Pretend(), block=4)
+    assert numbers(out) == list(range(23))
+
+
+def test_blocks_the_key_and_rows_reach_the_disk_before_they_count(tmp_path, data, vectors, monkeypatch):
+    m, out = dpt.get_mechanism("custext", epsilon=0.5, strategy="dataset", space=vectors, k=5), tmp_path / "out"
+    seen = disk.watched(monkeypatch)
+    blocks.rewrite_data(data, m, out, Pretend(3), block=4)
+    # The last blocks come back first, and wait for the first one in files of their own.
+    ahead = [e.name for e in seen if e.what == "rename" and e.name.endswith(".jsonl")]
+    assert len(ahead) == 5 and all(disk.synced_before_it_is_renamed(seen, name) for name in ahead)
+    assert disk.Event("sync", "noise.key", 32) in seen
+    whole = (out / "rows.jsonl").stat().st_size
+    assert disk.Event("sync", "rows.jsonl", whole) in seen
+    assert all(disk.synced_before_it_is_renamed(seen, f"{n}.json") for n in ("config", "environment", "result"))
 
 
 def test_a_kill_while_a_block_is_put_behind_the_others_doubles_nothing(tmp_path, data):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+import string
 import subprocess
 import sys
 import zipfile
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
-from dptext_core.languages import english
+from dptext_core.languages import ENGLISH, english
 from dptext_core.words import (
     Antonyms,
     Lexicon,
@@ -103,11 +105,23 @@ def test_lexicon_reads_contractions_by_their_base():
         assert word not in lexicon, word
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.text(max_size=20))
-def test_lexicon_takes_any_text(word):
+#: What words of a lexicon and their clitics are made of, and what is near them.
+NEAR = ["it", "IT", "its", "'", "’", "s", "’S", "'ll", "'d", "n't", "doctor", " "]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=20) | st.lists(st.sampled_from(NEAR), max_size=4).map("".join))
+def test_lexicon_takes_any_text_and_has_its_words_and_clitics_alone(word):
     lexicon = Lexicon("x", "", frozenset({"it"}))
-    assert (word in lexicon) == (word.swapcase().swapcase() in lexicon) or not word.isascii()
+    clitics = "|".join(map(re.escape, ENGLISH.clitic_tokens))
+    lower = word.lower().replace("’", "'")
+    with_apostrophe = "|".join(re.escape(c) for c in ENGLISH.clitic_tokens if c.startswith("'"))
+    known = re.fullmatch(rf"(it|itn't|{clitics})({with_apostrophe})*", lower) is not None
+    if set(word) <= set(string.ascii_letters + "'’ "):
+        assert (word in lexicon) == known
+        assert (word.upper() in lexicon) == (word.replace("'", "’") in lexicon) == known
+    else:
+        assert not known or word in lexicon
 
 
 def test_stop_words_of_a_file(tmp_path):

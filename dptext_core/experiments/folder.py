@@ -174,7 +174,10 @@ class RunFolder:
     def _write(self, name: str, data: Any) -> None:
         beside = self.path / f".{name}.tmp"
         with self._writing(name):
-            beside.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            with beside.open("w", encoding="utf-8") as file:
+                file.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())  # a power cut leaves no name without its content
             beside.replace(self.path / name)
 
 
