@@ -36,7 +36,8 @@ shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidde
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
 # of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
 # Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the
-# next one is still found; on a narrow one, choices beside each other would be cut off.
+# next one is still found; on a narrow one, choices beside each other would be cut off. What a table's own button saves
+# would stand in no ledger, and be marked by nothing where it is private.
 st.html("""<style>
 [data-testid='stHeaderActionElements'] { display: none; }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
@@ -47,6 +48,7 @@ st.html("""<style>
 [data-testid='stMultiSelectTagsContainer'] { flex-wrap: wrap; row-gap: 0.25rem; padding-block: 0.3rem; }
 :root :is([data-testid='stSliderThumbValue'], [data-testid='stButtonGroup'] :is([data-selected], [data-focused],
   [data-hovered], [data-pressed])) { color: light-dark(#0b62ad, #8fc1f2) !important; }
+[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) { display: none; }
 [data-testid='stCode'] .token { color: inherit !important; }
 :root :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
 </style>""")

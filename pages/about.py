@@ -52,7 +52,7 @@ def papers() -> None:
         st.code(references.bibtex(tuple(used)), language="bibtex")
     download.button(
         "Download the BibTeX file", references.bibtex(tuple(used)), "dp-text-studio.bib", "application/x-bibtex",
-        icon=":material/format_quote:", key="about_bibtex", on_click="ignore",
+        icon=":material/format_quote:", key="about_bibtex", on_click="ignore", holds="nothing",
     )  # fmt: skip
 
 

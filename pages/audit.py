@@ -189,7 +189,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
             )
     download.button(
         "Download the report", json.dumps(report.to_dict(), ensure_ascii=False, indent=1), "audit.json",
-        "application/json", icon=":material/download:", key="audit_download", on_click="ignore",
+        "application/json", icon=":material/download:", key="audit_download", on_click="ignore", holds="private",
         help="It names the inputs: for their owner's eyes where they are private.",
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from dptext_core.experiments import batch as core
 from dptext_core.experiments import job_folders, office, release_files, tables
 from dptext_core.figures.glossary import said_of
 from dptext_core.metrics.registry import measure
-from pages.ui import controls, download
+from pages.ui import controls, download, ledger
 from pages.ui.jobs import Job
 from pages.ui.public import limits
 from pages.ui.session import session
@@ -25,10 +25,9 @@ from pages.ui.uploads import Upload, finder, opened, taken
 
 #: Rows of results on the screen at a time, and characters of a cell.
 PAGE, CELL = 20, 1000
-#: A table's own download would give originals away that nothing marks as private; long words of a cell are broken.
+#: Long words of a cell are broken.
 STYLE = "<style>[class*='st-key-batch_pairs'] td {overflow-wrap: anywhere; vertical-align: top; width: 50%} "
-STYLE += "[class*='st-key-batch_pairs'] td:first-child {width: auto; overflow-wrap: normal} "
-STYLE += "[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) {display: none}</style>"
+STYLE += "[class*='st-key-batch_pairs'] td:first-child {width: auto; overflow-wrap: normal}</style>"
 FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts alone"}
 
 state = st.session_state
@@ -310,6 +309,9 @@ def job(upload: Upload, batch: core.Batch) -> None:
     if found is not None and found.rows:
         results(upload, batch, found, done)
     elsewhere(batch.asked)
+    with st.expander("Ledger: what was released", key="batch_ledger", on_change="rerun") as book:
+        if book.open:
+            ledger.panel(mine.ledger)
 
 
 def progress_of(running: Job) -> str:
@@ -432,7 +434,10 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
     left, middle, right = st.columns(3, gap="large")
     with left, st.container(border=True):
         st.markdown("**The release**")
-        st.caption("The rewrites and the columns that you kept. This is what others may get.")
+        st.caption(
+            "The rewrites and the columns that you kept. This is what others may get, and counts as released in the "
+            "ledger."
+        )
         release(batch, "" if done else "so far")
     with middle, st.container(border=True):
         st.markdown("**The inspection file**")
@@ -442,7 +447,8 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
         download.button(
             "Download, private", lambda: batch.inspection(suffix).read_bytes(),
             f"{batch.stem}-PRIVATE-with-originals{suffix}", "application/octet-stream", icon=":material/lock:",
-            key="batch_private", on_click="ignore", width="stretch",
+            key="batch_private", on_click="ignore", width="stretch", holds="private",
+            what=f"with originals, {FORMATS[suffix]}",
         )  # fmt: skip
     with right, st.container(border=True):
         st.markdown("**The promise**")
@@ -450,7 +456,7 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
         download.button(
             "Download the promise", json.dumps(found.promise, ensure_ascii=False, indent=1),
             f"{batch.stem}-promise.json", "application/json", icon=":material/receipt_long:", key="batch_promise",
-            on_click="ignore", width="stretch",
+            on_click="ignore", width="stretch", holds="promise", what="promise",
         )  # fmt: skip
 
 
@@ -466,7 +472,9 @@ def release(batch: core.Batch, how_far: str) -> None:
     download.button(
         "Download" + (f" {how_far}" if how_far else ""), lambda: batch.release(suffix, exact).read_bytes(),
         f"{batch.stem}-release{suffix}", "application/octet-stream", icon=":material/download:",
-        key="batch_download", on_click="ignore", type="primary", width="stretch",
+        key="batch_download", on_click="ignore", type="primary", width="stretch", holds="rewrite",
+        what=f"release, {FORMATS[suffix]}",
+        release=lambda book: book.record_rows(batch.mechanism, batch.promised(), batch.noise_id, released=True),
     )  # fmt: skip
 
 

@@ -236,7 +236,9 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
             ("Everything, CSV", lambda: curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
             ("Everything, JSON", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
         ):
-            download.button(label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}")
+            download.button(
+                label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}", holds="nothing"
+            )
         if pictures:
             st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
             st.caption("The camera over a chart saves it as a picture.")

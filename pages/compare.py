@@ -222,11 +222,6 @@ def choose(key: str) -> None:
     session().word = word_of(state.get(key))
 
 
-def release(result: dpt.RewriteResult) -> None:
-    """What leaves the page counts as released."""
-    session().ledger.record(result, released=True)
-
-
 def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) -> None:
     """The rewrite of one column."""
     if outcome.looked is None:
@@ -241,13 +236,15 @@ def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) 
     )  # fmt: skip
     for copy in rewrite_view(data, key=key, on_word=partial(choose, key)):
         if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
-            release(left)
+            mine = session().ledger
+            mine.record(left, released=True)
+            mine.take(PAGE, "copied text", "rewrite")
     if result.guarantee.notion == "none":
         st.warning(literal(result.guarantee.sentence()))
     with st.container(horizontal=True):
         download.button(
-            "Download", result.text, "rewrite.txt", "text/plain", icon=":material/download:", on_click=release,
-            args=(result,), key=f"compare{column.id}_download",
+            "Download", result.text, "rewrite.txt", "text/plain", icon=":material/download:", holds="rewrite",
+            release=lambda book: book.record(result, released=True), key=f"compare{column.id}_download",
             help="What you download or copy counts as released in the ledger.",
         )  # fmt: skip
         if st.button(

@@ -147,7 +147,7 @@ def files(name: str, csv: str, latex: str) -> None:
         for label, text, ending, kind in (("CSV", csv, "csv", "text/csv"), ("LaTeX", latex, "tex", "text/x-tex")):
             download.button(
                 label, text, f"{name}.{ending}", kind, on_click="ignore", key=f"found_{name}_{ending}",
-                icon=":material/download:",
+                icon=":material/download:", holds="nothing",
             )  # fmt: skip
 
 

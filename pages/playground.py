@@ -538,11 +538,6 @@ def book() -> Ledger:
     return session().ledger
 
 
-def release(result: dpt.RewriteResult) -> None:
-    """What leaves the page counts as released."""
-    book().record(result, released=True)
-
-
 def copied(copies: list[tuple[str, int, float]]) -> None:
     """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
     told = session().copied
@@ -552,7 +547,8 @@ def copied(copies: list[tuple[str, int, float]]) -> None:
         if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
             continue
         told.add(copy)
-        release(run.at(epsilon))
+        book().record(run.at(epsilon), released=True)
+        book().take(PAGE, "copied text", "rewrite")
 
 
 def spoilt(result: dpt.RewriteResult) -> bool:
@@ -601,11 +597,11 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
     with save:
         download.button(
             "Download text", result.text, "rewrite.txt", "text/plain", icon=":material/download:", width="stretch",
-            key="play_download", on_click=release, args=(result,),
+            key="play_download", holds="rewrite", release=lambda book: book.record(result, released=True),
             help="What you download counts as released in the ledger.",
         )  # fmt: skip
     with more:
-        share.popover(run, result, epsilon, void, release)
+        share.popover(run, result, epsilon, void)
 
 
 def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:

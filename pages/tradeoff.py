@@ -13,6 +13,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import figures, side_by_side, trade_off
 from dptext_core.evaluation import curves
+from dptext_core.exports import FILE
 from dptext_core.figures import to_html
 from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number
@@ -296,14 +297,28 @@ def point_panel(points: list[Point], text: str) -> None:
         with place:
             name = f"Draw {k + 1} of {len(point.texts)}"
             st.caption(name)
-            data = payload(side_by_side.differences(text, rewrite, point.mechanism.language), name=name)
-            rewrite_view(data, key=f"trade_view_{k}")
+            number_ = hash((session().tried, point.setting, point.epsilon, k)) & 0x7FFFFFFF
+            pieces = side_by_side.differences(text, rewrite, point.mechanism.language)
+            data = payload(pieces, name=name, copies=number_, button=False)
+            if number_ in rewrite_view(data, key=f"trade_view_{k}"):
+                released(point, text, rewrite, number_)
     st.caption(
         f"Total ε of one of them, if it were released: {bound(point.total)}. These are to read, not to release: who "
         "picks the nicest of several tells about all of them. The Playground draws one afresh."
     )
     if st.button("Open this setting in the Playground", icon=":material/edit_note:", key="trade_open"):
         open_point(point)
+
+
+def released(point: Point, text: str, rewrite: str, number_: int) -> None:
+    """What was selected and copied by hand counts as released."""
+    m = point.mechanism
+    seed = point.seed
+    result = dpt.RewriteResult(
+        rewrite, text, (), m.guarantee(text), m.name, m.config, seed, f"trade-off {number_}", pieces=()
+    )
+    session().ledger.record(result, released=True)
+    session().ledger.take(PAGE, "copied text", "rewrite")
 
 
 def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None:
@@ -318,16 +333,17 @@ def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None
         if any(p.has(hidden) and p.has(kept) for p in points):
             download.button(
                 "Figure (HTML)", page, "trade-off.html", "text/html", icon=":material/download:", on_click="ignore",
-                key="trade_html", help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
+                key="trade_html", holds="private",
+                help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
             )  # fmt: skip
         download.button(
             "Data (CSV)", trade_off.to_csv(points), "trade-off.csv", "text/csv", icon=":material/download:",
-            on_click="ignore", key="trade_csv", help="It holds figures, and no text.",
+            on_click="ignore", key="trade_csv", holds="private", help="It holds figures, and no text.",
         )  # fmt: skip
         with st.popover("Link", icon=":material/link:"):
             share.link(query_of(tried, hidden, kept), (), "these settings")
         with st.popover("Code (Python)", icon=":material/code:"):
-            st.caption("The same points, with noise of their own.")
+            st.caption(f"The same points, with noise of their own. Your text is read from a file {FILE}.")
             st.code(as_python(tried, hidden, kept), language="python")
     with st.expander("The numbers"):
         st.dataframe(trade_off.rows(points), hide_index=True, key="trade_table")
@@ -341,7 +357,8 @@ def as_python(tried: Tried, hidden: str, kept: str) -> str:
     ]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
     return (
-        f"import dptext_core as dpt\nfrom dptext_core import trade_off\n\ntext = {tried.text!r}\n"
+        f"from pathlib import Path\n\nimport dptext_core as dpt\nfrom dptext_core import trade_off\n\n"
+        f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
         f"settings = [\n{''.join(made)}]\n"
         f"points = list(dpt.tradeoff(text, settings, points={tried.points}, draws={tried.draws}, metrics={wanted!r}))\n"
         "print(trade_off.to_csv(points))\n"

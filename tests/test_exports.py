@@ -187,7 +187,7 @@ def test_a_command_and_python_make_the_same_mechanism_and_name_no_default():
             rest = {k: v for k, v in needed.items() if k != option}
             with contextlib.suppress(dpt.ConfigError):
                 assert type(m).create(**rest).config != m.config, (name, option)
-        code = ast.parse(parts.as_python(m, TEXT, 1))
+        code = ast.parse(parts.as_python(m, 1))
         call = next(n for n in ast.walk(code) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("mechanism"))
         given = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         assert dpt.get_mechanism(ast.literal_eval(call.args[0]), **given).config == m.config

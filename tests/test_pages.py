@@ -660,7 +660,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&k=100") and "doctor" not in link + command
     assert command == "python -m dptext_core rewrite --mechanism custext --k 100 --file text.txt"
-    assert "k=100" in code and "My own doctor paid." in code
+    assert "k=100" in code and "doctor" not in code
     names = [b.proto.label for b in at.get("download_button")]
     assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
     saved = exports.SavedSession("custext", {"epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")

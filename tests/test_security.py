@@ -119,12 +119,12 @@ def test_no_two_downloads_have_one_address(monkeypatch):
     monkeypatch.setattr(download.st, "download_button", lambda *given, **named: asked.append((*given, named)))
     for data in ("a text", b"bytes", lambda: "made when it is asked for"):
         for _ in range(2):
-            download.button("Download", data, "a.txt", "text/plain", key="a")
+            download.button("Download", data, "a.txt", "text/plain", key="a", holds="nothing")
     made = [make() for _, make, _, _, _ in asked]
     assert made == ["a text"] * 2 + [b"bytes"] * 2 + ["made when it is asked for"] * 2
     kinds = {kind for _, _, _, kind, _ in asked}
     assert len(kinds) == 6 and all(re.fullmatch(r"text/plain; id=[\w-]{22}", kind) for kind in kinds)
-    assert all(rest == ("a.txt", {"key": "a"}) for *_, name, _, named in asked for rest in [(name, named)])
+    assert all((name, named["key"]) == ("a.txt", "a") for _, _, name, _, named in asked)
 
 
 @pytest.mark.parametrize(

@@ -12,30 +12,32 @@ import dataclasses
 import io
 import itertools
 import re
+import secrets
 import shlex
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from .._assets import examples, read_json
 from ..errors import ConfigError, DPTextError, InputError
+from ..guarantee import Guarantee
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, Progress
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..private import Private
 from ..records import rewrite_records
 from . import release_files, tables
-from .folder import RESULT, some_lines
-from .rewriting import OWN, errors_of, measured, rewrite_data, so_far
+from .folder import RESULT, read_lines, some_lines
+from .rewriting import OWN, errors_of, measured, promise_of, rewrite_data, so_far
 from .tables import Source
 
 #: Rows of the first look; rows that measures look at; errors that are shown.
 FIRST, MEASURED, ERRORS = 10, 2000, 500
-_RUN = "run"
+_RUN, _NAME = "run", "noise-id.txt"
 _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
 
 
@@ -229,6 +231,23 @@ class Batch(Private):
         """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
         step = max(1, self.written // MEASURED)
         return measured(self.data(cancel), self.run, self.asked.column, names, cancel, progress, step)
+
+    @property
+    def noise_id(self) -> str:
+        """A name of this run, by which a ledger knows what it has rewritten again. Raises InputError."""
+        try:
+            with contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
+                file.write(secrets.token_hex(8))
+            return (self.run / _NAME).read_text(encoding="ascii")
+        except OSError as error:
+            raise InputError(f"The folder of this job cannot be used: {error.strerror}. Begin it anew.") from error
+
+    def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
+        """The texts of the rows that are written, each with the promise of its rewrite; None where it has none."""
+        column = self.asked.column
+        for row, line in zip(self.data.rows(), read_lines(self.run), strict=False):
+            g = promise_of(line[OWN])
+            yield _shown(row[column]), replace(g, draws=0) if g and line[OWN].get("untouched") else g
 
     @property
     def written(self) -> int:

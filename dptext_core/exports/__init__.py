@@ -11,13 +11,13 @@ import json
 
 from ..result import RewriteResult
 from .inspection import PRIVATE, inspection, view_of
-from .parts import as_command, as_python
+from .parts import FILE, as_command, as_python
 from .report import Finding, report
 from .session import SavedSession, read_session
 
 __all__ = [
-    "KINDS", "PRIVATE", "Finding", "SavedSession", "as_command", "as_python", "file_name", "inspection", "read_session",
-    "record", "report", "view_of",
+    "FILE", "KINDS", "PRIVATE", "Finding", "SavedSession", "as_command", "as_python", "file_name", "inspection",
+    "read_session", "record", "report", "view_of",
 ]  # fmt: skip
 
 KINDS = ("release", "inspection")

@@ -13,7 +13,7 @@ from ..mechanisms.registry import DEFAULT_MECHANISM, mechanism_class
 from ..result import RewriteResult
 from .html import escape, rows
 
-#: The file that a command reads the text from: no text stands in a command.
+#: The file that a command or a program reads the text from: no text stands in what is copied from a page.
 FILE = "text.txt"
 
 
@@ -29,14 +29,15 @@ def as_command(mechanism: Mechanism, seed: int | None = None) -> str:
     return shlex.join([*codec.PROG.split(), "rewrite", *named, *codec.arguments(mechanism), *seeded, "--file", FILE])
 
 
-def as_python(mechanism: Mechanism, text: str, seed: int | None = None) -> str:
-    """The same in Python, with the text."""
+def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
+    """The same in Python, which reads the text from the same file."""
     options: dict[str, Any] = {"epsilon": mechanism.config.epsilon} | codec.changed(mechanism)
     arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
     return (
-        "import dptext_core as dpt\n\n"
+        "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
         f"m = dpt.get_mechanism({mechanism.name!r}, {arguments})\n"
-        f"r = m.rewrite({text!r}{'' if seed is None else f', seed={seed}'})\n"
+        f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
+        f"r = m.rewrite(text{'' if seed is None else f', seed={seed}'})\n"
         "print(r.text)\nprint(r.guarantee.sentence())\n"
     )
 

@@ -82,6 +82,7 @@ def panel(number: int, lesson: Lesson, value: Any) -> None:
     download.button(
         "Download the hand-out", lambda: handout(lessons.LESSONS, address=lessons_at, code=code(lessons_at)),
         "lessons.html", "text/html", icon=":material/print:", key="learn_handout", on_click="ignore",
+        holds="nothing",
         help="All lessons with their figures and questions, and the answers at the end: one file, to be printed from "
         "a browser. It takes some seconds.",
     )  # fmt: skip

@@ -8,33 +8,58 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.guarantee import bound
-from dptext_core.ledger import Entry, Ledger
+from dptext_core.ledger import HOLDS, Entry, Ledger
 from pages.ui import download
 from pages.ui.text import literal
 
 
 def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     """Draws and totals. results: what the user may release now; the panel says what that would mean."""
-    if not ledger.entries:
+    if not ledger.entries and not ledger.taken:
         st.caption("Nothing was drawn yet. Each rewrite appears here with what it spends once it is released.")
         return
     for account in ledger.accounts():
         (st.warning if account.void else st.info)(literal(account.sentence()))
         draws = ledger.draws(account.text)
-        said = f"Text {account.text} was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
+        said = f"It was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
         if draws > max(1, account.releases):
             said += " Choosing the one you like best tells about all of them: then count every one as released."
         st.caption(said)
+    if (together := ledger.overall()) is not None:
+        (st.warning if together.void else st.info)(literal(together.sentence()))
     if results:
         one = "this one" if len(results) == 1 else f"these {len(results)}"
         st.markdown(f"**If you release {one}:** " + literal(ledger.what_if(results)))
-    rows = table(ledger)
-    st.dataframe(rows, hide_index=True, height=min(320, 36 * (1 + len(rows["draw"])) + 2))
-    st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
+    if ledger.entries:
+        rows = table(ledger)
+        st.dataframe(rows, hide_index=True, height=_height(rows))
+        st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
+    if ledger.taken:
+        files = left(ledger)
+        st.dataframe(files, hide_index=True, height=_height(files))
+        st.caption(
+            "What left a page: each file and each copy, once. What your browser does by itself is not seen here: text "
+            "selected by hand outside of a rewrite, printing, a picture of a page or of a chart."
+        )
     download.button(
-        "Download the ledger", ledger.to_json(), "ledger.json", "application/json", icon=":material/receipt_long:",
-        key="ledger_download", on_click="ignore", help="The file does not hold your texts.",
+        "Download the ledger", ledger.to_json, "ledger.json", "application/json", icon=":material/receipt_long:",
+        key="ledger_download", on_click="ignore", holds="promise", help="The file does not hold your texts.",
     )  # fmt: skip
+
+
+def _height(rows: dict[str, list]) -> int:
+    return min(320, 36 * (1 + len(next(iter(rows.values())))) + 2)
+
+
+def left(ledger: Ledger) -> dict[str, list]:
+    """Columns of what left, the latest first."""
+    taken = ledger.taken[::-1]
+    return {
+        "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
+        "page": [t.page for t in taken],
+        "file": [t.file for t in taken],
+        "it holds": [HOLDS[t.holds] for t in taken],
+    }
 
 
 def table(ledger: Ledger) -> dict[str, list]:
@@ -66,6 +91,9 @@ def _totals(row: Sequence[Entry]) -> str:
 
 
 def _note(row: Sequence[Entry]) -> str:
+    said = [f"{rows:,} rows"] if (rows := max(e.rows for e in row)) else []
     if any(e.seeded for e in row):
-        return "seeded, not private"
-    return "no guarantee" if any(e.notion == "none" for e in row) else ""
+        said.append("seeded, not private")
+    elif any(e.notion == "none" for e in row):
+        said.append("no guarantee")
+    return ", ".join(said)

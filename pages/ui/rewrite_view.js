@@ -101,7 +101,7 @@ class View {
     text.tabIndex = stop ? -1 : 0;
     if (held >= 0) this.words[held]?.focus();
     count.textContent = this.data.count;
-    copy.hidden = this.data.copies === null;
+    copy.hidden = !this.data.button;
     copy.textContent = "Copy text";
   }
 

@@ -39,10 +39,12 @@ def _ignore() -> None:
 
 
 def payload(
-    pieces: Sequence[Piece], *, chosen: int | None = None, copies: int | None = None, name: str = "", note: str = ""
+    pieces: Sequence[Piece], *, chosen: int | None = None, copies: int | None = None, name: str = "", note: str = "",
+    button: bool = True,
 ) -> dict[str, Any]:
     """What the view shows. chosen: where the chosen word begins in the original. copies: the number under which a copy
-    is told; None: there is no button, as nothing here is to be released. name: whose rewrite it is, for who hears the
+    is told. button: whether there is one that copies; without it the text is to read, and still tells of what is copied
+    by hand. name: whose rewrite it is, for who hears the
     page. note: stands before the count of changed words."""
     words = [p for p in pieces if p.at is not None or p.changed]
     changed = sum(p.changed for p in words)
@@ -50,6 +52,7 @@ def payload(
         "pieces": [[p.text, int(p.changed), p.original, p.at, int(p.drawn)] for p in pieces],
         "chosen": chosen,
         "copies": copies,
+        "button": button and copies is not None,
         "name": name,
         "count": f"{note}{changed:,} {'change' if changed == 1 else 'changes'}",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -28,10 +29,8 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
         st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
 
 
-def popover(
-    run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool, release: Callable[[dpt.RewriteResult], None]
-) -> None:
-    """Everything by which a rewrite or its setting leaves the page. release: writes down what does not come back."""
+def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    """Everything by which a rewrite or its setting leaves the page."""
     query, left_out = links.of(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)
     with st.popover("Share", icon=":material/share:", width="stretch"), st.container(width=WIDTH):
@@ -40,8 +39,8 @@ def popover(
             link(query, left_out, "this setting")
             st.markdown("**As a command**, with your text in a file")
             st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
-            st.markdown("**As Python**, with your text. Without a seed each run draws anew.")
-            st.code(exports.as_python(mechanism, run.inputs.text, run.inputs.seed), language="python", wrap_lines=True)
+            st.markdown("**As Python**, with your text in a file. Without a seed each run draws anew.")
+            st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
         with without:
             st.caption(
                 "The rewritten text, its setting and its promise. No original word is in these files but those that "
@@ -49,8 +48,8 @@ def popover(
             )
             warning = VOID if void else ""
             short = partial(exports.report, result, warning=warning)
-            _file("Report", "release", "report", "html", short, release, result)
-            _file("Data (JSON)", "release", "rewrite", "json", partial(exports.record, result), release, result)
+            _file("Report", "release", "report", "html", short, result)
+            _file("Data (JSON)", "release", "rewrite", "json", partial(exports.record, result), result)
         with originals:
             st.markdown("**These files show the original words: do not publish them for a private text.**")
             moves = run.payload["live"] and not run.spread
@@ -74,15 +73,18 @@ def popover(
             download.button(
                 "Save the session", saved.to_json, f"{'PRIVATE-' if with_text else ''}session.json", "application/json",
                 icon=":material/save:", key="share_session", on_click="ignore",
+                holds="private" if with_text else "nothing",
             )  # fmt: skip
 
 
 def _file(
     label: str, kind: str, what: str, suffix: str, make: Callable[[], str],
-    release: Callable[[dpt.RewriteResult], None] | None = None, result: dpt.RewriteResult | None = None,
+    released: dpt.RewriteResult | None = None,
 ) -> None:  # fmt: skip
-    """A file that is made when it is asked for. release: of what counts as released, with its result."""
-    counted = {"on_click": release, "args": (result,)} if release is not None else {"on_click": "ignore"}
+    """A file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
+    counted: dict[str, Any] = {"holds": "private", "on_click": "ignore"}
+    if released is not None:
+        counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
     download.button(
         label, make, exports.file_name(kind, what, suffix), "text/html" if suffix == "html" else "application/json",
         icon=":material/download:", key=f"share_{kind}_{what}_{suffix}", **counted,
