@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.experiments import job_folders
 from dptext_core.ledger import HOLDS, Ledger
-from pages.ui import download, uploads
+from pages.ui import classroom, download, uploads
 from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[1]
@@ -92,6 +92,7 @@ def asked(monkeypatch):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
+    monkeypatch.setattr(classroom, "handout", lambda *_, **__: "lessons")  # which takes its time
     dpt.register(Swap)
     yield
     dpt.unregister(Swap.name)

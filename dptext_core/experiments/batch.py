@@ -245,7 +245,7 @@ class Batch(Private):
     def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
         """The texts of the rows that are written, each with the promise of its rewrite; None where it has none."""
         column = self.asked.column
-        for row, line in zip(self.data.rows(), read_lines(self.run), strict=False):
+        for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
             g = promise_of(line[OWN])
             yield _shown(row[column]), replace(g, draws=0) if g and line[OWN].get("untouched") else g
 
