@@ -30,12 +30,35 @@ _BETWEEN = re.compile(r"[\W_]+")
 _SEPARATORS = re.compile(r"[\s,;]+")
 
 
+#: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): what is not shown, now or in a later version.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+#: Combining marks of no script, by their blocks: strokes and rings that can be put over any letter.
+_OVER = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+
+
 def fold(text: str) -> str:
-    """A text in the form in which words are compared: without capitals, invisible characters and wide letters."""
+    """A text in the form in which words are compared: letters as Unicode's NFKC and case folding have them, without
+    what is invisible. A letter with an accent that Unicode has as a letter (é) is another letter; any other mark over
+    a letter is left away."""
     if text.isascii():
         return text.lower()
-    text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
-    return unicodedata.normalize("NFKC", text.casefold()).replace("’", "'")
+    # Twice: what is hidden between a letter and its accent keeps them apart, and so does a mark that is left away.
+    for _ in range(2):
+        text = _visible(unicodedata.normalize("NFKC", _visible(text)).casefold())
+        text = _OVER.sub("", unicodedata.normalize("NFKC", text))
+    return text.replace("’", "'")
+
+
+def ignorable(text: str) -> bool:
+    """Whether something invisible stands in it, by which Unicode's and this program's comparisons pass over it."""
+    return _IGNORABLE.search(text) is not None
+
+
+def _visible(text: str) -> str:
+    return "".join(c for c in _IGNORABLE.sub("", text) if unicodedata.category(c) != "Cf")
 
 
 def forms(token: str) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from marks import slow_but
 from scipy.spatial.distance import cdist
 from small_spaces import random_space, words
@@ -57,6 +59,51 @@ def test_the_set_is_the_vocabulary_without_them(space):
         # A listed word that was written is a word that the vocabulary does not have.
         assert m.token_row(m.prepare(f"{LISTED[0]} {LEFT[0]}"), 0) is None
         assert m.distribution(LISTED[0], 0).probs == pytest.approx(np.full(len(m.distribution(LISTED[0], 0)), 1 / 25))
+
+
+#: One of each kind that Unicode calls default ignorable: joiners, hyphens that are not shown, directions, selectors,
+#: fillers, tags, and what is reserved for more of them.
+INVISIBLE = (
+    "\u00ad", "\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u180b", "\u180e", "\u180f",
+    "\u200b", "\u200c", "\u200d", "\u200e", "\u202e", "\u2060", "\u2065", "\u2069", "\u206f", "\u3164",
+    "\ufe00", "\ufe0f", "\ufeff", "\uffa0", "\ufff0", "\ufff8", "\U0001bca0", "\U0001d173", "\U000e0000",
+    "\U000e0041", "\U000e0100", "\U000e01ef", "\U000e0fff",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("hidden", INVISIBLE, ids=ascii)
+def test_what_is_invisible_makes_no_other_word(hidden):
+    never = Never(frozenset(["heck", "café"]))
+    for spelled in (f"he{hidden}ck", f"{hidden}heck", f"heck{hidden}", f"H{hidden}e{hidden}CK", f"sea-he{hidden}ck"):
+        assert never.bans(spelled), ascii(spelled)
+    assert never.bans(f"cafe{hidden}\u0301"), "what is hidden between a letter and its accent keeps them apart"
+    assert word_set("never", [f"he{hidden}ck"]) == ("heck",)
+    # A piece with it changes words that stand around it, and cannot be compared by itself.
+    assert 0 in Spelling([hidden, "he", "ck"], never).banned([1])
+
+
+def test_letters_that_unicode_calls_the_same_are_the_same_and_others_are_not():
+    never = Never(frozenset(["heck", "café"]))
+    marked = ("he\u0338ck", "he\u20ddck", "h\u1ab2eck", "cafe\u0301", "cafe\u0338\u0301")
+    for same in ("ｈｅｃｋ", "HECK", "ℎeck", "CAFÉ", *marked):
+        assert never.bans(same), ascii(same)
+    # Another letter, however alike, is another letter: й and é are not и and e, and Cyrillic is not Latin.
+    for other in ("hеck", "héck", "cafe", "hecks"):
+        assert not never.bans(other), ascii(other)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text(st.one_of(st.characters(), st.sampled_from("aeh’ſıİßé\u0301\u0338\u0345\u034f\u1160ㅤ각가")), max_size=12))
+def test_folding_twice_is_folding_once(text):
+    once = fold(text)
+    assert fold(once) == once
+
+
+def test_a_word_with_something_invisible_in_it_is_not_kept(space):
+    for name in SPACE_NAMES:
+        m = made(name, space, oov="keep", never=("heck",))
+        for hidden in ("\u034f", "\ufe0f", "\u3164"):
+            assert "ck" not in m.rewrite(f"he{hidden}ck {LEFT[0]}", seed=1).text
 
 
 def test_distributions_are_those_of_the_smaller_space_worked_out_by_hand(space):
@@ -176,16 +223,16 @@ def test_a_text_in_pieces_never_spells_one(tmp_path):
 
 def test_what_is_no_word_is_refused_with_what_to_do(space):
     assert word_set("never", ["Heck ", "darn", "heck", ""]) == ("darn", "heck")
-    for given, why in {
+    for listed, why in {
         "two words": "not one word", "x" * 101: "not one word", "...": "is a mark", "f*ck": "is 3 of them",
     }.items():  # fmt: skip
         with pytest.raises(dpt.ConfigError, match=why):
-            dpt.get_mechanism("santext", never=[given])
+            dpt.get_mechanism("santext", never=[listed])
     with pytest.raises(dpt.ConfigError, match="60,000 letters"):
         dpt.get_mechanism("santext", never=[f"w{i:05}" for i in range(9000)])
-    for given in ("heck", [3], {"heck": 1}):
+    for listed in ("heck", [3], {"heck": 1}):
         with pytest.raises(dpt.ConfigError, match="list of words"):
-            dpt.get_mechanism("dp-mlm", never=given)
+            dpt.get_mechanism("dp-mlm", never=listed)
     with pytest.raises(dpt.ConfigError, match="treat unknown words otherwise"):
         dpt.get_mechanism("tem", never=["mask"], oov="mask")
     with pytest.raises(dpt.ConfigError, match="letters and digits alone"):
