@@ -214,7 +214,7 @@ def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
     label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
     kind: Any = "primary" if work.result is None else "secondary"
     if st.button(label, type=kind, key="batch_ten", disabled=asked is None) and asked is not None:
-        batch = core.Batch(upload.folder, asked)
+        batch = core.Batch(upload.folder, asked, limits().row)
         work.start(asked, lambda progress, cancel: batch.first(cancel=cancel), "Rewriting")
     if work.running():
         work.waiting("batch_ten_stop")
@@ -261,7 +261,7 @@ def start(upload: Upload, asked: core.Asked, keep: bool) -> None:
     except (dpt.DPTextError, OSError) as error:
         st.error(literal(told_of(error)))
         return
-    upload.batch = core.Batch(upload.folder, asked)
+    upload.batch = core.Batch(upload.folder, asked, limits().row)
     mine.at("batch_first").stop()
     mine.at("batch_first").result = None
     upload.rewrite(mine.at("batch_all"), "Rewriting")

@@ -37,10 +37,9 @@ from pages.ui import (
     share,
 )
 from pages.ui.charts import chart, dark
-from pages.ui.public import limits
 from pages.ui.session import session
 from pages.ui.shell import beside, last_page, within_app
-from pages.ui.text import MAX_MB, decode, literal, number_of_words, too_long
+from pages.ui.text import MAX_MB, decode, literal, shortened, too_long
 from pages.ui.token_strip import token_strip, view_of
 
 PAGE = "playground"
@@ -166,7 +165,7 @@ def text_box() -> None:
         if before and before != state.play_text:
             st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
     if too_long(state.play_text):
-        st.caption(f"{number_of_words(state.play_text):,} words: too many for this page.")
+        st.caption("This text is too long for this page.")
 
 
 def options_column() -> runs.Inputs | None:
@@ -242,8 +241,7 @@ def nothing_to_rewrite() -> None:
         return
     st.error(too_long(text, ", or rewrite it with `python -m dptext_core rewrite --file FILE`"))
     st.button(
-        f"Keep the first {limits().words:,} words", key="play_shorten", type="primary",
-        on_click=lambda: use_text(first_words(text)),
+        "Keep as much as fits", key="play_shorten", type="primary", on_click=lambda: use_text(shortened(text)),
     )  # fmt: skip
     if session().run is not None:
         of_another_text()
@@ -255,11 +253,6 @@ def of_another_text() -> None:
     """The last result is dimmed where it is not that of the text beside it."""
     st.caption("Below is the rewrite of the text before.")
     st.html(UNTOUCHED)
-
-
-def first_words(text: str) -> str:
-    tokens = [t for t in dpt.Document.parse(text).tokens if t.kind in ("word", "number")]
-    return text[: tokens[limits().words - 1].end]
 
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -478,8 +478,13 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands():
     before = payload(at)
     at.text_area(key="play_text").set_value("word " * 1200)
     settle(at)
-    assert "up to 1,000 words" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert "up to 1,000 words and marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
     assert any("text before" in c.value for c in at.caption)
+    at.text_area(key="play_text").set_value(". " * 20_000)
+    settle(at)
+    assert "this text has 20,000" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    at.text_area(key="play_text").set_value("word " * 1200)
+    settle(at)
     at.button(key="play_shorten").click()
     settle(at)
     assert not at.error and len(at.text_area(key="play_text").value.split()) == 1000

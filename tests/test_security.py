@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import threading
 import tomllib
@@ -64,10 +65,10 @@ def test_the_limits_are_those_of_the_document(monkeypatch):
         column = 1 if name else 0
         numbers = {n: told[n][column].replace(",", "") for n in told}
         wanted = {
-            "words of a text": of.words, "MB of an upload": of.upload, "rows of a table": of.rows,
-            "columns of a table": of.columns, "pieces of work of one session": of.pieces,
-            "minutes of a piece of work": of.minutes, "sessions": of.sessions,
-            "lists of never-released words": of.lists,
+            "words and marks of a text": of.words, "MB of an upload": of.upload, "rows of a table": of.rows,
+            "columns of a table": of.columns, "words and marks of a row": of.row,
+            "pieces of work of one session": of.pieces, "minutes of a piece of work": of.minutes,
+            "sessions": of.sessions, "lists of never-released words": of.lists,
         }  # fmt: skip
         for key, value in wanted.items():
             assert numbers[key] == ("none" if value is None else f"{value:g}"), key
@@ -200,10 +201,38 @@ def test_strangers_see_a_page_without_what_they_may_not(strangers, monkeypatch, 
 
 def test_a_text_of_a_stranger_has_few_words(strangers):
     assert text.too_long("word " * 500) == ""
-    assert "up to 500 words, and this text has 501" in text.too_long("word " * 501)
+    assert "up to 500 words and marks, and this text has 501" in text.too_long("word " * 501)
     assert text.too_long("word " * 501, ", or use another machine").endswith("Shorten it.")
+    assert "up to 50,000 characters, and this text has 50,001" in text.too_long("a" * 50_001)
     with pytest.raises(dpt.InputError, match=r"a shorter text\.$"):
         text.decode(b"word " * 300_000)
+
+
+MARKS = {
+    "full stops": ". ", "commas": ",", "clitics": "'s ", "clitics alone": "'s", "quotes": "\"'", "signs": "+ ",
+    "pictures": "\U0001f642 ", "possessives": "it's ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("of", MARKS)
+def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path, of):
+    """With punctuation drawn, each full stop costs what a word costs."""
+    mark = MARKS[of]
+    monkeypatch.setattr(text, "LETTERS", 1 << 20)
+    for most in (OWN.words, PUBLIC.words):
+        monkeypatch.setattr(text, "limits", lambda most=most: replace(OWN, words=most))
+        long = mark * 20_000
+        drawn = len(dpt.Document.parse(long).words)
+        assert drawn >= 20_000 and text.too_long(long).startswith(
+            f"This page takes up to {most:,} words and marks, and this text has {drawn:,}."
+        )
+        kept = text.shortened(long)
+        assert long.startswith(kept) and not text.too_long(kept) and text.too_long(kept + mark * 2)
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": mark * 20_000}) + '\n{"text": "My doctor."}\n')
+    asked = batch.Asked("a.jsonl", "text", False, (), "santext", ())
+    long_row, short_row = batch.Batch(tmp_path, asked, PUBLIC.row).first()
+    assert "more than 500 words and marks" in long_row.error and short_row.text
+    assert not batch.Batch(tmp_path, asked).first()[0].error, "on one's own machine it is rewritten"
 
 
 def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):

@@ -188,8 +188,10 @@ def test_stopping_keeps_the_points_that_are_there(monkeypatch):
 def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
     at = opened(text=" ")
     assert "Type a text" in at.info[0].value and not mine(at).points
-    at.text_area(key="trade_text").set_value("word " * 1001).run()
-    assert "up to 1,000 words" in at.error[0].value
+    for mark in ("word ", ". ", "'s "):
+        at.text_area(key="trade_text").set_value(mark * 20_000).run()
+        assert "up to 1,000 words and marks, and this text has 20,000" in at.error[0].value
+        assert mine(at).at("trade-off").job is None and not mine(at).points
     at.text_area(key="trade_text").set_value(TEXT)
     at.multiselect(key="trade_mechanisms").set_value([]).run()
     assert "Choose a mechanism" in at.info[0].value and not at.exception

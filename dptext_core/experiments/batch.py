@@ -18,18 +18,19 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from .._assets import examples, read_json
+from ..document import Document
 from ..errors import ConfigError, DPTextError, InputError
 from ..guarantee import Guarantee
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, Progress
 from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..private import Private
-from ..records import rewrite_records
+from ..records import Unread, rewrite_records
 from . import release_files, tables
 from .folder import RESULT, read_lines, some_lines
 from .rewriting import OWN, errors_of, measured, promise_of, rewrite_data, so_far
@@ -170,10 +171,11 @@ def look(
 
 
 class Batch(Private):
-    """A file in its folder, and what is asked of it."""
+    """A file in its folder, and what is asked of it. words: the words and marks of a row that is rewritten at most; one
+    that has more comes out as an error."""
 
-    def __init__(self, folder: Path, asked: Asked):
-        self.folder, self.asked = folder, asked
+    def __init__(self, folder: Path, asked: Asked, words: int | None = None):
+        self.folder, self.asked, self.words = folder, asked, words
         self._data: Source | None = None
         self._guard = threading.Lock()
 
@@ -197,8 +199,18 @@ class Batch(Private):
         with self._guard:
             if self._data is None:
                 columns = (a.column, *a.keep)
-                self._data = tables.source(self.folder / a.file, columns, a.header, each=True, cancel=cancel)
+                data = tables.source(self.folder / a.file, columns, a.header, each=True, cancel=cancel)
+                self._data = data if self.words is None else replace(data, rows=partial(self._short, data))
             return self._data
+
+    def _short(self, data: Source) -> Iterator[dict[str, Any]]:
+        column, most = self.asked.column, self.words
+        assert most is not None
+        why = f"This row has more than {most:,} words and marks, which is as many as this server rewrites in one row."
+        for row in data.rows():
+            text = row[column]
+            long = isinstance(text, str) and len(text) > most and len(Document.parse(text).words) > most
+            yield Unread(row, f"{why} Split it.") if long else row
 
     def first(self, n: int = FIRST, cancel: threading.Event | None = None) -> list[Pair]:
         """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""

@@ -23,16 +23,17 @@ NO_HOST = (
 
 @dataclass(frozen=True)
 class Limits:
-    """words: of a text that a page rewrites at once. upload, rows, columns: MB, rows and columns of a table, whose kind
-    is one of kinds. pieces: of work that one session may have under way; minutes: that one of them may take. sessions:
-    at a time. lists: of words that are never released, of which each holds a copy of a word space. keeps: whether a job
-    may outlive its session. chooses: whether a visitor may name what this machine has beside the bundled models and
-    word spaces, or type a name at all. None: no limit."""
+    """words: and marks, of a text that a page rewrites at once. upload, rows, columns: MB, rows and columns of a table,
+    whose kind is one of kinds; row: words and marks of one of its rows. pieces: of work that one session may have under
+    way; minutes: that one of them may take. sessions: at a time. lists: of words that are never released, of which each
+    holds a copy of a word space. keeps: whether a job may outlive its session. chooses: whether a visitor may name what
+    this machine has beside the bundled models and word spaces, or type a name at all. None: no limit."""
 
     words: int
     upload: int
     rows: int | None
     columns: int
+    row: int | None
     kinds: tuple[str, ...]
     pieces: int
     minutes: float | None
@@ -43,11 +44,12 @@ class Limits:
 
 
 OWN = Limits(
-    1000, 50, None, 1000, tables.KINDS, pieces=24, minutes=None, sessions=None, lists=None, keeps=True, chooses=True
-)
+    1000, 50, None, 1000, None, tables.KINDS,
+    pieces=24, minutes=None, sessions=None, lists=None, keeps=True, chooses=True,
+)  # fmt: skip
 # Nothing in a Parquet file says safely how large it is once it is unfolded.
 PUBLIC = Limits(
-    500, 2, 1000, 100, tuple(k for k in tables.KINDS if k != ".parquet"),
+    500, 2, 1000, 100, 500, tuple(k for k in tables.KINDS if k != ".parquet"),
     pieces=6, minutes=5.0, sessions=200, lists=12, keeps=False, chooses=False,
 )  # fmt: skip
 

@@ -10,6 +10,8 @@ from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
+#: Characters for each word and mark of a text that is looked at.
+LETTERS = 100
 #: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
 #: Beyond it a number of a browser has no last digit, and is none of ours.
@@ -29,21 +31,26 @@ def number(told: Any) -> float | None:
     return told
 
 
-def number_of_words(text: str) -> int:
-    """How many words a text has; 0 for one that is too short to have too many."""
-    if len(text) < 2 * limits().words:  # a word and its space
-        return 0
-    return sum(t.kind in ("word", "number") for t in Document.parse(text).tokens)
-
-
 def too_long(text: str, otherwise: str = "") -> str:
-    """What to say of a text with too many words for a page, and what else one can do on one's own machine; empty for
-    any other."""
+    """What to say of a text that is too long for a page, and what else one can do on one's own machine; empty for any
+    other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
     most = limits().words
-    if (words := number_of_words(text)) <= most:
-        return ""
     further = "" if hosting.public() else otherwise
-    return f"This page takes up to {most:,} words, and this text has {words:,}. Shorten it{further}."
+    if len(text) > LETTERS * most:
+        most *= LETTERS
+        return f"This page takes up to {most:,} characters, and this text has {len(text):,}. Shorten it{further}."
+    # No token without a character.
+    if len(text) <= most or (tokens := len(Document.parse(text).words)) <= most:
+        return ""
+    return f"This page takes up to {most:,} words and marks, and this text has {tokens:,}. Shorten it{further}."
+
+
+def shortened(text: str) -> str:
+    """As much of the beginning of a text as a page takes."""
+    most = limits().words
+    text = text[: LETTERS * most]
+    tokens = Document.parse(text).tokens
+    return text[: tokens[most - 1].end] if len(tokens) > most else text
 
 
 def decode(data: bytes, name: str = "The file") -> str:
