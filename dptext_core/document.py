@@ -31,6 +31,8 @@ from .private import Private
 from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
 from .slots import setter
 
+#: Characters of the longest text that is rewritten at once, by whatever mechanism.
+LARGEST = 1_000_000
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
 _CURLY = APOSTROPHES[1:]
@@ -47,6 +49,16 @@ _ASCII_PUNCT = r"!-/:-@\[-`{-~"
 # Punctuation that separates words without whitespace, which tokenizers leave inside them.
 _BREAKS = frozenset("，。、；：！？｡「」『』（）《》【】،؛؟۔।…“”„«»—")
 _LONGEST_SENTENCE = 20_000
+
+
+def too_long(text: str) -> str:
+    """Why a text is refused for its length, in a sentence; "" where it is not."""
+    if len(text) <= LARGEST:
+        return ""
+    return (
+        f"This text has {len(text):,} characters, and at most {LARGEST:,} are rewritten at once. Split it into several "
+        "texts."
+    )
 
 
 class _Rules:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from .checks import many, whole
+from .document import too_long
 from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from .guarantee import NOTIONS, Guarantee, bound, scientific
 from .mechanisms.base import Mechanism, check_cancel
@@ -23,8 +24,6 @@ from .sampling import NoiseStream
 
 #: Rows that are rewritten together, for mechanisms that are faster on several texts at once.
 BATCH = 32
-#: Characters of the longest text that is rewritten as one row.
-LARGEST = 1_000_000
 #: What is wrong with all rows alike, and ends the run.
 _FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
 
@@ -160,13 +159,10 @@ def _texts(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str
         others.append({k: v for k, v in cells.items() if k != column})
         if isinstance(row, Unread):
             errors[i] = row.why
-        elif isinstance(text, str) and len(text) <= LARGEST:
-            texts[i] = text
+        elif isinstance(text, str) and (why := too_long(text)):
+            errors[i] = why
         elif isinstance(text, str):
-            errors[i] = (
-                f"The text of this row has {len(text):,} characters, and at most {LARGEST:,} are rewritten in one row. "
-                "Split it into several rows."
-            )
+            texts[i] = text
         else:
             errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
     return texts, errors, others

@@ -16,6 +16,7 @@ from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
+from dptext_core import document
 from dptext_core.never import forms
 from dptext_core.sampling import DEPTH
 from dptext_core.words.space import SIZES
@@ -215,6 +216,25 @@ def test_any_text_is_handled(make, text):
 def test_what_is_no_text_is_refused(make, text):
     with pytest.raises((dpt.InputError, TypeError)):
         make().rewrite(text)
+
+
+def test_a_text_that_is_too_long_is_refused_by_all_in_the_same_way(make, monkeypatch):
+    """Before anything is looked at, so that no promise holds for some lengths in one way and for others in another."""
+    monkeypatch.setattr(document, "LARGEST", 40)
+    m, text = make(), "a doctor " * 5
+    said = "This text has 45 characters, and at most 40 are rewritten at once. Split it into several texts."
+    own = [m.guarantee] * (m.name != Upper.name)  # which looks at no text
+    for asked in (
+        *own, m.plan, m.prepare, m.coverage, m.rewrite, lambda t: m.rewrite([t]), lambda t: m.rewrites(t, 2),
+        lambda t: list(m.prepare_many([t])), lambda t: list(m.rewrite_each([t])),
+        lambda t: m.sweep(t, [m.config.epsilon]),
+    ):  # fmt: skip
+        with pytest.raises(dpt.InputError) as refused:
+            asked(text)
+        assert str(refused.value) == said
+    (record,) = dpt.rewrite_records([text], m)
+    assert record.error == said
+    assert m.guarantee(text[:40]).sentence()
 
 
 def test_a_seed_repeats_and_says_that_it_is_not_private(make):

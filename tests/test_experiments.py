@@ -27,7 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core import cli, plugins, records
+from dptext_core import cli, document, plugins
 from dptext_core.evaluation import tasks
 from dptext_core.experiments import case_study, components, tables
 from dptext_core.experiments.compare import compare
@@ -580,7 +580,7 @@ def test_rows_with_errors_stand_beside_the_others(tmp_path, swap):
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
 def test_a_huge_text_is_rewritten_and_one_that_is_too_large_is_an_error_of_its_row(tmp_path, swap, monkeypatch, kind):
-    monkeypatch.setattr(records, "LARGEST", 140_000)
+    monkeypatch.setattr(document, "LARGEST", 140_000)
     huge, larger = "a doctor " + "x" * 131_073, "a doctor " + "x" * 140_000
     rows = ["a nurse", huge, larger, "a doctor"]
     form = (lambda t: json.dumps({"text": t})) if kind == "jsonl" else str
@@ -588,7 +588,7 @@ def test_a_huge_text_is_rewritten_and_one_that_is_too_large_is_an_error_of_its_r
     result = rewrite_file(data, swap, tmp_path / "out")
     found = lines(tmp_path / "out")
     assert [x["text"] is None for x in found] == [False, False, True, False] and len(found[1]["text"]) > 131_072
-    assert "140,009 characters" in found[2]["dp"]["error"] and "at most 140,000" in found[2]["dp"]["error"]
+    assert "has 140,009 characters, and at most 140,000" in found[2]["dp"]["error"]
     assert (result["rows"], result["errors"]) == (4, 1)
 
 

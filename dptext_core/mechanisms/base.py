@@ -18,7 +18,7 @@ import numpy as np
 
 from ..checks import listed, shown, whole
 from ..distribution import MAX_EPSILON, TokenDistribution
-from ..document import Document
+from ..document import Document, too_long
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..guarantee import Guarantee
 from ..language import Language
@@ -582,6 +582,8 @@ class Mechanism(ABC):
     def _document(self, text: str) -> Document:
         if not isinstance(text, str):
             raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
+        if why := too_long(text):
+            raise InputError(why)
         if not text.isascii() and _SURROGATE.search(text):
             raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
         return Document.parse(text, self.language)
