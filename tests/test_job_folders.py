@@ -50,7 +50,7 @@ def test_it_dies_when_its_time_is_over_and_when_it_is_asked():
     assert job_folders.sweep(now + 24 * 3600 + 60) == [there] and not there.exists() and stays.exists()
     job_folders.delete(job_folders.find(other)[0])
     assert not stays.exists() and job_folders.next_end() is None
-    (job_folders.base() / "kept-broken").mkdir()
+    (job_folders.base() / f"kept-{'0' * 64}").mkdir()
     assert job_folders.sweep(now) == [] and len(job_folders.sweep(now + 25 * 3600)) == 1
 
 
@@ -77,6 +77,41 @@ def test_too_many_are_refused_before_anything_moves(monkeypatch):
         job_folders.keep(folder, {})
     assert folder.is_dir()
     job_folders.delete(folder)
+
+
+def listing(folder) -> list[tuple]:
+    found = [(p, p.stat()) for p in folder.rglob("*")]
+    return sorted((str(p), s.st_mode, s.st_mtime, p.is_file() and p.read_bytes()) for p, s in found)
+
+
+@pytest.mark.parametrize("name", ["session-notes", "kept-letters", "kept-" + "0" * 63, "thesis.txt", ".profile"])
+@pytest.mark.parametrize("made", [False, True])
+def test_a_folder_with_files_of_somebody_is_refused_and_nothing_in_it_is_touched(base, name, made):
+    """Whether it was somebody's before, or a file came into it later."""
+    if made:
+        folder = job_folders.session_folder()
+        kept = job_folders.keep(job_folders.session_folder(), {})[0]
+    else:
+        base.mkdir(mode=0o755)
+    theirs = base / name
+    theirs.write_text("mine") if "." in name else theirs.mkdir()
+    for path in (base, theirs):
+        os.utime(path, (0, 0))
+    before, rights = listing(base), base.stat().st_mode
+    later = time.time() + 100 * 24 * 3600
+    asked = [
+        job_folders.session_folder, job_folders.sweep, lambda: job_folders.sweep(later), job_folders.next_end,
+        lambda: job_folders.find("code"),
+    ]  # fmt: skip
+    if made:
+        asked += [lambda: job_folders.keep(folder, {}), lambda: job_folders.find(kept)]
+    for ask in asked:
+        with pytest.raises(dpt.InputError, match=r"has 1 other file in it.* empty or not there yet .*DPTEXT_JOBS"):
+            ask()
+    assert listing(base) == before and base.stat().st_mode == rights
+    if made:
+        job_folders.delete(folder)
+        assert not folder.exists() and theirs.exists(), "what a session has it can still delete"
 
 
 def test_a_folder_that_cannot_be_made_names_the_variable(monkeypatch, tmp_path):

@@ -4,7 +4,8 @@ A session's folder lives as long as its owner says, and never longer than its pr
 away at the next start. A kept folder outlives the session, because its owner asked for it: it is named by a hash of a
 code that only the owner has, and is deleted after :data:`HOURS`, at the next start where they are over, or when asked.
 All lie below the folder that the environment variable DPTEXT_JOBS names, else ``dptext/jobs`` in the user's cache
-folder, and only the user who runs the server can read them.
+folder, and only the user who runs the server can read them. That folder has nothing else in it: one that has is refused
+before anything is changed or deleted there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -21,7 +23,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..checks import usable_path
+from ..checks import many, usable_path
 from ..errors import ConfigError, InputError
 
 try:
@@ -35,13 +37,14 @@ HOURS, MOST = 24, 100
 #: What a kept folder says of itself: when it ends, and what was asked.
 ABOUT = "job.json"
 _SESSION, _KEPT, _LOCK = "session-", "kept-", "lock"
+_OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
 
 _held: dict[Path, Any] = {}
 _guard = threading.Lock()
 
 
 def base() -> Path:
-    """The folder of all, made where it is missing. Raises InputError where it cannot be."""
+    """The folder of all, made where it is missing. Raises InputError where it cannot be, or has other files in it."""
     if named := os.environ.get(VARIABLE, "").strip():
         path = usable_path(named, ConfigError).absolute()
     else:
@@ -49,12 +52,20 @@ def base() -> Path:
         path = usable_path(os.environ.get("XDG_CACHE_HOME") or default, ConfigError).absolute() / "dptext" / "jobs"
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.chmod(0o700)
+        others = sum(not _OURS.fullmatch(name) for name in os.listdir(path))
+        if not others:
+            path.chmod(0o700)
     except OSError as error:
         raise InputError(
             f"The server cannot make the folder for uploaded data: {error.strerror}. Name another one in the "
             f"environment variable {VARIABLE}, or use the command line."
         ) from error
+    if others:
+        raise InputError(
+            f"The folder for uploaded data has {many(others, 'other file')} in it, and what lies there is deleted with "
+            f"the jobs. Name a folder that is empty or not there yet in the environment variable {VARIABLE}, or use "
+            "the command line."
+        )
     return path
 
 
