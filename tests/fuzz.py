@@ -238,7 +238,10 @@ def text(given: str) -> None:
 
     result = dpt.get_mechanism("diffractor", epsilon=2).rewrite(given, seed=1)
     result.text.encode("utf-8")
-    assert "".join(given[t.start : t.end] for t in dpt.Document.parse(given).tokens) is not None
+    tokens = dpt.Document.parse(given).tokens
+    assert all(given[t.start : t.end] == t.text for t in tokens), "a token is not what stands at its place"
+    ends = [0, *(t.end for t in tokens)], [*(t.start for t in tokens), len(given)]
+    assert all(a <= b and (a == b or given[a:b].isspace()) for a, b in zip(*ends, strict=True)), "something is lost"
 
 
 def text_file(data: bytes) -> None:

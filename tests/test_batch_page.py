@@ -181,6 +181,33 @@ def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folde
     assert "No job has this code" in said(back)
 
 
+@pytest.mark.parametrize("way", ["its own", "a code", "time"])
+def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
+    """Without a page that would stop it too: the visitor who began it has gone."""
+    at = press(page(), "batch_ten")
+    at.toggle(key="batch_stay").set_value(True).run()
+    Gated.gate.clear()
+    running(at, "batch_start")
+    mine = at.session_state["session"]
+    upload, job = mine.upload, mine.at("batch_all").job
+    upload.leave()
+    assert not job.wait(0.05) and not job.cancel.is_set()
+    if way == "time":
+        uploads.sweep(upload.expires + 1)
+    else:
+        (upload if way == "its own" else uploads.opened(upload.code, Work(), "Rewriting")).delete()
+    assert job.wait(10) and job.cancel.is_set() and not list(folder.iterdir())
+
+
+def test_a_job_that_is_not_kept_ends_where_its_visitor_goes_back(folder):
+    at = press(page(), "batch_ten")
+    Gated.gate.clear()
+    running(at, "batch_start")
+    job = at.session_state["session"].at("batch_all").job
+    at.button(key="batch_away").click().run()
+    assert job.wait(10) and job.cancel.is_set() and not list(folder.iterdir())
+
+
 @pytest.mark.slow
 def test_delete_now_stops_what_runs_and_time_does_too(folder):
     at = press(page(), "batch_ten")

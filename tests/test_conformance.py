@@ -195,7 +195,7 @@ def test_steps_cover_the_text_and_the_rest_survives(make, text):
     for s in r.steps:
         assert s.original == text[slice(*s.span)]
         assert s.action in {"replace", "keep", "insert", "delete"}
-        assert r.text[slice(*s.out)] == s.replacement or s.action == "delete"
+        assert r.text[slice(*s.out)] == ("" if s.action == "delete" else s.replacement)
         if s.action == "keep":
             assert s.replacement == s.original and s.epsilon == 0 and s.reason
     kept = [s.original for s in r.steps if s.action == "keep"]
@@ -270,6 +270,7 @@ def test_equal_texts_one_after_the_other_are_read_once(make, monkeypatch):
 def test_what_was_drawn_is_in_its_distribution(make):
     m = make()
     r = m.rewrite(TEXT, seed=11)
+    seen = []
     for i, s in enumerate(r.units):
         if s.action in ("keep", "delete") or "distribution" not in r.can:
             with pytest.raises(dpt.NoDistribution):
@@ -277,10 +278,12 @@ def test_what_was_drawn_is_in_its_distribution(make):
             continue
         d = r.distribution(i)
         assert d.probs.sum() == pytest.approx(1.0, abs=1e-9)
-        # An estimate from draws need not have seen every word that is possible.
         known = r.candidate(i)
-        assert (d.p(s.text) if known is None else d.probs[known]) > 0 or d.draws is not None
+        seen.append((d.p(s.text) if known is None else d.probs[known]) > 0)
+        # An estimate from draws need not have seen every word that is possible; what is drawn, it mostly has.
+        assert seen[-1] or (d.draws is not None and len(d.index(s.text)))
         assert d.probs.dtype == np.float64 and len(d.candidates) == len(d.probs)
+    assert not seen or np.mean(seen) > 0.5, seen
 
 
 def test_a_whole_rewrite_is_as_likely_as_its_pieces_are_or_it_is_said_why_not(make):
@@ -382,7 +385,7 @@ def test_no_listed_word_is_released(make):
             released = {part for t in dpt.Document.parse(r.text).tokens for part in forms(t.text)}
             assert not released & {*listed, *common}
             assert r.guarantee.never == len(m.config.never)
-            assert "Never released" in r.guarantee.formal() or m.notion == "none"
+            assert ("Never released" in r.guarantee.formal()) == (r.guarantee.notion != "none")
             assert any("chosen by looking at the text" in one for one in r.guarantee.exposed)
             assert r.guarantee.epsilon == m.config.epsilon
     with pytest.raises(dpt.ConfigError, match="prepared with other options"):

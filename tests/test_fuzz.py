@@ -16,6 +16,15 @@ def test_every_entrance_takes_anything(name):
     fuzz.fuzz(name, 30 * max(1, fuzz.ENTRANCES[name].cost // 5))
 
 
+@pytest.mark.parametrize("lost", [slice(0, -1), slice(1, None)])
+def test_a_text_of_which_a_character_is_lost_is_found(monkeypatch, lost):
+    parse = dpt.Document.parse
+    fuzz.ENTRANCES["text"].run("My doctor called.")
+    monkeypatch.setattr(dpt.Document, "parse", lambda text, *rest: parse(text[lost], *rest))
+    with pytest.raises(AssertionError, match=r"lost|not what stands"):
+        fuzz.ENTRANCES["text"].run("My doctor called.")
+
+
 def test_an_entrance_that_raises_something_else_is_found(monkeypatch):
     def broken(data: bytes) -> None:
         if len(data) > 20:

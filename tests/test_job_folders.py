@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -67,6 +70,31 @@ def test_what_a_killed_server_left_is_taken_away_at_the_next_start_and_a_living_
     child.communicate()
     assert job_folders.sweep() == [base / name] and mine.is_dir()
     job_folders.delete(mine)
+
+
+def test_a_folder_into_which_a_job_still_writes_is_taken_away_whole(base):
+    """As a job does that is told to stop: it opens its files by their names, one after the other."""
+    ended = threading.Event()
+
+    def write(folder):
+        for n in itertools.count():
+            with contextlib.suppress(FileNotFoundError):
+                (folder / "run" / f"{n % 50}.txt").write_text("private")
+            if ended.is_set():
+                return
+
+    for _ in range(10):
+        ended.clear()
+        folder = job_folders.session_folder()
+        (folder / "run").mkdir()
+        job = threading.Thread(target=write, args=(folder,))
+        job.start()
+        while len(list((folder / "run").iterdir())) < 20:
+            time.sleep(0.001)
+        job_folders.delete(folder)
+        ended.set()
+        job.join()
+        assert not list(base.iterdir())
 
 
 def test_too_many_are_refused_before_anything_moves(monkeypatch):

@@ -428,13 +428,17 @@ def test_the_promise_of_a_word_mechanism_holds_with_a_proposal(case, kind, epsil
     words = SPACE.words[first:]
     rows = [m.distribution(f"{w} ! {SPACE.words[35]}", 0) for w in words]
     apart = m.distances(words)
+    compared = 0
     for a in range(len(words)):
         for b in range(a):
             if np.isfinite(apart[a, b]):
+                compared += 1
                 one, other = (dict(zip(d.candidates, d.log_probs, strict=True)) for d in (rows[a], rows[b]))
                 assert one.keys() == other.keys()
                 loss = max(abs(one[y] - other[y]) for y in one if np.isfinite(one[y]) or np.isfinite(other[y]))
                 assert loss <= epsilon * apart[a, b] * (1 + 1e-6) + 1e-9
+    sizes = m.groups.sizes if case["name"] == "custext" else [len(words)]
+    assert compared == sum(n * (n - 1) // 2 for n in sizes) > 20, "every pair that the promise makes alike"
 
 
 def test_where_a_proposal_depends_on_the_place_a_word_alone_says_nothing():
