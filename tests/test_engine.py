@@ -66,12 +66,12 @@ class FakeLM:
     def own_cores(self):
         return nullcontext()
 
-    def model_input(self, request):
-        if request == "refused":
+    def model_inputs(self, requests):
+        if "refused" in requests:
             raise InputError("Not this one.")
-        return ModelInput([request], None, 0)
+        return [ModelInput([request], None, 0) for request in requests]
 
-    def shape_for(self, length):
+    def shape_for(self, length, query=False):
         return 4, 8
 
     def forward_all(self, passes):

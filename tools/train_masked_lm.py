@@ -70,7 +70,7 @@ class MaskedLM(nn.Module):
         return torch.addmm(base.bfloat16(), self.up.bfloat16(), self.down.bfloat16())
 
     def hidden(self, ids, types, rows, cols, there=None, places=None):
-        """``there``: what is read, (B, L), or what is added to its scores, (1, 1, L, L); ``places``: positions (B, L)."""
+        """``there``: what is read, (B, L), or what attention adds, (1, 1, L, L); ``places``: positions (B, L)."""
         base = self.bert.embeddings.word_embeddings.weight
         words = F.embedding(ids, base) + F.embedding(ids, self.up) @ self.down
         hidden = self.bert(

@@ -104,10 +104,10 @@ class MaskedPrepared(Prepared):
         from ..models import MaskRequest
 
         if masked is None:
-            masked, at = list(self.pieces), index
+            masked, at = self.pieces, index
             if insert:
                 at = index + 1
-                masked.insert(at, [])
+                masked = [*masked[:at], [], *masked[at:]]
         context = self.pieces if self.contextualize else None
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
 
@@ -538,7 +538,7 @@ class MaskedWords(Mechanism):
             if i == index:
                 if not insert:
                     at = len(masked)
-                    masked.append([])
+                    masked.append(pieces)
                 else:
                     if released is not None:
                         masked.append(lm.word_pieces(released))

@@ -4,6 +4,9 @@ Three savings over the plain model, all exact up to rounding: the last layer com
 queries, attention output and feed-forward only at the mask; the vocabulary head runs at the mask only; and its rows
 are those of the candidates.
 
+A model that is asked by queries computes a text once, and for every query one position that reads the text and itself.
+Queries go through in tiles of a fixed number, so that each gets the same bits whatever is asked beside it.
+
 Several batches go through the model together, layer by layer, each in products of its own shape. Only what is computed
 at the masks alone is shared, a fixed number of rows at a time: a product with so few rows takes as long as its weights
 take to be read.
@@ -21,17 +24,39 @@ from .internals import products
 
 #: Rows in which a CPU computes what is computed at the masks alone.
 TILE = 8
+#: Queries that go through a layer together.
+QUERIES = 16
 
 
 class Batch(NamedTuple):
     """Sequences of one padded length: ids (B, L), types (B, L) or None, lengths (B), positions of the masks (B); and
-    how many rows at the front are asked for, the rest being empty."""
+    how many rows at the front are asked for, the rest being empty.
+
+    asks: the id of a mask where one text, (1, L), is asked at all of ``positions`` (n) by queries; else None.
+    """
 
     ids: torch.Tensor
     types: torch.Tensor | None
     lengths: torch.Tensor
     positions: torch.Tensor
     wanted: int
+    asks: int | None = None
+
+
+def asked_by_queries(ids: torch.Tensor, positions: torch.Tensor, mask_id: int) -> dict[str, torch.Tensor]:
+    """What transformers' own BERT takes for a text (1, L) with a query at each of ``positions`` (n): each is a mask of
+    the second type at that position, which reads the text and itself, and which nobody reads."""
+    n, asked = ids.shape[1], len(positions)
+    hides = torch.full((n + asked, n + asked), float("-inf"))
+    hides.fill_diagonal_(0.0)
+    hides[:, :n] = 0.0
+    row = torch.arange(n + asked)
+    return {
+        "input_ids": torch.cat([ids, torch.full((1, asked), mask_id)], 1),
+        "token_type_ids": (row >= n).long()[None],
+        "position_ids": torch.cat([row[:n], positions])[None],
+        "attention_mask": hides[None, None],
+    }
 
 
 def fits(model: Any) -> bool:
@@ -101,6 +126,19 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, hidden: torch.
     return found.to(q.dtype, memory_format=torch.contiguous_format).reshape(b, m, heads * wide)
 
 
+def _ask(
+    q: torch.Tensor, own: tuple[torch.Tensor, torch.Tensor], k: torch.Tensor, v: torch.Tensor, hidden: torch.Tensor
+) -> torch.Tensor:
+    """What queries (H, M, w) read of a text's keys and values (H, N, w) and of their ``own`` (H, M, w): (M, H·w). All
+    of it in float32."""
+    heads, m, wide = q.shape
+    scores = torch.baddbmm(hidden.expand(-1, m, -1), q, k.transpose(1, 2), alpha=wide**-0.5)
+    itself = (q * own[0]).sum(-1, keepdim=True) * wide**-0.5
+    shares = torch.softmax(torch.cat([scores, itself], -1), -1)
+    found = torch.bmm(shares[..., :-1], v) + shares[..., -1:] * own[1]
+    return found.transpose(0, 1).reshape(m, heads * wide)
+
+
 def _hides(lengths: torch.Tensor, positions: int, heads: int, dtype: torch.dtype) -> torch.Tensor:
     """What keeps `_attention` from reading beyond the end of each row."""
     beyond = torch.arange(positions, device=lengths.device) >= lengths[:, None]
@@ -133,6 +171,7 @@ class _Layer:
         at = layer.attention
         q, k, v = _wb(at.self.query), _wb(at.self.key), _wb(at.self.value)
         self.heads = heads
+        self.is_last = last
         self.attend = _attention
         if last:
             self.query = _Affine(q, device=device, dtype=dtype)
@@ -154,6 +193,31 @@ class _Layer:
         b, n, d = h.shape
         q, k, v = self.all_three(h).view(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
         return self.finish(h, self.attend(q, k, v, hidden))
+
+    def parts(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Queries, keys and values (H, M, d/H) of positions (M, d), in float32."""
+        m, d = h.shape
+        joined = torch.cat([self.query(h), self.key_value(h)], -1) if self.is_last else self.all_three(h)
+        q, k, v = joined.view(m, 3, self.heads, d // self.heads).permute(1, 2, 0, 3).float().contiguous()
+        return q, k, v
+
+    def ask(
+        self, h: torch.Tensor, tiles: Sequence[torch.Tensor], hidden: torch.Tensor
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """A text h (L, d) and queries (QUERIES, d) each -> the text as the next layer reads it (that of the last layer
+        nobody reads: it stays), and what each query reads. hidden (1, 1, L): what is beyond the end of the text."""
+        n, d = h.shape
+        hidden = hidden.expand(self.heads, 1, n)
+        q, k, v = self.parts(h)
+        read = []
+        for tile in tiles:
+            asked, key, value = self.parts(tile)
+            read.append(_ask(asked, (key, value), k, v, hidden).to(h.dtype))
+        if self.is_last:
+            return h, read
+        scores = torch.baddbmm(hidden.expand(-1, n, -1), q, k.transpose(1, 2), alpha=(d // self.heads) ** -0.5)
+        attended = torch.bmm(torch.softmax(scores, -1), v).transpose(0, 1).reshape(n, d)
+        return self.finish(h, attended.to(h.dtype)), read
 
     def read_at(self, h: torch.Tensor, hidden: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """h (B, L, d) -> what stands at position at[b] of each row, and what it reads there: (B, d) each."""
@@ -192,6 +256,8 @@ class FastBert:
         self.decoder = _Affine((decoder.weight[candidate_ids], decoder.bias[candidate_ids]), device=device, dtype=dtype)
 
     def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
+        if any(x.asks is not None for x in batches):
+            return torch.cat([self([x]) if x.asks is None else self.asked(x) for x in batches])
         hs = [self.embedded(x) for x in batches]
         hidden = [_hides(x.lengths, x.ids.shape[1], self.last.heads, self.dtype) for x in batches]
         for layer in self.layers:
@@ -202,6 +268,20 @@ class FastBert:
             own.append(a[: x.wanted])
             read.append(b[: x.wanted])
         return self.head(torch.cat(own), torch.cat(read))
+
+    def asked(self, x: Batch) -> torch.Tensor:
+        """Logits (n, candidates) at the queries of one text."""
+        h = self.embedded(x)[0]
+        beyond = torch.arange(len(h), device=h.device) >= x.lengths
+        hidden = torch.zeros(1, 1, len(h), device=h.device).masked_fill_(beyond, float("-inf"))
+        at = F.pad(x.positions, (0, -x.wanted % QUERIES))
+        queries = self.words[x.asks] + self.places[self.first_position + at] + self.types[1]
+        tiles = list(self.norm_0(queries).to(self.dtype).split(QUERIES))
+        for layer in self.layers:
+            h, read = layer.ask(h, tiles, hidden)
+            tiles = [layer.finish(tile, seen) for tile, seen in zip(tiles, read, strict=True)]
+        _, read = self.last.ask(h, tiles, hidden)
+        return self.head(torch.cat(tiles)[: x.wanted], torch.cat(read)[: x.wanted])
 
     def embedded(self, x: Batch) -> torch.Tensor:
         places = self.places[self.first_position : self.first_position + x.ids.shape[1]]
@@ -246,7 +326,7 @@ class AnyModel:
     def _cut(self, module: Any, args: Any, output: Any) -> Any:
         hidden = output[0]
         rows = torch.arange(len(hidden), device=hidden.device)
-        kept = hidden[rows, self._positions][:, None]
+        kept = hidden[rows[:, None], self._positions]
         if isinstance(output, tuple):
             return (kept, *output[1:])
         output["last_hidden_state"] = kept
@@ -256,9 +336,17 @@ class AnyModel:
         return torch.cat([self._logits(x)[: x.wanted] for x in batches])
 
     def _logits(self, x: Batch) -> torch.Tensor:
+        if x.asks is not None:
+            n = int(x.lengths[0])
+            given = asked_by_queries(x.ids[:, :n].cpu(), x.positions.cpu(), x.asks)
+            given = {name: tensor.to(x.ids.device) for name, tensor in given.items()}
+            given["attention_mask"] = given["attention_mask"].to(self.model.dtype)
+            self._positions = torch.arange(n, n + x.wanted, device=x.ids.device)[None]
+            logits = self.model(**given).logits[0]
+            return (logits if self.cuts else logits[n:])[:, self.candidates].float()
         rows = torch.arange(len(x.ids), device=x.ids.device)
         attend = (torch.arange(x.ids.shape[1], device=x.ids.device) < x.lengths[:, None]).long()
         types = {} if x.types is None else {"token_type_ids": x.types}
-        self._positions = x.positions
+        self._positions = x.positions[:, None]
         logits = self.model(input_ids=x.ids, attention_mask=attend, **types).logits
         return (logits[:, 0] if self.cuts else logits[rows, x.positions])[:, self.candidates].float()

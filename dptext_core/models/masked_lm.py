@@ -30,7 +30,7 @@ from ..language import Language
 from ..languages import ENGLISH
 from . import internals
 from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
-from .windows import MaskRequest, ModelInput, Template, bucket, model_input
+from .windows import MaskRequest, ModelInput, Queries, Template, bucket, model_input
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +42,8 @@ M = TypeVar("M")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Python's own part of a pass goes one at a time.
 _MOST_WORKERS = 16
+#: Queries of one text that a pass answers at most.
+_MOST_QUERIES = 256
 _MARKERS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
 
 
@@ -73,6 +75,8 @@ class MaskedLM:
         self.pad_id: int = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else self.unk_id
         uses_types = "token_type_ids" in tokenizer.model_input_names and getattr(model.config, "type_vocab_size", 0) > 1
         self.template = _probe_template(tokenizer, uses_types, spec)
+        if spec.queries and not (uses_types and model.config.model_type == "bert"):
+            raise ConfigError(f"{spec.id!r} is not of BERT's build, so it cannot be asked by queries. Mend its card.")
         if self.template.room(spec.max_length, True) < 8:
             raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
         # Fixed here, so that a later change of torch's setting does not change the shape of a pass.
@@ -101,12 +105,13 @@ class MaskedLM:
 
         dtype, ids = getattr(torch, self.dtype), torch.as_tensor(self.candidate_ids)
         pieces = [[n] for n in self.candidate_ids[[0, len(self.candidate_ids) // 2, -1]].tolist()]
-        probe = self.model_input(MaskRequest(pieces, pieces, 1))
+        request = MaskRequest(pieces, pieces, 1)
+        probe = self.model_inputs([request])[0]
 
         def take(kind: Any, public: np.ndarray | None) -> bool:
             with torch.inference_mode():
                 self._logits = kind(model, ids, self.device, dtype)
-            found = self._together([([probe], (2, len(probe.ids) + 3))])[0]
+            found = self._together([([probe], (_MOST_QUERIES if probe.query else 2, len(probe.ids) + 3))])[0]
             return public is None or internals.agree(found, public, self.dtype)
 
         if self.device == "cpu":
@@ -141,11 +146,16 @@ class MaskedLM:
         """Scores of the candidates at the mask, float32 (V,), by a call of the unchanged model."""
         import torch
 
+        from .fast_bert import asked_by_queries
+
         given = {"input_ids": torch.tensor([x.ids]), "attention_mask": torch.ones(1, len(x.ids), dtype=torch.long)}
         if x.types is not None:
             given["token_type_ids"] = torch.tensor([x.types])
+        if x.query:
+            given = asked_by_queries(torch.tensor([x.ids]), torch.tensor([x.position]), self.mask_id)
+        at = len(x.ids) if x.query else x.position
         with torch.inference_mode():
-            return model(**given).logits[0, x.position].float().numpy()[self.candidate_ids]
+            return model(**given).logits[0, at].float().numpy()[self.candidate_ids]
 
     @property
     def description(self) -> str:
@@ -185,12 +195,24 @@ class MaskedLM:
 
     def model_input(self, request: MaskRequest) -> ModelInput:
         """The sequence of ids that `request` becomes."""
-        return model_input(request, self.template, self.mask_id, self.spec.max_length)
+        return self.model_inputs([request])[0]
 
-    def shape_for(self, length: int) -> tuple[int, int]:
-        """(rows, padded length) of the pass that a sequence of `length` positions goes into."""
+    def model_inputs(self, requests: Sequence[MaskRequest]) -> list[ModelInput]:
+        """The sequences that `requests` become: queries where the model is asked so and they have a context."""
+        queries = Queries(self.template, self.mask_id, self.spec.max_length)
+        return [
+            queries(r)
+            if self.spec.queries and r.context is not None
+            else model_input(r, self.template, self.mask_id, self.spec.max_length)
+            for r in requests
+        ]
+
+    def shape_for(self, length: int, query: bool = False) -> tuple[int, int]:
+        """(rows, padded length) of the pass that a sequence of `length` positions goes into; rows are the queries of
+        one text where it is asked by them."""
         padded = min(bucket(length), max(length, self.spec.max_length))
-        return rows_for(padded, self.device, 1 if self._by_core else self._threads), padded
+        rows = _MOST_QUERIES if query else rows_for(padded, self.device, 1 if self._by_core else self._threads)
+        return rows, padded
 
     def forward(self, inputs: Sequence[ModelInput], rows: int, length: int) -> np.ndarray:
         """Raw logits (len(inputs), |V|) in float32 at the masks, in one pass of fixed shape (rows, length).
@@ -229,6 +251,12 @@ class MaskedLM:
 
         if len(inputs) > rows or any(len(x.ids) > length for x in inputs):
             raise ValueError("more rows or positions than the shape of the pass has")
+        if inputs[0].query:
+            text = np.full((1, length), self.pad_id, np.int64)
+            text[0, : len(inputs[0].ids)] = inputs[0].ids
+            there = torch.tensor([len(inputs[0].ids)], device=self.device)
+            positions = torch.tensor([x.position for x in inputs], device=self.device)
+            return Batch(torch.from_numpy(text).to(self.device), None, there, positions, len(inputs), self.mask_id)
         ids = np.full((rows, length), self.pad_id, np.int64)
         types = np.zeros((rows, length), np.int64)
         lengths, positions = np.ones(rows, np.int64), np.zeros(rows, np.int64)

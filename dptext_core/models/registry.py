@@ -68,7 +68,8 @@ class MaskedLMSpec:
     `clip_min`, `clip_max`: the public clipping range of its logits by the paper's rule or as published (None: unknown,
     the caller must give one, for example from `estimate_clip_range`); `clip_source` says where it comes from. `tuned`:
     the wider range that was chosen on public text, where there is one. `max_length`: positions of one input, special
-    tokens included. `folder`: where its files lie; `low_rank`: the file that changes its layers, where there is one.
+    tokens included. `queries`: whether it was trained to score all words of a text in one pass, each asked for by a
+    mask of its own. `folder`: where its files lie; `low_rank`: the file that changes its layers, where there is one.
     """
 
     id: str
@@ -81,6 +82,7 @@ class MaskedLMSpec:
     folder: Path
     tuned: ClipRange | None = None
     low_rank: Path | None = None
+    queries: bool = False
 
     @property
     def clips(self) -> dict[str, ClipRange]:
@@ -119,7 +121,7 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     """Look up masked LM `name`: "bundled", a local folder, or a hub id that is in the local cache. Loads no torch.
 
     A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
-    tuned_max, tuned_source, max_length.
+    tuned_max, tuned_source, max_length, queries.
     Raises ConfigError where the name or the folder cannot be used, ModelUnavailable where it is not on this machine.
     """
     if not isinstance(name, str) or not name.strip():
@@ -221,6 +223,9 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
     paper, tuned = _range(notes, "clip", notes_file), _range(notes, "tuned", notes_file)
     if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
         paper = ClipRange(*known)
+    queries = notes.get("queries", False)
+    if not isinstance(queries, bool):
+        raise ConfigError(f"queries in {notes_file} must be true or false.")
     return MaskedLMSpec(
         id=name,
         title=str(notes.get("title") or title),
@@ -231,6 +236,7 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
         max_length=_max_length(folder, notes_file, notes, config, on_trunk),
         folder=folder,
         tuned=tuned,
+        queries=queries,
     )
 
 

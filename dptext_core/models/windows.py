@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..errors import InputError
 from ..private import Private
@@ -17,7 +19,8 @@ class MaskRequest(Private):
 
     `masked`: the tokens of the text in which token `target` is replaced by one mask. `context`: the tokens of the half
     that stands before it (DP-MLM's contextualised form), or None. `context_target`: the token on which the window of a
-    long context is centred; `target` if None.
+    long context is centred; `target` if None. A model that is asked by queries reads `masked` alone, with token
+    `target` as it stands there, or a mask where that has no pieces.
     """
 
     context: Pieces | None
@@ -47,11 +50,13 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput(Private):
-    """Ids and types of one sequence and the position of its mask."""
+    """Ids and types of one sequence and the position of its mask; of a query, the text alone and the position that is
+    asked for. Queries of one text share the list of its ids."""
 
     ids: list[int]
     types: list[int] | None
     position: int
+    query: bool = False
 
 
 def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tuple[list[int], int]:
@@ -105,6 +110,57 @@ def model_input(request: MaskRequest, template: Template, mask_id: int, max_leng
     if part_types is not None:
         types = [t for t, n in zip(part_types, lengths, strict=True) for _ in range(n)]
     return ModelInput(ids, types, position)
+
+
+def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """Windows (first token, token after the last) over tokens of these numbers of pieces: one where all fit into
+    `room` pieces, else windows that begin half a window apart, the last one full. A token that is longer than a window
+    has one of its own."""
+    ends = list(accumulate(lengths))
+    starts = [0, *ends[:-1]]
+    found: list[tuple[int, int]] = []
+    first = 0
+    while True:
+        after = max(first + 1, bisect_right(ends, starts[first] + room)) if ends else 0
+        if after >= len(ends):
+            full = bisect_left(starts, ends[-1] - room) if ends else 0
+            return [*found, (min(first, full), len(ends))]
+        found.append((first, after))
+        first = min(max(first + 1, bisect_left(starts, starts[first] + room // 2)), after)
+
+
+class Queries:
+    """The queries of a call: texts that several of them are about are cut and framed once."""
+
+    def __init__(self, template: Template, mask_id: int, max_length: int):
+        self.template, self.mask_id, self.room = template, mask_id, template.room(max_length, False)
+        self._texts: dict[int, tuple[Pieces, list[int], list[tuple[int, int]], dict[int, list[int]]]] = {}
+
+    def __call__(self, request: MaskRequest) -> ModelInput:
+        """The text around the target, and where the target's first piece stands. In a text longer than the window the
+        target is asked for in the one of `overlapping` in which it stands most central."""
+        if not 0 <= request.target < len(request.masked):
+            raise InputError(
+                f"The position {request.target} is outside the text, which has {len(request.masked)} tokens."
+            )
+        tokens, at = request.masked, request.target
+        if not tokens[at]:
+            tokens = [*tokens[:at], [self.mask_id], *tokens[at + 1 :]]
+        if id(tokens) not in self._texts:
+            lengths = [len(t) for t in tokens]
+            self._texts[id(tokens)] = (tokens, [0, *accumulate(lengths)], overlapping(lengths, self.room), {})
+        _, starts, windows, framed = self._texts[id(tokens)]
+        middle = starts[at] + starts[at + 1]
+        n = min(
+            (i for i, (a, b) in enumerate(windows) if a <= at < b),
+            key=lambda i: abs(starts[windows[i][0]] + starts[windows[i][1]] - middle),
+        )
+        first, last = windows[n]
+        before, after = self.template.single
+        if n not in framed:
+            pieces = [piece for token in tokens[first:last] for piece in token][: self.room]
+            framed[n] = [*before, *pieces, *after]
+        return ModelInput(framed[n], None, len(before) + starts[at] - starts[first], query=True)
 
 
 def bucket(length: int) -> int:

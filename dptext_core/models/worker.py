@@ -27,6 +27,9 @@ from .windows import MaskRequest, ModelInput
 if TYPE_CHECKING:
     from .masked_lm import MaskedLM
 
+#: Rows and padded length of a pass; and which text it is about, where that is asked by queries.
+Shape = tuple[int, int, int]
+
 _STOPPED = "The engine was stopped. Run again to get a result."
 _POLL = 0.05  # seconds between a caller's looks at its cancel event
 
@@ -36,15 +39,16 @@ class _Job:
 
     def __init__(self, inputs: list[ModelInput], shapes: list[tuple[int, int]], width: int):
         self.inputs = inputs
-        self.open: dict[tuple[int, int], deque[int]] = {}
-        for i, shape in enumerate(shapes):
-            self.open.setdefault(shape, deque()).append(i)
+        #: Requests that fit into one pass: those of one shape, and of queries those about one text.
+        self.open: dict[Shape, deque[int]] = {}
+        for i, (x, shape) in enumerate(zip(inputs, shapes, strict=True)):
+            self.open.setdefault((*shape, id(x.ids) if x.query else 0), deque()).append(i)
         self.out = np.empty((len(inputs), width), np.float32)
         self.done = 0
         self.error: BaseException | None = None
         self.dropped = False
 
-    def take(self, shape: tuple[int, int], most: int) -> list[int]:
+    def take(self, shape: Shape, most: int) -> list[int]:
         """Up to `most` open requests of `shape`, no longer open afterwards."""
         waiting = self.open.get(shape)
         if not waiting:
@@ -122,8 +126,8 @@ class Engine:
             self._calls += 1
         try:
             lm = self._wait_for_model(cancel, end)
-            inputs = [lm.model_input(r) for r in reqs]
-            job = _Job(inputs, [lm.shape_for(len(x.ids)) for x in inputs], len(lm.candidates))
+            inputs = lm.model_inputs(reqs)
+            job = _Job(inputs, [lm.shape_for(len(x.ids), x.query) for x in inputs], len(lm.candidates))
             return self._run(job, cancel, progress, end)
         finally:
             with self._state:
@@ -244,7 +248,7 @@ class Engine:
                 passes = self._next_passes(lm)
             batch = [one for _, some in passes for one in some]
             try:
-                scores = lm.forward_all([([job.inputs[i] for job, i in some], shape) for shape, some in passes])
+                scores = lm.forward_all([([job.inputs[i] for job, i in some], shape[:2]) for shape, some in passes])
                 with self._state:
                     for row, (job, i) in zip(scores, batch, strict=True):
                         if not job.dropped:
@@ -266,7 +270,7 @@ class Engine:
             # Nothing of a text stays in this frame while the thread sleeps.
             passes = batch = job = row = None  # type: ignore[assignment]
 
-    def _next_passes(self, lm: MaskedLM) -> list[tuple[tuple[int, int], list[tuple[_Job, int]]]]:
+    def _next_passes(self, lm: MaskedLM) -> list[tuple[Shape, list[tuple[_Job, int]]]]:
         """What one thread computes next: its part of what is open, and no more than is of use at once."""
         left = sum(-(-len(some) // shape[0]) for job in self._jobs for shape, some in job.open.items())
         passes = [self._next_pass()]
@@ -274,7 +278,7 @@ class Engine:
             passes.append(self._next_pass())
         return passes
 
-    def _next_pass(self) -> tuple[tuple[int, int], list[tuple[_Job, int]]]:
+    def _next_pass(self) -> tuple[Shape, list[tuple[_Job, int]]]:
         """The next pass: requests of the first caller, filled up from the others. Called with the state held."""
         first = self._jobs[0]
         shape = next(iter(first.open))
