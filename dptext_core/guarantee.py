@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from .errors import ConfigError
 from .never import note
 
 NOTIONS = {
@@ -64,6 +65,11 @@ class Guarantee:
     spent: tuple[float, ...] = ()
     bounded_range: bool = False
     never: int = 0
+
+    def __post_init__(self) -> None:
+        for notion, what in (("group", "which words are a group"), ("metric", "what the distance is")):
+            if self.notion == notion and not getattr(self, notion):
+                raise ConfigError(f"A promise of the notion {notion!r} says {what}: Guarantee(…, {notion}=…).")
 
     @property
     def total_delta(self) -> float:

@@ -253,7 +253,8 @@ def test_the_second_statement_takes_the_epsilon_of_each_draw_and_the_bounded_ran
 
 @pytest.mark.parametrize("notion", ["metric", "group", "approx", "none"])
 def test_only_pure_promises_have_a_second_statement(notion):
-    other = dataclasses.replace(PROMISE, notion=notion, epsilon=0.1, draws=1000, total=100.0, reason="No.")
+    said = {"group": "a set", "metric": "steps", "reason": "No."}
+    other = dataclasses.replace(PROMISE, notion=notion, epsilon=0.1, draws=1000, total=100.0, **said)
     assert other.zcdp() is None and other.extra() == ""
 
 
@@ -297,7 +298,8 @@ def test_small_numbers(x, expected):
 
 @pytest.mark.parametrize("notion", ["pure", "group"])
 def test_odds_beyond_ten_thousand_are_called_large(notion):
-    small, large = (dataclasses.replace(PROMISE, notion=notion, epsilon=e, total=3 * e).sentence() for e in (9.0, 10.0))
+    promise = dataclasses.replace(PROMISE, notion=notion, group="a set")
+    small, large = (dataclasses.replace(promise, epsilon=e, total=3 * e).sentence() for e in (9.0, 10.0))
     assert "hide little" in large and "hide little" not in small
 
 

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -19,9 +20,11 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core import cli, plugins
 from dptext_core.mechanisms import registry
+from dptext_core.mechanisms.word_level import WordMechanism
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "randomised_response.py"
+GROUPS = EXAMPLE.with_name("frequency_groups.py")
 NAME = "randomised-response"
 TEXT = "My doctor in Lisbon treated my sister."
 
@@ -210,7 +213,7 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys)
     registry.restore({})
     monkeypatch.chdir(ROOT)
     commands = re.findall(r"-m dptext_core (.*)", guide)
-    assert len(commands) == 3
+    assert len(commands) == 4
     for line in commands:
         status, out, err = run(*shlex.split(line))
         assert status == 0 and out, err
@@ -370,3 +373,36 @@ def test_nothing_that_a_visitor_sends_names_a_plugin(named, tmp_path):
     assert not at.exception and "mine" not in names()
     code = "\n".join(p.read_text(encoding="utf-8") for p in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
     assert "load_file" not in code and plugins.VARIABLE not in code and not re.search(r"\benviron\b", code)
+
+
+@pytest.fixture
+def groups():
+    """The second example of the guide, registered for one test."""
+    before = registry.registered()
+    yield runpy.run_path(str(GROUPS))["FrequencyGroups"]
+    registry.restore(before)
+
+
+def test_a_promise_within_groups_is_whole_and_holds(groups):
+    """It needs three hooks, all of them public, and everything that reads them works."""
+    m = dpt.get_mechanism("frequency-groups", epsilon=3.0)
+    assert not [name for name in vars(groups) if name[0] == "_" and name[:2] != "__" and name != "_abc_impl"]
+    promise = m.rewrite("My doctor treated my sister.").guarantee
+    crowd = "the 20 words that are about as frequent (minilm)"
+    assert f"as under another one of {crowd} (ε = 3 a word)" in promise.sentence()
+    assert promise.lines()[0].endswith(f"within {crowd}.")
+    assert promise.adjacency.endswith(", where each word is in the same group")
+    assert "the group of each word: about how frequent it is" in promise.exposed
+    near, far = (f"my {m.vocabulary.words[row]}" for row in (4001, 4039))
+    assert m.adjacent(f"my {m.vocabulary.words[4000]}", near) and not m.adjacent(near, far)
+    report = dpt.audit(m, [m.vocabulary.words[row] for row in (4000, 4001, 4039)])
+    assert report.claimed == 3.0 and report.measured == pytest.approx(3.0) and report.verdict != "refuted"
+
+
+@pytest.mark.parametrize(("notion", "what"), [("group", "which words are a group"), ("metric", "what the distance is")])
+def test_a_promise_with_a_hole_is_refused(groups, notion, what):
+    hole = {"name": "hole", "notion": notion, "promise": WordMechanism.promise}
+    with pytest.raises(dpt.ConfigError, match=f"Hole promises.*{what}.*in promise"):
+        type("Hole", (groups,), hole).create(epsilon=3.0).rewrite("My doctor treated my sister.")
+    with pytest.raises(dpt.ConfigError, match=what):
+        dpt.Guarantee(notion, 1.0, "released word", "any two texts", 1, 1.0)

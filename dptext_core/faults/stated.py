@@ -151,7 +151,7 @@ class TinyLatent(SpaceMechanism):
     def distances(self, words) -> np.ndarray:
         return Mechanism.distances(self, words)
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
+    def promise(self, epsilon: float) -> dict[str, Any]:
         return {"notion": "pure"}
 
 

@@ -465,7 +465,7 @@ class CusText(PriorMechanism):
 
     # --- the promise
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
+    def promise(self, epsilon: float) -> dict[str, Any]:
         c = self.config
         crowd = {
             "balanced": f"those with the same set of K = {c.k} output words",
@@ -483,7 +483,7 @@ class CusText(PriorMechanism):
             "unit": "released word" if c.strategy == "token" else "distinct word",
         }
 
-    def _leaks(self) -> tuple[str, ...]:
+    def leaks(self) -> tuple[str, ...]:
         leaks = [f"the group of each word: its {self.config.k} possible outputs"]
         if self.config.mapping != "conservative":
             leaks[0] += ", which overlap with those of other groups"

@@ -545,7 +545,7 @@ class Diffractor(WordMechanism):
         out[:, rows < 0] = np.nan
         return out
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
+    def promise(self, epsilon: float) -> dict[str, Any]:
         lists = self.config.lists
         name = (
             "places on the list"

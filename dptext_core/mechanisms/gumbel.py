@@ -167,7 +167,7 @@ class TruncatedGumbel(SpaceMechanism):
             for r, n, d in zip(rows.tolist(), near, distances, strict=True)
         ]
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
+    def promise(self, epsilon: float) -> dict[str, Any]:
         small, _ = self.delta
         reason = (
             "a word can only become one of a few nearest words, whose number is drawn without looking at ε, so that "

@@ -64,8 +64,8 @@ class Mahalanobis(MVC):
             return super()._metric_name()
         return f"regularised Mahalanobis with λ = {self.config.lam:g}, in the word space {self.vocabulary.name}"
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
-        promise = super()._promise(epsilon)
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        promise = super().promise(epsilon)
         if self._root is None:
             return promise
         stretch = 1 / np.sqrt(1 - self.config.lam)

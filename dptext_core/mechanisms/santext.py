@@ -223,13 +223,13 @@ class SanTextPlus(SanText):
         out[:, common] = np.nan
         return out
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
-        return super()._promise(epsilon) | {
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        return super().promise(epsilon) | {
             "adjacency": self._adjacency() + ", where both words of each changed place are sensitive (the rarest "
             f"{self.config.sensitive:.0%} of the vocabulary)"
         }
 
-    def _leaks(self) -> tuple[str, ...]:
+    def leaks(self) -> tuple[str, ...]:
         return (
             f"each word that is not sensitive (the most common {1 - self.config.sensitive:.0%}), with probability "
             f"1 − p = {1 - self.config.p:g}; a released common word is certainly the original one; against a sensitive "

@@ -175,11 +175,11 @@ class TEM(SpaceMechanism):
             super().distances(words), self._gamma(min(epsilon) if isinstance(epsilon, tuple) else epsilon)
         )
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
+    def promise(self, epsilon: float) -> dict[str, Any]:
         # Where tokens have an ε each, the largest γ holds for all of them.
         given = self.config.epsilon
         least = min(given) if isinstance(given, tuple) else epsilon
-        promise, gamma = super()._promise(epsilon), self._gamma(least) if epsilon else np.inf
+        promise, gamma = super().promise(epsilon), self._gamma(least) if epsilon else np.inf
         if gamma >= promise["largest"]:
             return promise
         name = f"{promise['metric']}, at most γ = {gamma:.3g}"

@@ -27,7 +27,7 @@ from ..checks import whole
 from ..distribution import Channel, TokenDistribution, logsumexp
 from ..document import Document
 from ..errors import ConfigError, InputError, NoDistribution
-from ..guarantee import Guarantee
+from ..guarantee import NOTIONS, Guarantee
 from ..lazy import Lazy
 from ..never import Never
 from ..private import Private
@@ -304,12 +304,22 @@ class WordMechanism(Mechanism):
         """The channels of several words; those that work them out together do better than this."""
         return [self.channel(int(r)) for r in rows]
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
-        """Fields of the guarantee that differ between mechanisms."""
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        """Fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
+
+        A promise within a group adds ``group``, which words are one, and a metric one ``metric``, what the distance is;
+        :meth:`distances` says the same in numbers. Raises ConfigError where that is missing.
+        """
+        wanted = {"group": "which words are a group", "metric": "what the distance is"}.get(self.notion)
+        if wanted and type(self).promise is WordMechanism.promise:
+            raise ConfigError(
+                f"{type(self).__name__} promises {NOTIONS[self.notion]} and does not say {wanted}: add it in promise, "
+                f"as super().promise(epsilon) | {{{self.notion!r}: …}}."
+            )
         return {"notion": self.notion}
 
-    def _leaks(self) -> tuple[str, ...]:
-        """What else of this mechanism shows."""
+    def leaks(self) -> tuple[str, ...]:
+        """What else of this mechanism shows, whatever the text: a part of ``exposed``."""
         return ()
 
     def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
@@ -496,7 +506,9 @@ class WordMechanism(Mechanism):
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
         last = self.__dict__.get("_promised")
         if last is None or last[0] != epsilon:
-            last = epsilon, {"unit": "released word", "adjacency": self._adjacency()} | self._promise(epsilon)
+            within = ", where each word is in the same group" if self.notion == "group" else ""
+            shared = {"unit": "released word", "adjacency": self._adjacency() + within}
+            last = epsilon, shared | self.promise(epsilon)
             self.__dict__["_promised"] = last  # most texts have that of the one before
         return Guarantee(
             epsilon=epsilon, draws=len(spent), total=float(sum(spent)), spent=tuple(spent),
@@ -531,7 +543,7 @@ class WordMechanism(Mechanism):
                     "drop": f"to whoever counts the words, that {words} were left out",
                 }[self.config.oov]
             )
-        items += self._leaks()
+        items += self.leaks()
         items.append("the number of words, and which places were kept")
         items.append("the spacing and the line breaks")
         if self.config.recase == "original":

@@ -165,8 +165,8 @@ class PriorMechanism(SpaceMechanism):
         """What a text must share with the private one for a single draw to be compared; empty: any two are."""
         return SAME_SKELETON if self.config.prior == "skeleton" else ""
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
-        return super()._promise(epsilon) | {"among": self._among()}
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        return super().promise(epsilon) | {"among": self._among()}
 
     @staticmethod
     def _based(table: Table, log_base: np.ndarray) -> Table:

@@ -81,7 +81,7 @@ class SpaceMechanism(WordMechanism):
     def _metric_name(self) -> str:
         return f"Euclidean, in the word space {self.vocabulary.name}"
 
-    def _promise(self, epsilon: float) -> dict[str, Any]:
+    def promise(self, epsilon: float) -> dict[str, Any]:
         return {
             "notion": "metric",
             "metric": self._metric_name(),
