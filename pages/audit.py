@@ -149,22 +149,22 @@ def shown(asked: Request, report: core.AuditReport) -> None:
     """The verdict with its numbers."""
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
-    banner(literal(report.sentence()))
+    line, *more = report.lines()
+    banner("\n\n".join([f"**{line}**", *map(literal, more)]))
     released = report.verdict == "refuted" and report.witness is not None and report.witness.kind != "loss"
     released = released and report.measured <= report.claimed
     claimed, measured, shown_by, leak = st.columns(4)
-    claimed.metric("Claimed", bound(report.claimed))
-    loss = at_least(report.measured)
-    measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", loss)
+    claimed.metric("Claimed", report.limit)
+    measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", report.loss)
     shown_by.metric(
         "Draws could show", at_least(report.detectable),
         help="This is the largest loss that the draws of this audit could have shown by themselves, without a formula.",
     )  # fmt: skip
     if report.leak is not None:
         leak.metric(
-            "Leak seen from", bench.share(report.leak_fresh or report.leak),
+            "Leak seen from", core.share(report.leak_fresh or report.leak),
             help="Words that stay in so many of the fresh draws too many would have been seen, with a chance of 95%; "
-            f"in each of the other ways to rewrite, {bench.share(report.leak)}.",
+            f"in each of the other ways to rewrite, {core.share(report.leak)}.",
         )  # fmt: skip
     if released:
         st.caption(
@@ -179,9 +179,10 @@ def shown(asked: Request, report: core.AuditReport) -> None:
         st.caption(literal(f"Losses are per unit of distance: {report.unit}."))
     if report.verdict != "refuted":
         st.caption(
-            "“Holds” needs both parts: what is proven from the formulas of the stated distributions, and what was "
-            "tested on whole rewrites of texts with several words, repeated ones, marks and emoji around them."
+            "“Holds” is said of what was tried alone: what is proven from formulas of the stated distributions, and "
+            "what was tested on whole rewrites, as far as draws can show it."
         )
+    checks(report)
     if report.skipped:
         with st.expander(f"{len(report.skipped):,} inputs were left out"):
             st.dataframe(
@@ -192,6 +193,23 @@ def shown(asked: Request, report: core.AuditReport) -> None:
         "application/json", icon=":material/download:", key="audit_download", on_click="ignore", holds="private",
         help="It names the inputs: for their owner's eyes where they are private.",
     )  # fmt: skip
+
+
+def checks(report: core.AuditReport) -> None:
+    """What each look came to."""
+    with st.expander(f"{len(report.checks)} checks"):
+        st.dataframe(
+            {
+                "check": [c.name for c in report.checks],
+                "came to": [c.status for c in report.checks],
+                "tested": [f"{c.draws:,}" for c in report.checks],
+                "draws show": ["" if c.detectable is None else at_least(c.detectable) for c in report.checks],
+                "leak seen from": ["" if c.leak is None else core.share(c.leak) for c in report.checks],
+                "seconds": [f"{c.seconds:.1f}" for c in report.checks],
+                "looked at": [c.looked or c.reason for c in report.checks],
+            },
+            hide_index=True,
+        )
 
 
 def table() -> None:
@@ -206,15 +224,13 @@ def table() -> None:
             "mechanism": [r["mechanism"] for r in rows],
             "options": [codec.describe(r["options"], r["mechanism"]) for r in rows],
             "ε": [number(float(r["epsilon"])) for r in rows],
-            "verdict": [r["verdict"] for r in rows],
+            "verdict": [core.LINES[r["verdict"]] for r in rows],
             "claimed": [bound(float(r["claimed"])) for r in rows],
-            "measured": [
-                number(float(r["measured"])) if r["exact"] else "≥ " + at_least(float(r["measured"])) for r in rows
-            ],
+            "measured": [("" if r["exact"] else "≥ ") + at_least(float(r["measured"])) for r in rows],
             "proven": [f"{r['pairs']:,} pairs" if r["proven"] else "" for r in rows],
             "tested": [f"{r['draws']:,} words" for r in rows],
             "draws show": [at_least(float(r["detectable"])) for r in rows],
-            "leak seen from": ["" if r["leak"] is None else bench.share(r["leak_fresh"]) for r in rows],
+            "leak seen from": ["" if r["leak"] is None else core.share(r["leak_fresh"]) for r in rows],
         },
         hide_index=True,
     )

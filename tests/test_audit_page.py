@@ -101,7 +101,7 @@ def test_an_own_claim_is_held_against_it():
     at = choose(app(), "custext")
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
     settle(at)
-    assert "Inconclusive" in at.warning[0].value
+    assert "Cannot be told" in at.warning[0].value
     at.toggle(key="audit_own").set_value(True).run()
     settle(at)
     assert "Refuted" in at.error[0].value and metric(at, "Measured") == "∞"
@@ -150,7 +150,7 @@ def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
     monkeypatch.setattr(bench, "table", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
     assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]
-    assert shown["verdict"].tolist() == ["inconclusive"] and shown["claimed"].tolist() == ["∞"]
+    assert shown["verdict"].tolist() == ["Cannot be told"] and shown["claimed"].tolist() == ["∞"]
     monkeypatch.setattr(bench, "table", list)
     assert any("bench audit" in c.value for c in app().caption)
 

@@ -1,8 +1,14 @@
 """Audit: what a mechanism promises against what can be measured of it.
 
 The audit sees what every user sees (``m.guarantee``, ``m.distances``, ``m.distribution``, ``m.rewrite``,
-``m.rewrites``), so that it finds a mistake inside a mechanism as it finds one in its promise. It has two parts, and the
-verdict is the weaker of them:
+``m.rewrites``), so that it finds a mistake inside a mechanism as it finds one in its promise. It is a list of looks
+(``looks``), each of which comes to a typed check, and the verdict follows from the checks alone: refuted where one is,
+inconclusive where one that is needed could not be made, else it holds on what was tried. First of all:
+
+* texts (``released``): released texts are what their pieces and their skeletons say, byte for byte;
+* sayings (``told``): what is said beside a text is the same for texts that the promise makes alike.
+
+Then:
 
 * proven (``exact``): of closed forms the largest log-ratio over all pairs of inputs that the promise makes alike and
   over all outputs, from float64 log-probabilities; exact for the inputs given, in the metric that the guarantee names
@@ -18,10 +24,10 @@ absolutely).
 
 from .inputs import MAX_INPUTS, NOISY_WORDS, TEXTS, WORDS, default_inputs, default_words
 from .releases import SAMPLER_LEVEL
-from .report import AuditReport, Witness
+from .report import LINES, AuditReport, Check, Witness, share
 from .verdict import audit
 
 __all__ = [
-    "MAX_INPUTS", "NOISY_WORDS", "SAMPLER_LEVEL", "TEXTS", "WORDS", "AuditReport", "Witness", "audit",
-    "default_inputs", "default_words",
+    "LINES", "MAX_INPUTS", "NOISY_WORDS", "SAMPLER_LEVEL", "TEXTS", "WORDS", "AuditReport", "Check", "Witness", "audit",
+    "default_inputs", "default_words", "share",
 ]  # fmt: skip

@@ -30,7 +30,8 @@ from ..result import RewriteResult, check_pieces
 from ..sampling import NoiseStream
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
-from .report import AuditReport, Witness, chance
+from .report import AuditReport, Check, Witness, chance, share
+from .rules import Breach, Spelling, follow_steps
 from .sampled import TESTED, could_show, event, highest, lowest, misfit
 
 #: Rewrites of each text.
@@ -54,6 +55,11 @@ _EVENTS = {
     "last": "end with",
     "pieces": "have so many pieces:",
     "word": "hold the word",
+    "blanks": "end with so many blanks:",
+    "inner": "have so many blanks:",
+    "length": "have so many characters:",
+    "capitals": "have so many capital letters:",
+    "marks": "have so many marks:",
 }
 
 
@@ -82,8 +88,11 @@ def audit_outputs(
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
     seeds = None if stream.seed is None else iter(range(stream.seed * 1_000_003, stream.seed * 1_000_003 + 10**9))
     texts: list[_Text] = []
-    for k, p in enumerate(prepared):
-        texts.append(_look(m, p, half, words, seeds, meter, k / len(prepared), 1 / len(prepared)))
+    try:
+        for k, p in enumerate(prepared):
+            texts.append(_look(m, p, half, words, seeds, meter, k / len(prepared), 1 / len(prepared)))
+    except Breach as broken_rule:
+        return replace(report, verdict="refuted", witness=broken_rule.witness, reason=broken_rule.reason)
     promise = max((t.promise for t in texts), key=lambda g: g.total)
     limits = {pair: _limit([texts[i].promise for i in pair], claim) for pair in pairs}
     every_limit = list(limits.values()) or [_limit([promise], claim)]
@@ -135,6 +144,24 @@ def audit_outputs(
     return replace(report, verdict="holds")
 
 
+def of_outputs(report: AuditReport) -> tuple[Check, ...]:
+    """What whole outputs, and their pieces where those have distributions, came to."""
+    name, found = f"loss of {report.of}", (report.reason, report.witness)
+    if report.verdict == "refuted":
+        return (Check(name, "refuted", "", *found, report.detectable, draws=report.draws),)
+    out = [Check("stated loss", "proven", report.proven, "", report.witness)] if report.proven else []
+    if report.verdict == "inconclusive":
+        return (*out, Check(name, "not looked at", "", *found, report.detectable, draws=report.draws))
+    rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
+    blind = f"what shows in fewer than {share(rare)} of the rewrites of a text"
+    if report.detectable < report.claimed < math.inf:
+        blind = f"by themselves a loss above {at_least(report.detectable)}; nor {blind}"
+    tested = Check(
+        "whole outputs", "tested", report.tested, "", report.witness, report.detectable, rare, blind, draws=report.draws
+    )
+    return (*out, tested)
+
+
 def _limit(promises: Sequence[Guarantee], claim: float | None) -> tuple[float, float]:
     """ε and δ that two texts, or one, may lose as wholes."""
     if claim is not None:
@@ -155,6 +182,7 @@ def _look(
     drawn_first: Counter = Counter()
     noises: set[str] = set()
     first, stated, looked, n = None, True, 0, 0
+    spelling = Spelling(m)
     wanted = frozenset(words)
     for counts in halves:
         done = 0
@@ -164,6 +192,10 @@ def _look(
             results = m.rewrites(prepared, size, None if seeds is None else next(seeds), cancel=meter.cancel)
             for r in results:
                 _check(m, r, promise)
+                if "alignment" in r.can:
+                    follow_steps(prepared.document, "fresh draws", r)
+                else:
+                    spelling.follow(prepared.text, r, promise.exposed, distributions=False)
                 noises.add(r.noise_id)
                 for kind, value in _events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
@@ -199,7 +231,11 @@ def _check(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
 
 def _events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
     """What can be seen of one output, as (kind, value)."""
-    out = [("text", r.text), ("pieces", str(len(r.releases)))]
+    out = [("text", r.text), ("pieces", str(len(r.releases))), ("length", str(len(r.text)))]
+    out.append(("blanks", str(len(r.text) - len(r.text.rstrip()))))
+    out.append(("inner", str(sum(c.isspace() for c in r.text))))
+    out.append(("capitals", str(sum(c.isupper() for c in r.text))))
+    out.append(("marks", str(sum(not c.isalnum() and not c.isspace() for c in r.text))))
     found = _WORD.findall(r.text.casefold())
     if found:
         out += [("first", found[0]), ("last", found[-1])]
@@ -266,7 +302,7 @@ def _first_pieces(
             of="the first piece",
         )  # fmt: skip
     said = (
-        f"Proven for the first piece, from its stated distributions: it loses {bound(loss)} at most, and may lose "
+        f"For the first piece, from its stated distributions: it loses {bound(loss)} at most, and may lose "
         f"{bound(allowed)}."
     )
     return replace(report, proven=said), None
@@ -323,9 +359,9 @@ def _every_piece(
     if not compared:
         return None
     p = _uniform(ranks)
-    said = f"Proven from the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all outputs."
+    said = f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
     tested = (
-        f"Tested: {len(ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow what is stated of them, by how "
+        f"{len(ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow what is stated of them, by how "
         f"likely each was (p = {p:.2g})."
     )
     report = replace(
@@ -376,7 +412,7 @@ def _latent(
             f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
             f"{at_least(loss)} holds."
         )
-    proven = "Proven from the noise that the mechanism states, for these texts and everything that can come of them."
+    proven = "From the noise that the mechanism states, for these texts and everything that can come of them."
     return replace(
         report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
         witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
@@ -429,7 +465,7 @@ def _bounded(
             )
     limit = could_show(half, level, of_delta)
     tested = (
-        f"Tested: {2 * half:,} whole rewrites of each of {len(texts)} texts, by the events that anyone who reads them "
+        f"{2 * half:,} whole rewrites of each of {len(texts)} texts, by the events that anyone who reads them "
         "could look for."
     )
     return replace(

@@ -39,10 +39,11 @@ from ..mechanisms.base import Mechanism, Prepared, check_cancel
 from ..mechanisms.config import MIN_EPSILON
 from ..result import RewriteResult, Step
 from ..sampling import NoiseStream
-from ..skeleton import Edit, Skeleton
+from ..skeleton import Skeleton
 from .inputs import Meter, Probe
 from .looks import Seeds
 from .report import Witness, chance
+from .rules import ELSE, Breach, flat, follow_steps
 from .sampled import misfit, two_samples
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
@@ -78,15 +79,6 @@ class Tested:
     leak: float | None = None
     leak_fresh: float | None = None
     leak_epsilon: float | None = None
-
-
-class Breach(Exception):
-    """A rule that a release breaks."""
-
-    def __init__(self, text: str, told: str, reason: str, at: str | None = None):
-        super().__init__(reason)
-        self.witness = Witness(text, text, (), 0.0, 0.0, 0.0, at, None, "release", told)
-        self.reason = reason
 
 
 class _Forms(NamedTuple):
@@ -417,7 +409,7 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter, out: Tested
             counts.equal[a, i] = counts.equal.get((a, i), 0) + alike
             if text.once and not alike:
                 told = (
-                    f"“{tokens[a].text}” stands twice in “{_flat(text.text)}” and became “{steps[a].replacement}” and "
+                    f"“{tokens[a].text}” stands twice in “{flat(text.text)}” and became “{steps[a].replacement}” and "
                     f"“{steps[i].replacement}”."
                 )
                 raise Breach(text.text, told, "equal words are drawn apart, where the promise counts them once.")
@@ -441,7 +433,7 @@ def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, 
         else f"it is none of the {len(d):,} words that are stated to be possible there."
     )
     token = text.document.tokens[i].text
-    told = f"“{word}” was released for “{token}” in “{_flat(text.text)}”, rewritten as {way}: {why}"
+    told = f"“{word}” was released for “{token}” in “{flat(text.text)}”, rewritten as {way}: {why}"
     return Breach(
         text.text, told, "what is released is impossible under the distribution that the mechanism states.", token
     )
@@ -453,16 +445,14 @@ def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step
     shapes: what became of the tokens that are stated to stay, the same in every rewrite.
     """
     tokens = text.document.tokens
-    reason = f"a rewrite of {way} releases something else than its drawn words, kept tokens and gaps."
-    where = f"in “{_flat(text.text)}”, rewritten as {way},"
-    if result.original != text.text or sorted(steps) != list(range(len(tokens))):
-        told = f"The steps of a rewrite of “{_flat(text.text)}” are not those of its {len(tokens)} tokens."
-        raise Breach(text.text, told, reason)
-    after = {s.index: s.replacement for s in result.steps if s.action == "insert"}
+    reason = f"a rewrite of {way} {ELSE}"
+    where = f"in “{flat(text.text)}”, rewritten as {way},"
+    after = {s.index for s in result.steps if s.action == "insert"}
     may_add, may_delete = (getattr(text.m.config, name, 0) > 0 for name in ("add_prob", "del_prob"))
-    edits = []
     for i, token in enumerate(tokens):
-        step, name = steps[i], f"“{token.text}” {where}"
+        if (step := steps.get(i)) is None:
+            break  # which follow_steps tells
+        name = f"“{token.text}” {where}"
         if i in text.stated:
             if step.action == "keep":
                 raise Breach(text.text, f"{name} is stated to be drawn, and stayed without a draw.", reason)
@@ -472,18 +462,12 @@ def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step
             raise Breach(text.text, f"{name} is stated to stay, and “{step.replacement}” was released for it.", reason)
         if i in after and not (may_add and i in text.stated):
             raise Breach(text.text, f"After {name} a word was added that nothing is stated of.", reason)
-        word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
-        edits.append(Edit(word, after.get(i)))
-    wanted = text.document.skeleton([s.text is not None for s in edits]).render(edits).text
-    if result.text != wanted:
-        own, rule = _apart_at(result.text, wanted)
-        told = f"“{own}” was released of “{_flat(text.text)}”, where its released words and what is kept give “{rule}”."
-        raise Breach(text.text, told, reason)
+    follow_steps(text.document, way, result)
     told_of = result.guarantee
     spent = sum(s.epsilon for s in result.steps)
     if spent > told_of.total * (1 + 1e-9) or _promises_more(told_of, text.promise):
         told = (
-            f"A rewrite of “{_flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
+            f"A rewrite of “{flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
             f"{number(spent)}, and the guarantee of the text says {number(text.promise.total)}."
         )
         raise Breach(text.text, told, "the guarantee of a result promises more than that of its text.")
@@ -496,13 +480,6 @@ def _promises_more(result: Guarantee, text: Guarantee) -> bool:
         text.notion, text.unit, text.adjacency, text.metric, text.group
     )  # fmt: skip
     return less or other or result.delta < text.delta or not set(text.exposed) <= set(result.exposed)
-
-
-def _apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
-    """Two texts where they first differ, with what stands around."""
-    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    start = max(0, at - around)
-    return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -657,11 +634,6 @@ def _leak(text: _Text, n: int, comparisons: int) -> float | None:
     return float(enough[0]) if len(enough) else None
 
 
-def _flat(text: str) -> str:
-    """A text of our own on one line."""
-    return text.replace("\n", " ")
-
-
 def _percent(log_p: float) -> str:
     return chance(log_p) if log_p < math.log(1e-4) else f"{math.exp(log_p):.1%}"
 
@@ -672,7 +644,7 @@ def _told(fit: _Fit, m: Mechanism) -> Witness:
     where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
     what = "the words" if token is None else f"“{token}”"
     log_share = _log(fit.share)
-    text = f"“{_flat(fit.text.text)}”"
+    text = f"“{flat(fit.text.text)}”"
     if fit.kind == "together":
         told = (
             f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not drawn independently: where their draws "
@@ -705,7 +677,7 @@ def _alone(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
         other, where = known.setdefault((word.casefold(), context), (d, text.text))
         if other is d or _same(other, d):
             continue
-        told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{_flat(text.text)}”."
+        told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{flat(text.text)}”."
         reason = "what a word becomes depends on the words around it, of which the promise says nothing."
         raise Breach(text.text, told, reason, word)
 

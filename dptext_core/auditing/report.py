@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import ConfigError
@@ -63,6 +63,8 @@ class Witness:
         return line if line.endswith((".”", "!”", "?”")) else f"{line}."
 
 
+#: Each verdict in a few words, which come first wherever it is told.
+LINES = {"holds": "Holds for what was tried ✓", "refuted": "Refuted ✗", "inconclusive": "Cannot be told"}
 #: What a check can come to. "not looked at" where it could not be made, which ``reason`` says.
 STATUSES = ("proven", "tested", "refuted", "not looked at")
 
@@ -89,7 +91,7 @@ class Check:
     blind: str = ""
     needed: bool = True
     draws: int = 0
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -144,41 +146,79 @@ class AuditReport:
     def holds(self) -> bool:
         return self.verdict == "holds"
 
-    def sentence(self) -> str:
-        """The verdict in plain words."""
-        per = f" per unit of distance ({self.unit})" if self.unit else ""
-        # As many digits as tell the two apart.
+    @property
+    def line(self) -> str:
+        """The verdict in a few words."""
+        return LINES[self.verdict]
+
+    @property
+    def loss(self) -> str:
+        """The measured loss as it is shown everywhere: never more than was measured."""
         loss, limit = at_least(self.measured), bound(self.claimed)
-        if loss == limit and self.verdict == "refuted":
-            loss, limit = f"{self.measured:.10g}", f"{self.claimed:.10g}"
+        # As many digits as tell the two apart.
+        return f"{self.measured:.10g}" if loss == limit and self.verdict == "refuted" else loss
+
+    @property
+    def limit(self) -> str:
+        """The claimed loss as it is shown everywhere: never less than is claimed."""
+        loss, limit = at_least(self.measured), bound(self.claimed)
+        return f"{self.claimed:.10g}" if loss == limit and self.verdict == "refuted" else limit
+
+    @property
+    def blind(self) -> tuple[str, ...]:
+        """What the draws could not have seen, in clauses."""
+        return tuple(dict.fromkeys(c.blind for c in self.checks if c.blind and c.status != "refuted"))
+
+    def sentence(self) -> str:
+        """The verdict in plain words: it, what the draws could not have seen, what was proven and what was tested."""
+        line, _, *more = self.lines()
+        return " ".join([f"{line}:", self.first(), *more])
+
+    def lines(self) -> tuple[str, ...]:
+        """:meth:`sentence` in paragraphs: the verdict in a few words, what it rests on, and each of :meth:`parts`."""
+        first = self.first()
+        parts = [f"{name.capitalize()}: {' '.join(said)}" for name, said in self.parts() if said]
+        return (self.line, _capital(first), *parts)
+
+    def first(self) -> str:
+        """What the verdict rests on, in a sentence that goes on after :attr:`line`."""
+        per = f" per unit of distance ({self.unit})" if self.unit else ""
         beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
         per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
         found = (
             "a released word is possible under one input and impossible under another (an infinite loss)"
             if self.measured == math.inf
-            else f"the largest loss is {loss}{per}"
+            else f"the largest loss is {self.loss}{per}"
         )
         if not self.exact and self.measured < math.inf:
-            found = f"the loss is at least {loss}{per} (with {self.confidence:.0%} confidence)"
+            found = f"the loss is at least {self.loss}{per} (with {self.confidence:.0%} confidence)"
         pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         scope = f"over {self.inputs:,} {'input' if self.inputs == 1 else 'inputs'} ({pairs})"
         if self.verdict == "inconclusive":
             more = ""
             if self.claimed == math.inf and self.of != "the whole output" and self.measured > self.epsilon:
                 more = f". That exceeds the nominal ε = {number(self.epsilon)} of one draw, which promises nothing"
-            return f"Inconclusive: {self.reason}" + (f" Measured {scope}: {found}{more}." if self.pairs else "")
-        claim = f"the promise allows {limit}"
+            return self.reason + (f" Measured {scope}: {found}{more}." if self.pairs else "")
+        claim = f"the promise allows {self.limit}"
         if self.delta:
             claim += f" with δ = {scientific(self.delta)}"
         elif self.claimed < 23 and not self.unit:
             claim += f" (one output at most {odds_text(self.claimed)} as likely)"
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""
-            return f"Refuted: {self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
-        parts = " ".join(part for part in (self.proven, self.tested) if part)
-        return (
-            f"Holds on what was tried: {scope}, {found}, and {claim}. {parts} Inputs that were not tried may lose more."
-        )
+            return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
+        unseen = f"; the draws could not have seen {'; nor '.join(self.blind)}" if self.blind else ""
+        return f"{scope}, {found}, and {claim}{unseen}. Inputs that were not tried may lose more."
+
+    def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""
+        if self.verdict == "refuted":
+            return ()
+        out: dict[str, list[str]] = {"proven": [], "tested": [], "not looked at": []}
+        for c in self.checks:
+            if c.status in out and (said := c.looked or c.reason):
+                out[c.status].append(_capital(said))
+        return tuple((name, tuple(dict.fromkeys(said))) for name, said in out.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: infinite numbers as "inf"."""
@@ -186,7 +226,7 @@ class AuditReport:
         if self.witness is not None:
             w = self.witness
             out["witness"] |= {"p_first": w.p_first, "p_second": w.p_second, "sentence": w.sentence()}
-        out["holds"], out["sentence"] = self.holds, self.sentence()
+        out["holds"], out["line"], out["sentence"] = self.holds, self.line, self.sentence()
         return _plain(out)
 
 
@@ -202,6 +242,16 @@ def chance(log_p: float) -> str:
         return f"{math.exp(log_p):.2g}"
     power = math.floor(log_p / math.log(10))
     return f"{10 ** (log_p / math.log(10) - power):.1f}e{power}"
+
+
+def share(leak: float) -> str:
+    """A share of draws that would have been seen, rounded up: 0.07%."""
+    return f"{math.ceil(leak * 1e4) / 1e4:.2%}"
+
+
+def _capital(sentence: str) -> str:
+    """A sentence with its capital; a symbol such as δ stays what it is."""
+    return sentence[:1].upper() + sentence[1:] if sentence[:1].isascii() else sentence
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..budget import check_mechanism
 from ..checks import listed, real, shown, whole
-from ..errors import ConfigError, InputError
+from ..errors import ConfigError, DPTextError, InputError
 from ..guarantee import Guarantee, at_least, bound, number, scientific
 from ..mechanisms.base import Mechanism, Prepared, Progress
 from ..sampling import DEPTH, NoiseStream
@@ -20,17 +21,21 @@ from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of
 from .looks import Look, Subject, look_at
-from .outputs import audit_outputs
+from .outputs import audit_outputs, of_outputs
+from .released import released_text
 from .releases import FRESH, Tested, check_releases, every_input
-from .report import AuditReport, Check
+from .report import AuditReport, Check, share
 from .sampled import TESTED, could_show, estimate
+from .told import told
 
 #: Rewrites behind an estimate of the loss.
 NOISE_DRAWS = 20_000
 #: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
 #: that refutes ends the audit.
-FIRST: tuple[Look, ...] = ()
+FIRST: tuple[Look, ...] = (released_text, told)
 LATER: tuple[Look, ...] = ()
+#: The checks of the loss of one draw, and of drawn words against what is stated of them.
+LOSS, DRAWN = "loss", "drawn words"
 MOST_DRAWS = 10_000_000
 
 
@@ -82,17 +87,24 @@ def audit(
     inputs = list(dict.fromkeys(inputs))
     if len(inputs) > MAX_INPUTS:
         raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
+    if not inputs:
+        raise InputError("Nothing is drawn for no inputs. Give words that the mechanism replaces.")
+    promise = _first_promise(m, inputs)
+    subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence)
+    limit = promise.total if whole_outputs and claim is None and promise.notion != "none" else subject.claimed
     empty = AuditReport(
-        m.name, float(epsilon), m.notion, 0.0, 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None, confidence
-    )
-    if inputs:
-        subject = Subject(m, m.guarantee(inputs[0]), inputs, stream, meter, (), claim, draws, confidence)
-        empty = _with(empty, look_at(FIRST, subject))
-        if empty.verdict == "refuted":
-            return empty
+        m.name, float(epsilon), promise.notion, float(limit), 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None,
+        confidence, delta=promise.delta if claim is None else 0.0,
+    )  # fmt: skip
+    first = look_at(FIRST, subject)
+    if any(c.status == "refuted" for c in first):
+        return judged(replace(empty, checks=first))
     if whole_outputs:
+        began = time.perf_counter()
         report = audit_outputs(empty, m, inputs, claim, draws, stream, meter)
-        return report if report.verdict == "refuted" else _with(report, look_at(LATER, subject))
+        *stated, last = of_outputs(report)
+        last = replace(last, seconds=time.perf_counter() - began)
+        return judged(replace(report, checks=(*first, *stated, last)), subject)
     probes, skipped = probes_of(m, inputs, meter)
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
@@ -100,16 +112,64 @@ def audit(
     if len(probes) > MAX_INPUTS:
         raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]
-    first, probes = len(probes), [*probes, *later]
+    own, probes = len(probes), [*probes, *later]
     promise = m.guarantee(probes[0].prepared)
+    subject = replace(subject, promise=promise, probes=probes[:own])
+    began = time.perf_counter()
+    report, loss, count = _loss(m, subject, probes, tuple(skipped), empty)
+    report = replace(report, checks=(*first, replace(loss, seconds=time.perf_counter() - began)))
+    if loss.status == "refuted":
+        return judged(report)
+    began = time.perf_counter()
+    tested = check_releases(m, promise, probes[:own], count, stream, meter)
+    report = replace(
+        report, sampler_p=tested.p, leak=tested.leak, leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon,
+        tested=_tested(tested, float(epsilon)),
+    )  # fmt: skip
+    drawn = replace(_drawn(report, tested), seconds=time.perf_counter() - began)
+    return judged(replace(report, checks=(*report.checks, drawn)), subject)
+
+
+def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
+    """The report with the verdict that follows from its checks, after the looks of LATER where a subject is given.
+
+    Refuted where one is; inconclusive where one that is needed could not be made; else it holds.
+    """
+    if subject is not None and not any(c.status == "refuted" for c in report.checks):
+        report = replace(report, checks=(*report.checks, *look_at(LATER, subject)))
+    report = replace(report, draws=sum(c.draws for c in report.checks))
+    broken = next((c for c in report.checks if c.status == "refuted"), None)
+    if broken is not None:
+        return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness or report.witness)
+    missed = next((c for c in report.checks if c.status == "not looked at" and c.needed), None)
+    if missed is not None:
+        return replace(report, verdict="inconclusive", reason=missed.reason)
+    return replace(report, verdict="holds", reason="")
+
+
+def _first_promise(m: Mechanism, inputs: Sequence[str | Prepared]) -> Guarantee:
+    """The guarantee of the first input that has one. Raises the error of the first where none has."""
+    failed: DPTextError | None = None
+    for one in inputs:
+        try:
+            return m.guarantee(one)
+        except DPTextError as error:
+            failed = failed or error
+    assert failed is not None
+    raise failed
+
+
+def _loss(
+    m: Mechanism, subject: Subject, probes: Sequence[Probe], skipped: tuple[tuple[str, str], ...], empty: AuditReport
+) -> tuple[AuditReport, Check, int]:
+    """The loss of one draw, from closed forms or bounded from draws; and how often each text is to be rewritten."""
+    promise, claim, draws, stream, meter = subject.promise, subject.claim, subject.draws, subject.stream, subject.meter
     distances, known, exempt = _distances(m, probes, promise, claim)
-    claimed = claim if claim is not None else math.inf if promise.notion == "none" else promise.epsilon
     estimated = any(p.d.draws is not None for p in probes)
-    pairs = int(np.isfinite(distances).sum()) // 2
-    report = AuditReport(
-        m.name, float(epsilon), promise.notion, float(claimed), 0.0, not estimated, 0.0, "", "", None,
-        promise.metric if promise.notion == "metric" else "", len(probes), pairs, tuple(skipped), 0, None, confidence,
-        delta=promise.delta if claim is None else 0.0, checks=empty.checks,
+    report = replace(
+        empty, notion=promise.notion, claimed=float(subject.claimed), exact=not estimated,
+        unit=promise.metric if promise.notion == "metric" else "", inputs=len(probes),
+        pairs=int(np.isfinite(distances).sum()) // 2, skipped=skipped, delta=promise.delta if claim is None else 0.0,
     )  # fmt: skip
     if estimated:
         report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter)
@@ -120,38 +180,17 @@ def audit(
         measured, witness = largest_loss(probes, distances, meter)
         report = replace(
             report, measured=measured, witness=witness, proven=_proven(report, promise, known, exempt),
-            detectable=_shown_by(every_input(count), distances, confidence),
+            detectable=_shown_by(every_input(count), distances, subject.confidence),
         )  # fmt: skip
         if promise.notion == "approx" and claim is None:
             measured, witness = loss_beyond(probes, promise.delta, meter)
             report = replace(report, measured=measured, witness=witness)
         if (deep := too_deep(probes)) is not None:
             reason = "an output is stated to be possible that the sampler cannot reach, so that no finite ε holds."
-            return replace(report, verdict="refuted", measured=math.inf, witness=deep, reason=reason)
+            return replace(report, measured=math.inf), Check(LOSS, "refuted", report.proven, reason, deep), count
     if report.pairs and _exceeds(report) and not (claim is None and promise.notion == "none"):
-        return replace(report, verdict="refuted")
-    behind = report.draws  # the bound, where there is one
-    tested = check_releases(m, promise, probes[:first], count, stream, meter)
-    report = replace(
-        report, draws=report.draws + tested.draws, sampler_p=tested.p, leak=tested.leak,
-        leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon, tested=_tested(tested, float(epsilon)),
-    )  # fmt: skip
-    if tested.breach is not None:
-        return replace(report, verdict="refuted", witness=tested.breach, reason=tested.reason)
-    report = _judged(report, promise, claim, behind)
-    return _with(report, look_at(LATER, replace(subject, promise=promise, probes=probes[:first])))
-
-
-def _with(report: AuditReport, checks: tuple[Check, ...]) -> AuditReport:
-    """The report with more checks: refuted where one of them is."""
-    report = replace(report, checks=(*report.checks, *checks), draws=report.draws + sum(c.draws for c in checks))
-    broken = next((c for c in checks if c.status == "refuted"), None)
-    if broken is not None:
-        return replace(report, verdict="refuted", reason=broken.reason, witness=broken.witness)
-    missed = next((c for c in checks if c.status == "not looked at" and c.needed), None)
-    if missed is not None and report.verdict == "holds":
-        return replace(report, verdict="inconclusive", reason=missed.reason)
-    return report
+        return report, Check(LOSS, "refuted", report.proven, "", report.witness, draws=report.draws), count
+    return report, _judged(report, promise, claim), count
 
 
 def _distances(
@@ -204,49 +243,74 @@ def _proven(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -
     left_out = f" {exempt:,} pairs are not compared, since the mechanism does not promise them." if exempt else ""
     if report.delta:
         return (
-            "Proven from the stated distributions, for these inputs and all outputs: no two of them differ by more "
+            "From the stated distributions, for these inputs and all outputs: no two of them differ by more "
             f"than δ = {scientific(report.delta)} at ε = {bound(report.claimed)}."
         )
     where = f" (its distances are taken from the mechanism: “{promise.metric}” is not known here)" if not known else ""
-    return f"Proven from the stated distributions, for these inputs and all outputs{where}.{left_out}"
+    return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
 def _tested(tested: Tested, own: float) -> str:
     if not tested.draws:
         return ""
     said = (
-        f"Tested: in {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, each of the inputs at least "
+        f"In {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, each of the inputs at least "
         f"{tested.each} times) nothing departed from what is stated"
     )
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
-        share, fresh = (f"{math.ceil(x * 1e4) / 1e4:.2%}" for x in (tested.leak, tested.leak_fresh))
         epsilon = number(tested.leak_epsilon)
-        said += f"; words that stay in {fresh} of fresh draws too many, or in {share} of those of each way to rewrite, "
-        said += "would have been seen"
+        said += f"; words that stay in {share(tested.leak_fresh)} of fresh draws too many, or in {share(tested.leak)} "
+        said += "of those of each way to rewrite, would have been seen"
         if tested.leak_epsilon < own:
             said += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
     return said + "."
 
 
-def _judged(report: AuditReport, promise: Guarantee, claim: float | None, behind: int) -> AuditReport:
+def _drawn(report: AuditReport, tested: Tested) -> Check:
+    """The drawn words against what is stated of them."""
+    if tested.breach is not None:
+        return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
+    if not tested.draws:
+        reason = "no word was drawn in the texts that were rewritten, so that what is stated could not be tested."
+        return Check(DRAWN, "not looked at", "", reason)
+    blind = []
+    if tested.leak_fresh is not None:
+        blind.append(f"a word that stays in fewer than {share(tested.leak_fresh)} of the draws too many")
+    if report.exact and report.detectable < report.claimed < math.inf:
+        blind.append(f"by themselves a loss above {at_least(report.detectable)}")
+    detectable = report.detectable if report.exact else None
+    return Check(
+        DRAWN, "tested", report.tested, "", None, detectable, tested.leak_fresh, "; nor ".join(blind),
+        draws=tested.draws,
+    )  # fmt: skip
+
+
+def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> Check:
+    """The loss of one draw, which is not above what is claimed."""
+    missed = ""
+    behind = report.draws
+    rarest = 3 / max(1, behind // max(1, 2 * report.inputs))
     if claim is None and promise.notion == "none":
-        return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
-    if not report.pairs:
-        reason = "no two of these inputs are alike under the promise, so that there is nothing to compare."
-        return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
-    if not report.exact and 0 < report.delta < (rarest := 3 / max(1, behind // max(1, 2 * report.inputs))):
-        reason = (
+        missed = f"nothing is promised, because {promise.reason}"
+    elif not report.pairs:
+        missed = "no two of these inputs are alike under the promise, so that there is nothing to compare."
+    elif not report.exact and 0 < report.delta < rarest:
+        missed = (
             f"δ = {scientific(report.delta)} allows failures that are rarer than these draws can show (about "
             f"{scientific(rarest)})."
         )
-        return replace(report, verdict="inconclusive", reason=reason)
-    if not report.exact and report.detectable < report.claimed:
-        reason = (
+    elif not report.exact and report.detectable < report.claimed:
+        missed = (
             f"with {behind:,} draws the largest loss that could have been found is "
             f"{at_least(report.detectable)}, less than the claimed {bound(report.claimed)}."
         )
-        return replace(report, verdict="inconclusive", reason=reason)
-    return replace(report, verdict="holds")
+    if missed:
+        return Check(LOSS, "not looked at", "", missed, report.witness, report.detectable, draws=behind)
+    if report.exact:
+        return Check(LOSS, "proven", report.proven, "", report.witness)
+    said = f"In {behind:,} draws no set of outputs tells two inputs apart by more than is claimed."
+    blind = f"a loss in outputs that are rarer than {share(rarest)} of the draws"
+    return Check(LOSS, "tested", said, "", report.witness, report.detectable, None, blind, draws=behind)
 
 
 def _exceeds(report: AuditReport) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections import Counter
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, _assets
-from ..auditing import AuditReport, audit
+from ..auditing import LINES, AuditReport, audit, share
 from ..auditing.inputs import default_inputs
 from ..errors import InputError
 from ..guarantee import at_least, bound, number
@@ -67,11 +66,6 @@ def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, An
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
-
-
-def share(leak: float) -> str:
-    """The smallest leak that would have been seen, rounded up."""
-    return f"{math.ceil(leak * 1e4) / 1e4:.2%}"
 
 
 def table() -> list[dict[str, Any]]:
@@ -170,7 +164,7 @@ def _draws(m: Mechanism) -> int:
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
     lines = [
-        "| mechanism | options | ε | claimed | measured | proven | tested on | draws show | leak seen from | verdict |",
+        "| mechanism | options | ε | claimed | measured | proven | draws | draws show | leak seen from | verdict |",
         "|---" * 10 + "|",
     ]
     for r in rows:
@@ -178,7 +172,8 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
         lines.append(
             f"| {r['mechanism']} | {codec.describe(r['options'], r['mechanism'])} | {number(r['epsilon'])} | "
-            f"{bound(claimed)} | {number(measured)} | {'yes' if r['proven'] else 'at least'} | {r['draws']:,} words | "
-            f"{at_least(detectable)} | {'' if r['leak_fresh'] is None else share(r['leak_fresh'])} | {r['verdict']} |"
+            f"{bound(claimed)} | {at_least(measured)} | {'yes' if r['proven'] else 'at least'} | {r['draws']:,} | "
+            f"{at_least(detectable)} | {'' if r['leak_fresh'] is None else share(r['leak_fresh'])} | "
+            f"{LINES[r['verdict']]} |"
         )
     return "\n".join(lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..guarantee import number
 from .theme import DARK, LIGHT, layout
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def audit_figure(report: AuditReport, dark: bool = False, height: int = 170) -> 
             y=["measured" if report.exact else "measured, at least", "claimed"],
             orientation="h",
             marker={"color": [colours["new"] if report.verdict == "refuted" else colours["keep"], colours["bar"]]},
-            text=["∞" if math.isinf(v) else number(v) for v in values],
+            text=[report.loss, report.limit],
             textposition="inside",
             insidetextanchor="start",
             hoverinfo="skip",

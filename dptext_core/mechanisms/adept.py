@@ -101,6 +101,7 @@ class ADePTConfig:
         True,
         label="Scale the noisy vector",
         kind="flag",
+        draws=True,
         advanced=True,
         live=True,
         help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This is computed "
@@ -111,6 +112,7 @@ class ADePTConfig:
         False,
         label="No noise",
         kind="flag",
+        draws=True,
         advanced=True,
         live=True,
         help="Nothing is added to the vector, and nothing is promised. It shows what the autoencoder alone does.",

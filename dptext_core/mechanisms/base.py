@@ -231,6 +231,12 @@ class Mechanism(ABC):
         it: for mechanisms whose pieces answer to no word. None where that is not known."""
         return None
 
+    def spelled(self, drawn: Sequence[int]) -> str | None:
+        """The text that is released where these candidates were drawn one after the other (``result.candidate(i)`` of
+        each piece): for mechanisms whose pieces answer to no word. None: every piece is its candidate as it is listed,
+        with one blank between two pieces at most."""
+        return None
+
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
 

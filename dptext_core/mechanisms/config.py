@@ -42,7 +42,8 @@ def option(
     ordered tuple) or "epsilon". live: changing it needs no new model pass. advanced: shown folded. More entries:
     ``models=True`` offers the models of this machine; ``offered`` names what pages offer of a "text"; ``page=False``
     keeps what names a file of the server off the pages, and ``link=False`` what is typed out of addresses; ``said``
-    words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``tries`` are
+    words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``draws=True``
+    says that it changes what words are drawn from, and nothing of how a text is put together; ``tries`` are
     values worth trying beside ε, where it moves between hiding and keeping as ε does.
     """
     meta = {

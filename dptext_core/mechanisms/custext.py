@@ -66,6 +66,7 @@ class CusTextConfig(SpaceConfig):
         "balanced",
         label="Mapping",
         kind="choice",
+        draws=True,
         choices=("balanced", "conservative", "aggressive"),
         help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
         "nearly no "
@@ -86,6 +87,7 @@ class CusTextConfig(SpaceConfig):
         "cosine",
         label="Similarity",
         kind="choice",
+        draws=True,
         choices=("cosine", "euclidean"),
         advanced=True,
         help="This measures how near two words are.",

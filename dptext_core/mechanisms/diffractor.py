@@ -81,6 +81,7 @@ class DiffractorConfig(WordConfig):
         "geometric",
         label="Noise",
         kind="choice",
+        draws=True,
         choices=("geometric", "tem"),
         help="Both kinds of noise prefer near places. With TEM, all places beyond γ are alike.",
         said="{}",

@@ -76,6 +76,7 @@ class DPBARTConfig:
         "gaussian",
         label="Noise",
         kind="choice",
+        draws=True,
         choices=("gaussian", "laplace"),
         live=True,
         help="Gaussian noise is smaller unless ε is very large, and its promise may fail with the chance δ. Laplace "
@@ -117,6 +118,7 @@ class DPBARTConfig:
         True,
         label="Estimate before decoding",
         kind="flag",
+        draws=True,
         advanced=True,
         live=True,
         help="What the decoder reads is estimated from the noisy numbers, by what public texts look like. The promise "

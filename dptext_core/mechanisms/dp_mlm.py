@@ -60,6 +60,7 @@ class DPMLMConfig:
         "parallel",
         label="Order",
         kind="choice",
+        draws=True,
         choices=("parallel", "sequential"),
         help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
         "words see "
@@ -70,6 +71,7 @@ class DPMLMConfig:
         True,
         label="Show the original text to the model",
         kind="flag",
+        draws=True,
         help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
         "only the "
         "masked text.",
@@ -81,6 +83,7 @@ class DPMLMConfig:
         "tuned",
         label="Clipping range",
         kind="choice",
+        draws=True,
         choices=("tuned", "paper"),
         live=True,
         help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
@@ -110,6 +113,7 @@ class DPMLMConfig:
         "logit",
         label="Score",
         kind="choice",
+        draws=True,
         choices=("logit", "similarity"),
         advanced=True,
         live=True,
@@ -131,6 +135,7 @@ class DPMLMConfig:
         False,
         label="Never use an antonym",
         kind="flag",
+        draws=True,
         advanced=True,
         live=True,
         help="Opposites of the original word are removed. What can come out then depends on the private word, so "

@@ -104,6 +104,7 @@ class DPMLMPriorConfig:
         "parallel",
         label="Order",
         kind="choice",
+        draws=True,
         choices=("parallel", "sequential", "certain"),
         help="In parallel order every word is proposed from the kept words alone, and ε can be dragged. In sequential "
         "order the words are drawn from left to right, and each proposal also sees the words that were released "
@@ -114,6 +115,7 @@ class DPMLMPriorConfig:
         "released",
         label="Proposal from",
         kind="choice",
+        draws=True,
         choices=("released", "skeleton", "frequency"),
         help="“Released” proposes from the kept words and, where words are drawn one after the other, from the words "
         "that were released before; “skeleton” proposes from the kept words alone; “frequency” proposes by how "
@@ -124,6 +126,7 @@ class DPMLMPriorConfig:
         True,
         label="Show the original text to the model",
         kind="flag",
+        draws=True,
         help="For the private scores, the model reads the original text, and then the text with one word masked. When "
         "this is off, it reads only the masked text.",
         said=("only the masked text shown", "original text shown"),

@@ -43,6 +43,7 @@ class DPPromptConfig(GenerationConfig):
         "paper",
         label="Prompt",
         kind="choice",
+        draws=True,
         choices=("paper", "examples"),
         help="The paper's prompt asks for a paraphrase. Examples shows three public ones first, which helps a model "
         "that was not trained to follow instructions.",

@@ -98,6 +98,7 @@ def clip_option() -> Any:
         "tuned",
         label="Clipping range",
         kind="choice",
+        draws=True,
         choices=("tuned", "paper"),
         help="The model's scores are cut to this range before a token is drawn. The tuned range was chosen on public "
         "text. The paper's range goes from the mean to four standard deviations above it, or is the published one. "
@@ -124,6 +125,7 @@ def prior_option() -> Any:
         "none",
         label="Start from what is public",
         kind="choice",
+        draws=True,
         choices=("none", "released"),
         advanced=True,
         help="None: plain clipping. Released: the model without your text, given what was written so far, proposes the "
@@ -651,10 +653,21 @@ class Generation(Clipped):
             return g.repeated(prepared._state[0], draws)
 
     def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
+        text, pieces = self._spelled(written.tokens)
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            GenerationTrace(self, prepared, written), pieces,
+        )  # fmt: skip
+
+    def spelled(self, drawn: Sequence[int]) -> str:
+        return self._spelled(drawn)[0]
+
+    def _spelled(self, tokens: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
+        """Text and pieces of written tokens, and of nothing else."""
         g, epsilon, ends = self.generator(), float(self.config.epsilon), self._ends()
-        texts = g.pieces(written.tokens)
+        texts = g.pieces(tokens)
         text, pieces = "", []
-        for k, (token, part) in enumerate(zip(written.tokens, texts, strict=True)):
+        for k, (token, part) in enumerate(zip(tokens, texts, strict=True)):
             if token in ends:
                 part = part.partition("\n")[0].rstrip()
             if not text:
@@ -672,10 +685,7 @@ class Generation(Clipped):
             at = len(text) + space
             text += part[:space] + word
             pieces.append(Release((at, len(text)), word, epsilon, "drawn", capital=begin))
-        return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            GenerationTrace(self, prepared, written), tuple(pieces),
-        )  # fmt: skip
+        return text, tuple(pieces)
 
     slow_to_prepare = False
 

@@ -44,6 +44,7 @@ def prior_option(more: str = "") -> Any:
         "none",
         label="Start from what is public",
         kind="choice",
+        draws=True,
         choices=("none", "frequency", "skeleton"),
         help="“None” is the paper's mechanism. “Frequency” starts from how frequent words are. “Skeleton” starts from "
         "what the bundled language model proposes when it sees the kept words alone. The promise for ε stays the same."

@@ -28,4 +28,4 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         emit_json(report.to_dict())
     else:
-        emit(f"{report.verdict}\n{report.sentence()}")
+        emit("\n".join(report.lines()))

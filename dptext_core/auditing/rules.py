@@ -1,0 +1,180 @@
+"""Rules that every released text keeps, byte for byte: it is what its pieces and its skeleton say, and nothing else.
+
+Where pieces answer to the words that were read, the text is what :class:`~dptext_core.skeleton.Skeleton` makes of the
+kept tokens, the gaps and the released words. Where they do not, it is what :meth:`Mechanism.spelled` makes of the drawn
+candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank between two
+pieces at most and no other character outside of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..document import Document
+from ..mechanisms.base import Mechanism
+from ..result import Release, RewriteResult, releases_of
+from ..skeleton import Edit
+from .report import Witness
+
+#: What is said of a text with something in it that nothing states.
+ELSE = "releases something else than its drawn words, kept tokens and gaps."
+PIECES = "what is released is not what its pieces say, so that no promise about the pieces covers it."
+
+
+class Breach(Exception):
+    """A rule that a release breaks. reason: a clause that ends with a full stop; told: the same of this release."""
+
+    def __init__(self, text: str, told: str, reason: str, at: str | None = None, other: str | None = None):
+        super().__init__(reason)
+        self.witness = Witness(text, text if other is None else other, (), 0.0, 0.0, 0.0, at, None, "release", told)
+        self.reason = reason
+
+
+def flat(text: str) -> str:
+    """A text of our own on one line."""
+    return text.replace("\n", " ")
+
+
+def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
+    """Two texts where they first differ, with what stands around."""
+    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, at - around)
+    return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
+
+
+def not_named(text: str, piece: str) -> Breach:
+    """A piece that is copied where a guarantee names nothing that is exposed."""
+    told = f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."
+    return Breach(text, told, "what is copied from the original is not named among what is exposed.")
+
+
+def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
+    """Raise Breach where a released text is not what its steps and the skeleton of its original say.
+
+    way: how it was rewritten, for the sentence.
+    """
+    text, tokens = document.text, document.tokens
+    reason = f"a rewrite of {way} {ELSE}"
+    name = f"“{flat(text)}”"
+    steps = {s.index: s for s in result.steps if s.action != "insert"}
+    after = {s.index: s for s in result.steps if s.action == "insert"}
+    known = result.original == text and len(steps) + len(after) == len(result.steps)
+    if not known or sorted(steps) != list(range(len(tokens))) or not after.keys() <= steps.keys():
+        told = f"The steps of a rewrite of {name} are not those of its {len(tokens)} tokens."
+        raise Breach(text, told, reason)
+    edits = []
+    for i, token in enumerate(tokens):
+        step = steps[i]
+        same = step.original == token.text and step.span == (token.start, token.end)
+        if not same or step.action not in ("keep", "replace", "delete"):
+            raise Breach(text, f"Step {i} of a rewrite of {name} is not about its token “{token.text}”.", reason)
+        if step.action == "keep" and step.replacement != token.text:
+            told = f"“{token.text}” in {name} is said to be kept, and “{step.replacement}” was released for it."
+            raise Breach(text, told, reason)
+        word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
+        edits.append(Edit(word, after[i].replacement if i in after else None))
+    spliced = document.skeleton([s.text is not None for s in edits]).render(edits)
+    if result.text != spliced.text:
+        own, rule = apart_at(result.text, spliced.text)
+        told = f"“{own}” was released of {name}, where its released words and what is kept give “{rule}”."
+        raise Breach(text, told, reason)
+    for step in result.steps:
+        if step.action != "delete" and result.text[slice(*step.out)] != step.replacement:
+            told = f"A step of a rewrite of {name} says “{step.replacement}” where another piece of the text stands."
+            raise Breach(text, told, reason)
+    if result.pieces is not None:
+        stated = releases_of(result.steps, result.trace.rules)
+        if [(p.span, p.text, p.origin) for p in result.pieces] != [(p.span, p.text, p.origin) for p in stated]:
+            raise Breach(text, f"The pieces of a rewrite of {name} are not those of its steps.", reason)
+
+
+@dataclass
+class Spelling:
+    """What texts of a mechanism whose pieces answer to no word were seen to be made of.
+
+    unclear: why that cannot be told, a clause that ends with a full stop; "" where it can.
+    """
+
+    m: Mechanism
+    unclear: str = ""
+    _seen: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+    _gaps: dict[tuple[str, str], str] = field(default_factory=dict)
+    _rules: dict[tuple[str, int], str] = field(default_factory=dict)
+    _documents: dict[str, Document] = field(default_factory=dict)
+
+    def document(self, original: str) -> Document:
+        """The tokens of a text, cut once."""
+        if original not in self._documents:
+            self._documents[original] = Document.parse(original, self.m.language)
+        return self._documents[original]
+
+    def follow(self, original: str, result: RewriteResult, exposed: Sequence[str], distributions: bool = True) -> None:
+        """Raise Breach where a released text is not what its pieces say.
+
+        exposed: what the guarantee names; distributions: whether they may be asked for, which can take a model's pass.
+        """
+        name, pieces = f"“{flat(original)}”", result.releases
+        if (known := self._spelled(result)) is not None:
+            if result.text != known:
+                own, rule = apart_at(result.text, known)
+                told = f"“{own}” was released of {name}, where the tokens that were drawn are written “{rule}”."
+                raise Breach(original, told, PIECES)
+            return
+        self._covered(original, result, pieces)
+        copied = [p.text for p in pieces if p.origin == "copied"]
+        if copied and not exposed:
+            raise not_named(original, copied[0])
+        drawn = tuple(p.text for p in pieces if p.drawn)
+        text, whose = self._seen.setdefault(drawn, (result.text, original))
+        if text != result.text and not copied and whose != original and self.m.adjacent(whose, original):
+            own, other = apart_at(result.text, text)
+            told = f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
+            raise Breach(original, told, "what stands around drawn pieces depends on the private text.", other=whose)
+        others = [p for p in pieces if not p.drawn]
+        for k, p in enumerate(others):
+            if p.origin == "rule" and self._rules.setdefault((p.reason, k - len(others)), p.text) != p.text:
+                self._lacks("pieces that are said to be placed by a public rule differ from text to text")
+        if distributions and "distribution" in result.can:
+            for i, piece in enumerate(pieces):
+                if piece.drawn:
+                    self._listed(original, result, i, piece)
+
+    def _lacks(self, what: str) -> None:
+        self.unclear = f"{what}, and the mechanism does not say what a text is made of (Mechanism.spelled)."
+
+    def _spelled(self, result: RewriteResult) -> str | None:
+        """What the mechanism says is written where these candidates were drawn; None where it does not say."""
+        if type(self.m).spelled is Mechanism.spelled or not all(p.drawn for p in result.releases):
+            return None
+        drawn = [result.candidate(i) for i in range(len(result.releases))]
+        return None if None in drawn else self.m.spelled([c for c in drawn if c is not None])
+
+    def _covered(self, original: str, result: RewriteResult, pieces: Sequence[Release]) -> None:
+        name = f"“{flat(original)}”"
+        ends = [0, *(p.span[1] for p in pieces)]
+        starts = [*(p.span[0] for p in pieces), len(result.text)]
+        for k, (a, b) in enumerate(zip(ends, starts, strict=True)):
+            gap, inside = result.text[a:b], 0 < k < len(pieces)
+            if gap and (not inside or gap != " "):
+                where = "after the last piece" if k == len(pieces) else "between pieces" if k else "before all pieces"
+                what = f"“{flat(gap)}” stands" if gap.strip() else f"{len(gap)} blank characters stand"
+                told = f"Of {name} a text was released in which {what} {where} and in none."
+                raise Breach(original, told, PIECES)
+            if inside and self._gaps.setdefault((pieces[k - 1].text, pieces[k].text), gap) != gap:
+                self._lacks("between the same two pieces a blank stands in one text and none in another")
+
+    def _listed(self, original: str, result: RewriteResult, i: int, piece: Release) -> None:
+        d, known = result.distribution(i), result.candidate(i)
+        text = piece.text.casefold()
+        if known is not None:
+            if d.candidates[known].strip().casefold() != text:
+                self._lacks("pieces are written otherwise than their candidates are listed")
+            return
+        at = [k for k, c in enumerate(d.candidates) if c.strip().casefold() == text]
+        if not any(d.log_probs[k] > -float("inf") for k in at) and not (d.draws is not None and at):
+            told = (
+                f"“{piece.text}” is piece {i} of a rewrite of “{flat(original)}”, and none of the {len(d):,} "
+                "candidates that are stated to be possible there."
+            )
+            raise Breach(original, told, PIECES)

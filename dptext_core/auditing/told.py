@@ -1,0 +1,220 @@
+"""Whether what a mechanism says beside a text depends on the text: guarantee, what is exposed, what leaves with a
+release, notes and errors. Of two texts that the promise makes alike they must be the same.
+
+Nothing of it is drawn, so that a difference is seen with certainty where it shows in the texts that are compared:
+single words, one text with other words in its drawn places, and texts as wholes where any two are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
+from ..mechanisms.base import Mechanism, Prepared
+from .inputs import TEXTS, exchanged
+from .looks import Subject
+from .report import Check
+from .rules import Breach, flat
+
+NAME = "what is said beside a text"
+#: Texts that are compared at most, and those of them that are rewritten.
+MOST, REWRITTEN = 200, 3
+#: Words of a text whose notes are compared: notes may say that a long one is read in part.
+SHORT = 8
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What is said of one text, by what it is: a guarantee, a sentence, …; an error in their place."""
+
+    values: tuple[tuple[str, Any], ...]
+
+    def differs(self, other: _Said) -> tuple[str, str, str] | None:
+        """The first thing that differs, in words, and the two."""
+        for (name, a), (also, b) in zip(self.values, other.values, strict=False):
+            if name != also or a != b:
+                return (name if name == also else "error"), _short(a), _short(b)
+        return None
+
+
+def told(subject: Subject) -> Check | None:
+    """The guarantee and all that goes with it, of texts that the promise makes alike."""
+    m = subject.m
+    try:
+        compared, texts, unclear = _compare(subject)
+    except Breach as breach:
+        return Check(NAME, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
+    if not compared:
+        reason = "no two of these texts are alike under the promise, so that nothing said of them can be compared."
+        return Check(NAME, "not looked at", "", reason, needed=False)
+    looked = (
+        f"The guarantee, what it names as exposed, notes and errors of {texts:,} texts, which the promise of {m.title} "
+        f"makes alike, in {compared:,} pairs: they are the same."
+    )
+    return Check(NAME, "not looked at" if unclear else "tested", looked, unclear)
+
+
+def _compare(subject: Subject) -> tuple[int, int, str]:
+    """How many pairs and texts were compared, and why notes could not be told. Raises Breach."""
+    m, compared, texts, unclear = subject.m, 0, set[str](), ""
+    said: dict[str, _Said] = {}
+    for group in _groups(subject):
+        first = group[0]
+        for other in group[1:]:
+            for text in (first, other):
+                if text not in said:
+                    said[text] = _said(m, text)
+            if not _alike(m, first, other, said):
+                continue
+            compared += 1
+            texts |= {first, other}
+            if (found := said[first].differs(said[other])) is None:
+                continue
+            name, a, b = found
+            where = f"Of “{flat(first)}” it is {a}, of “{flat(other)}” {b}."
+            if name == "note":
+                unclear = (
+                    "the note on how a text is read differs between two short texts that the promise makes alike, and "
+                    f"whether anyone but its author sees it cannot be told. {where}"
+                )
+                continue
+            reason = f"the {name} depends on the private text, where the promise says that the two are alike."
+            raise Breach(first, where, reason, other=other)
+        _releases(subject, group, said)
+    return compared, len(texts), unclear
+
+
+def _groups(subject: Subject) -> Iterator[list[str]]:
+    """Lists of texts of which the first is compared with the others."""
+    m = subject.m
+    given = list(dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in subject.inputs))[:MOST]
+    if "alignment" not in m.can:
+        yield list(dict.fromkeys([*given, TEXTS[0], "Yes.", " ".join(TEXTS[1:4]), "the doctor paid", "a nurse left"]))
+        yield ["the doctor paid", "a nurse left", "my sister knew"]
+        return
+    words = [w for w in given if w.isalpha()]
+    if len(words) > 1:
+        apart = np.asarray(m.distances(words), np.float64) if subject.claim is None else None
+        if apart is None or np.isfinite(apart[0, 1:]).all():
+            yield words
+        else:
+            left = set(range(len(words)))
+            while left:
+                k = min(left)
+                alike = [j for j in sorted(left) if j != k and np.isfinite(apart[k, j])]
+                left -= {k, *alike}
+                if alike:
+                    yield [words[k], *(words[j] for j in alike)]
+        a, b = words[0], words[-1]
+        yield [f"The {a} said: “{a}!”", f"The {b} said: “{b}!”", f"The {a} said: “{b}!”"]
+    if long := [t for t in given if not t.isalpha()]:
+        yield long
+        try:
+            plans = [m.plan(t) for t in (*long[:2], *TEXTS[:3])]
+            yield exchanged(m, plans[0], plans)
+        except DPTextError:
+            return
+
+
+def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Said]) -> bool:
+    """Whether the promise compares two texts. Where one of them cannot be read for an error: if they are two words."""
+    if any(said[t].values[0][0] == "error" for t in (a, b)):
+        one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.distances([a, b])[0, 1]))
+        return one_word or "alignment" not in m.can
+    return m.adjacent(a, b) and (not _counts_once(m, a) or _repeats(m, a) == _repeats(m, b))
+
+
+def _counts_once(m: Mechanism, text: str) -> bool:
+    """Whether the promise counts equal words once, so that it compares texts that repeat at the same places."""
+    return "distinct" in m.guarantee(text).unit
+
+
+def _repeats(m: Mechanism, text: str) -> list[int]:
+    """For each token the first one with the same word."""
+    first: dict[str, int] = {}
+    return [first.setdefault(t.text.casefold(), i) for i, t in enumerate(m.plan(text).document.tokens)]
+
+
+def _said(m: Mechanism, text: str) -> _Said:
+    try:
+        g = m.guarantee(text)
+        note = m.reading_note(text) if len(text.split()) <= SHORT else ""
+        return _Said(
+            (
+                ("list of what is exposed", g.exposed), ("guarantee", g), ("sentence of the promise", g.sentence()),
+                ("promise in the words of the field", g.lines()), ("note", note),
+            )
+        )  # fmt: skip
+    except (Cancelled, Busy, ModelUnavailable):
+        raise
+    except DPTextError as error:
+        return _Said((("error", f"{type(error).__name__}: {error}"),))
+
+
+def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Said]) -> None:
+    """What leaves with a release besides its text, of some of them. Raises Breach."""
+    m, seed = subject.m, subject.seeds(NAME)()
+    known: tuple[str, dict[str, Any] | str] | None = None
+    for text in group[:REWRITTEN]:
+        if text not in said:
+            continue
+        own: dict[str, Any] | str
+        try:
+            result = m.rewrite(text, seed, cancel=subject.meter.cancel)
+            own = {k: v for k, v in result.to_dict().items() if k not in ("text", "noise_id")}
+        except (Cancelled, Busy, ModelUnavailable):
+            raise
+        except DPTextError as error:
+            own = f"{type(error).__name__}: {error}"
+        if known is None:
+            known = text, own
+            continue
+        if known[1] != own and _alike(m, known[0], text, said):
+            a, b = (_short(x) for x in _first_apart(known[1], own))
+            what = "error" if isinstance(own, str) or isinstance(known[1], str) else "guarantee of a result"
+            where = f"Of “{flat(known[0])}” it is {a}, of “{flat(text)}” {b}."
+            reason = f"the {what} depends on the private text, where the promise says that the two are alike."
+            raise Breach(known[0], where, reason, other=text)
+
+
+def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
+    """The breach of a mechanism that fails at one of the texts, where it does not at another that the
+    promise makes alike; None where there is no such one."""
+    said: dict[str, _Said] = {}
+    for text in texts[:MOST]:
+        try:
+            m.rewrite(text)
+            said[text] = _Said((("rewrite", ""),))
+        except (Cancelled, Busy, ModelUnavailable):
+            raise
+        except DPTextError as found:
+            said[text] = _Said((("error", f"{type(found).__name__}: {found}"),))
+    for a in (t for t in said if said[t].values[0][0] == "error"):
+        for b in said:
+            if said[b] != said[a] and _alike(m, a, b, said):
+                other = said[b].values[0][1]
+                where = f"“{flat(b)}” is rewritten" if not other else f"that of “{flat(b)}” is {_short(other)}"
+                where = f"The error of “{flat(a)}” is {_short(said[a].values[0][1])}, and {where}."
+                reason = "the error depends on the private text, where the promise says that the two are alike."
+                return Breach(a, where, reason, other=b)
+    return None
+
+
+def _first_apart(a: Any, b: Any) -> tuple[Any, Any]:
+    """The first two values that differ in two nested ones."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in a.keys() | b.keys():
+            if a.get(key) != b.get(key):
+                return _first_apart(a.get(key), b.get(key))
+    return a, b
+
+
+def _short(value: Any, most: int = 160) -> str:
+    """A value in a sentence."""
+    text = "; ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    text = flat(text) or "empty"
+    return f"“{text[:most]}{'…' * (len(text) > most)}”"
