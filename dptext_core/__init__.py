@@ -14,7 +14,6 @@ Importing this package loads no model and no torch; what is heavy loads on first
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING
 
 from . import errors, metrics
@@ -126,14 +125,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-#: Deprecated names.
-_OLD = {"Law": "Channel", "Dice": "NoiseStream"}
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
 
 
 def __getattr__(name: str):
-    if name in _OLD:
-        warnings.warn(f"dptext_core.{name} is deprecated: it is {_OLD[name]} now.", DeprecationWarning, stacklevel=2)
-        return globals()[_OLD[name]]
     if name in _LAZY:
         return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -218,11 +218,6 @@ class RewriteResult(Private):
         return self.steps if "alignment" in self.can else self.releases
 
     @property
-    def family(self) -> str:
-        """Deprecated: ``noise_id``."""
-        return self.noise_id
-
-    @property
     def can(self) -> frozenset[str]:
         """What this result has: of "distribution", "sweep" (another ε without a new pass) and "alignment"."""
         return self.trace.can | {"alignment"} if len(self.steps) else self.trace.can
@@ -235,11 +230,6 @@ class RewriteResult(Private):
         if "alignment" in self.can:
             return "This mechanism states no chances for the words that it draws."
         return "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
-
-    @property
-    def live(self) -> bool:
-        """Deprecated: ``"sweep" in result.can``."""
-        return "sweep" in self.can
 
     def locked(self, i: int) -> tuple[Channel, NoiseStream]:
         """The channel and the stream of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""

@@ -100,11 +100,6 @@ class NoiseStream:
         """A public name of this stream: results that share it share their noise, so at most one may be released."""
         return blake2b(b"family", digest_size=8, key=self._key).hexdigest()
 
-    @property
-    def family(self) -> str:
-        """Deprecated: ``noise_id``."""
-        return self.noise_id
-
     def prefixes(self, n: int, draws: int = 1) -> np.ndarray:
         """The leading 32 bits of ``draws`` × ``n`` uniforms, as uint32 of shape (draws, n)."""
         raw = self._cipher("prefix").update(bytes(4 * n * draws))

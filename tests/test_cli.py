@@ -361,13 +361,6 @@ def test_every_measurement_is_found(run, name):
     assert status == 0 and out.startswith(f"usage: python -m dptext_core bench {name} ")
 
 
-@pytest.mark.parametrize("name", ["speed", "run"])
-def test_a_measurement_is_found_by_its_older_name_too(name):
-    command = [sys.executable, "-m", f"dptext_core.bench.{name}", "--help"]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert f"bench {name} " in out
-
-
 def test_version_and_no_command(run):
     assert run("--version")[:2] == (0, f"DP-Text Studio {dpt.__version__}\n")
     status, out, err = run()

@@ -370,3 +370,11 @@ def test_every_tool_starts_from_a_clone(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", EACH_TOOL, ROOT.as_posix() + "/", *tools]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert run.stdout.splitlines() == [f"{Path(t).name} 0 True" for t in tools], run.stdout + run.stderr[-2000:]
+
+
+def test_what_is_loaded_lazily_is_listed_too():
+    """So that a console completes it, and type checkers know that the package has types."""
+    import dptext_core as dpt
+
+    assert set(dpt.__all__) <= set(dir(dpt))
+    assert (ROOT / "dptext_core" / "py.typed").is_file()

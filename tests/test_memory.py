@@ -64,7 +64,7 @@ def all_of(name: str, model: str, policies: Sequence[str] = ("keep", "drop", "ma
                 m.distribution(t, result.steps[i].index),
             )
         result.to_dict(trace=True), repr(result), result.guarantee.sentence()
-        if result.live:
+        if "sweep" in result.can:
             token_view.payload(result, run=1, low=low, high=high, default=default)
         if hasattr(m.config, "oov"):
             for policy in policies:

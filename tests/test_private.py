@@ -75,7 +75,7 @@ def test_no_repr_of_a_rewrite_shows_a_word(name, small):
     things += [m.sweep(prepared, [low, high]), m.distribution(prepared, i)]
     things.append(budget.distribute(m, TEXT, 9.0, "frequency"))
     if result.steps[i].action == "replace":
-        things += [result.distribution(i), result.views(i), result.locked(i) if result.live else None]
+        things += [result.distribution(i), result.views(i), result.locked(i) if "sweep" in result.can else None]
     inputs = runs.Inputs(TEXT, name, tuple(small[name].items()), None)
     things.append(runs.make(inputs, 1, default, (low, high, default)))
     assert [quoted(t) for t in things] == [[]] * len(things)

@@ -587,24 +587,3 @@ def test_the_bundled_space_gives_readable_neighbours():
         assert sum(w in near for w in out) > 15, name
         d = m.distribution("doctor", 0)
         assert len(d) == 21_719 and 0 < d.p_keep() < 1
-
-
-@pytest.mark.slow
-def test_the_old_names_still_work_and_say_the_new_ones():
-    with pytest.warns(DeprecationWarning, match="Channel"):
-        assert dpt.Law is dpt.Channel
-    with pytest.warns(DeprecationWarning, match="NoiseStream"):
-        assert dpt.Dice is dpt.NoiseStream
-    m, text = dpt.get_mechanism("custext", epsilon=8.0), "My doctor paid."
-    with pytest.warns(DeprecationWarning, match="stream="):
-        r = m.rewrite(text, dice=dpt.NoiseStream(3))
-    assert r.text == m.rewrite(text, stream=dpt.NoiseStream(3)).text and r.family == r.noise_id and r.live
-    with pytest.raises(dpt.ConfigError, match="not both"), pytest.warns(DeprecationWarning):
-        m.rewrite(text, seed=1, dice=dpt.NoiseStream(3))
-    with pytest.warns(DeprecationWarning, match="name it channel"):
-
-        class Old(type(m)):
-            def law(self, row):
-                return dpt.ScoreTable(("only",), np.zeros(1), "only")
-
-    assert Old.create(epsilon=1.0).channel(0).candidates == ("only",)

@@ -6,7 +6,6 @@ import dataclasses
 import re
 import secrets
 import threading
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -354,22 +353,21 @@ class Mechanism(ABC):
     @overload
     def rewrite(  # type: ignore[overload-overlap]
         self, text: str | Prepared, seed: int | None = None, *, stream: NoiseStream | None = None,
-        dice: NoiseStream | None = None, progress: Progress | None = None, cancel: threading.Event | None = None,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
     ) -> RewriteResult: ...  # fmt: skip
 
     @overload
     def rewrite(
         self, text: Sequence[str], seed: int | None = None, *, stream: NoiseStream | None = None,
-        dice: NoiseStream | None = None, progress: Progress | None = None, cancel: threading.Event | None = None,
+        progress: Progress | None = None, cancel: threading.Event | None = None,
     ) -> list[RewriteResult]: ...  # fmt: skip
 
-    def rewrite(self, text, seed=None, *, stream=None, dice=None, progress=None, cancel=None):
+    def rewrite(self, text, seed=None, *, stream=None, progress=None, cancel=None):
         """Rewrite one text, or a list of texts, each with a noise stream of its own.
 
-        seed makes the run repeatable and its promise void. stream (instead of a seed) locks the noise of a session;
-        ``dice`` is its old name.
+        seed makes the run repeatable and its promise void. stream (instead of a seed) locks the noise of a session.
         """
-        stream = _one_stream(seed, stream, dice)
+        stream = _one_stream(seed, stream)
         if isinstance(text, str | Prepared):
             return self._checked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
         batch = self._batch()
@@ -382,7 +380,7 @@ class Mechanism(ABC):
         """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
         that a text is to blame for is raised before the first result."""
         batch = self._batch()
-        for result in self._rewrite_each(listed(texts), _one_stream(None, stream, None), None, cancel):
+        for result in self._rewrite_each(listed(texts), _one_stream(None, stream), None, cancel):
             yield in_batch(self._checked(result), batch)
 
     def _batch(self) -> str:
@@ -466,7 +464,6 @@ class Mechanism(ABC):
         seed: int | None = None,
         *,
         stream: NoiseStream | None = None,
-        dice: NoiseStream | None = None,
         progress: Progress | None = None,
         cancel: threading.Event | None = None,
     ) -> Sweep:
@@ -476,7 +473,7 @@ class Mechanism(ABC):
         variants = [self.with_(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
-        stream = _one_stream(seed, stream, dice)
+        stream = _one_stream(seed, stream)
         prepared = self._prepared(text, progress, cancel)
         results = tuple(v.rewrite(prepared, stream=stream, cancel=cancel) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
@@ -630,12 +627,7 @@ def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
         )
 
 
-def _one_stream(seed: Any, stream: Any, dice: Any = None) -> NoiseStream:
-    if dice is not None:
-        warnings.warn("dice= is deprecated: it is stream= now.", DeprecationWarning, stacklevel=3)
-        if stream is not None:
-            raise ConfigError("Give stream, or dice, which is its old name, and not both.")
-        stream = dice
+def _one_stream(seed: Any, stream: Any) -> NoiseStream:
     if stream is None:
         return NoiseStream(seed)
     if seed is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -291,14 +290,6 @@ class WordMechanism(Mechanism):
     @abstractmethod
     def channel(self, row: int) -> Channel:
         """What the word at ``row`` of the vocabulary is drawn from."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """A mechanism that still says ``law`` or ``laws``, the deprecated names, says ``channel`` and ``channels``."""
-        super().__init_subclass__(**options)
-        for old, new in (("law", "channel"), ("laws", "channels")):
-            if old in cls.__dict__ and new not in cls.__dict__:
-                warnings.warn(f"{cls.__name__}.{old} is deprecated: name it {new}.", DeprecationWarning, stacklevel=3)
-                setattr(cls, new, cls.__dict__[old])
 
     def channels(self, rows: np.ndarray) -> list[Channel]:
         """The channels of several words; those that work them out together do better than this."""
