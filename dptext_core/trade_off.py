@@ -13,9 +13,7 @@ that is chosen by them is chosen by looking at the private text, and tells somet
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import itertools
 import math
 import threading
@@ -26,6 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from . import cells
 from .calibration import TARGETS, Measured, measured
 from .checks import listed, real, shown, whole
 from .errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
@@ -463,9 +462,5 @@ def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
 
 def to_csv(points: Sequence[Point]) -> str:
     """:func:`rows` as CSV, numbers to six digits."""
-    found, out = rows(points), io.StringIO()
-    if found:
-        writer = csv.DictWriter(out, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in found])
-    return out.getvalue()
+    found = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in rows(points)]
+    return cells.to_csv(found) if found else ""

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core.cells import to_csv
 from dptext_core.evaluation import curves, results
 from dptext_core.figures import benchmarks as figures
 from dptext_core.figures.glossary import said_of
@@ -232,8 +233,8 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
         csv, plain = "text/csv", "application/json"
         # Each is made when it is asked for.
         for label, make, name, kind in (
-            ("What is shown, CSV", lambda: curves.to_csv(rows), "shown.csv", csv),
-            ("Everything, CSV", lambda: curves.to_csv(curves.flat(found)), "benchmarks.csv", csv),
+            ("What is shown, CSV", lambda: to_csv(rows), "shown.csv", csv),
+            ("Everything, CSV", lambda: to_csv(curves.flat(found)), "benchmarks.csv", csv),
             ("Everything, JSON", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
         ):
             download.button(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dptext_core import DPTextError, figures
+from dptext_core.cells import to_csv
 from dptext_core.evaluation import leaderboard, results
 from dptext_core.evaluation.data import title as title_of_data
 from dptext_core.evaluation.findings import (
@@ -83,7 +84,7 @@ def question(rows: leaderboard.Rows) -> None:
             st.caption(literal(legend(found)))
     with st.expander("The table, and files for a paper"):
         st.dataframe(leaderboard.shown(found), hide_index=True)
-        files("board", leaderboard.to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
+        files("board", to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
     with st.expander("The order by every judge", key="found_judges", on_change="rerun") as place:
         if place.open:
             places, alike = leaderboard.rankings(rows, found)

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
+from dptext_core.cells import to_csv
 from dptext_core.evaluation import curves, results
 from dptext_core.figures.glossary import said_of
 from pages.ui import links
@@ -367,7 +368,7 @@ def test_a_wrong_link_leaves_the_playground_as_it_is():
 
 def test_the_downloads_hold_what_is_shown_and_everything(found):
     rows = curves.table(curves.series(found, "sst2", "accuracy"))
-    assert len(list(csv.reader(curves.to_csv(rows).splitlines()))) == len(rows) + 1
+    assert len(list(csv.reader(to_csv(rows).splitlines()))) == len(rows) + 1
     at = page()
     labels = [b.proto.label for b in at.get("download_button")]
     assert labels == ["What is shown, CSV", "Everything, CSV", "Everything, JSON"]

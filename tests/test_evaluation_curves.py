@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dptext_core import ConfigError, InputError, figures
+from dptext_core.cells import to_csv
 from dptext_core.evaluation import curves, papers, results
 from dptext_core.figures import benchmarks as benchmark_figures
 from dptext_core.metrics import REGISTRY, measure
@@ -261,9 +262,9 @@ def test_the_table_holds_every_point_and_how_to_measure_it_again(found):
     assert rows[0]["again"].endswith(f"bench run --point {rows[0]['point']} --data DIR --stopwords FILE")
     assert rows[0]["seeds"] == 3 and rows[0]["source"] == "ours"
     assert rows[-1]["source"].startswith("DP-MLM, Table") and rows[-1]["again"] == ""
-    back = list(csv.DictReader(io.StringIO(curves.to_csv(rows))))
+    back = list(csv.DictReader(io.StringIO(to_csv(rows))))
     assert len(back) == len(rows) and float(back[0]["value"]) == rows[0]["value"]
-    whole = list(csv.DictReader(io.StringIO(curves.to_csv(curves.flat(found)))))
+    whole = list(csv.DictReader(io.StringIO(to_csv(curves.flat(found)))))
     assert len(whole) == len(found.rows) and "K = 50" in {o for r in whole for o in r["options"].split(", ")}
 
 

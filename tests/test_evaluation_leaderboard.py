@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dptext_core import figures
+from dptext_core.cells import to_csv
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.evaluation import contributed, grid, leaderboard, results, run
 from dptext_core.evaluation.results import Results
@@ -199,7 +200,7 @@ def test_comparisons_with_the_first_are_corrected_for_their_number():
 
 def test_a_board_is_a_table_for_a_file_and_for_a_paper():
     found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    read = list(csv.DictReader(io.StringIO(leaderboard.to_csv(leaderboard.table(found)))))
+    read = list(csv.DictReader(io.StringIO(to_csv(leaderboard.table(found)))))
     assert [r["mechanism"] for r in read] == ["1-Diffractor", "MVC", "TEM"] and read[1]["between"] == "75 and 100"
     latex = leaderboard.to_latex(found, "SST-2")
     assert r"2 & MVC & 75 to 100 & 66.0\% $\pm$ 1.0\%" in latex and latex.count(r"\\") == 4

@@ -37,6 +37,7 @@ from dptext_core.experiments.rewriting import rewrite_data, rewrite_file
 from dptext_core.mechanisms import registry
 from dptext_core.mechanisms.config import option
 from dptext_core.metrics import cosine
+from dptext_core.records import Unread
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "My doctor sent a letter to my sister"
@@ -148,6 +149,41 @@ def test_a_file_that_cannot_be_used_says_why_and_quotes_nothing(tmp_path, swap, 
     status, said, error = run("rewrite-data", "--data", tmp_path / name, "--mechanism", swap.name, "--out", out)
     assert (status, said) == (2, "") and reason in error and error.count("\n") == 1 and SECRET not in error
     assert not out.exists()
+
+
+ZERO = {
+    "a.csv": f'text,label\none,1\n"{SECRET}\0 two",2\nthree,3\nfour,4\nfive,5\n',
+    "a.tsv": f"text\tlabel\none\t1\n{SECRET}\0 two\t2\nthree\t3\nfour\t4\nfive\t5\n",
+    "short.csv": f"text,label\none,1\n{SECRET}\0\nthree,3\nfour,4\nfive,5\n",
+    "a.txt": f"zero\none\n{SECRET}\0 two\nthree\nfour\nfive\n",
+    "a.jsonl": "".join(f'{{"text": "{t}", "label": 1}}\n' for t in ("zero", "one", f"{SECRET}\0", "three", "four")),
+}
+
+
+@pytest.mark.parametrize("name", ZERO)
+def test_a_zero_byte_is_named_with_its_line_and_costs_its_row_alone(tmp_path, swap, run, name):
+    path = write(tmp_path / name, ZERO[name])
+    columns = ("text",) if name.endswith("txt") else ("text", "label")
+    assert tables.heading(path) == columns
+    data = tables.source(path, columns, each=True)
+    rows = list(data.rows())
+    (broken,) = [row for row in rows if isinstance(row, Unread)]
+    assert (data.unread, len(rows)) == (1, data.count) and dict(broken) == dict.fromkeys(columns)
+    assert "line 3, holds a zero byte" in broken.why and SECRET not in broken.why
+    with pytest.raises(dpt.InputError, match="line 3, holds a zero byte"):
+        list(tables.source(path, columns).rows())
+    assert run("rewrite-data", "--data", path, "--mechanism", swap.name, "--out", tmp_path / "out")[0] == 0
+    assert [line["dp"]["error"] for line in lines(tmp_path / "out") if line["dp"]["error"]] == [broken.why]
+
+
+def test_a_zero_byte_in_the_names_of_columns_is_named_too(tmp_path):
+    path = write(tmp_path / "a.csv", f"text,{SECRET}\0\none,1\n")
+    with pytest.raises(dpt.InputError, match="line 1, holds a zero byte") as error:
+        tables.heading(path)
+    assert SECRET not in str(error.value)
+    for content in ("\0" * 4000, "te\0xt" * 900 + "\n"):
+        with pytest.raises(dpt.InputError, match="binary"):
+            tables.heading(write(tmp_path / "b.csv", content))
 
 
 def test_a_name_that_two_columns_have_is_told_apart_by_what_the_message_says(tmp_path, swap, run):

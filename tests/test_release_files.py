@@ -8,8 +8,6 @@ import json
 import pyarrow.parquet
 import pytest
 from foreign import Swap
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core.experiments import release_files, tables
@@ -35,7 +33,7 @@ def run(tmp_path_factory):
 
 def table(path) -> list[list[str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.reader(file))
+        return list(csv.reader(file, strict=True))
 
 
 def test_the_release_has_rewrites_and_kept_columns_and_no_original(run, tmp_path):
@@ -79,10 +77,3 @@ def test_exact_cells_are_exact_and_other_endings_are_refused(run, tmp_path):
         release_files.inspection(data, folder, "text", (), tmp_path / "i.txt")
     with pytest.raises(dpt.InputError, match="cannot be written"):
         release_files.release(folder, "text", (), tmp_path / "no" / "r.csv")
-
-
-@given(st.text("=+-@＝－ \t\r\n'\"1.,a", max_size=5))
-def test_no_cell_begins_as_a_formula_does_unless_it_is_a_number(text):
-    shown = release_files.guarded(text)
-    assert shown in (text, f"'{text}") and not shown.startswith(("\t", "\r"))
-    assert not shown.lstrip().startswith(tuple("=+-@＝＋－＠")) or release_files._NUMBER.fullmatch(shown)

@@ -449,18 +449,6 @@ def flat(results: Results) -> list[Shown]:
     return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
 
 
-def to_csv(rows: Sequence[Shown]) -> str:
-    """Rows as comma-separated values, the first row's keys as the heading."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
 def said(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """A value with its interval, as short as can be read."""
     if value is None:

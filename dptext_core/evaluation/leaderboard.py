@@ -13,8 +13,6 @@ words, or those that draw them too. All comparisons with the first are corrected
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import math
 import sys
@@ -24,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from ..cells import to_csv
 from ..errors import ConfigError
 from ..metrics.registry import measure
 from . import contributed, further
@@ -427,14 +426,6 @@ def shown(found: Board) -> list[dict[str, Any]]:
         }
         for e in found.entries
     ]  # fmt: skip
-
-
-def to_csv(rows: Sequence[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

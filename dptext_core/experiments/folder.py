@@ -174,7 +174,7 @@ class RunFolder:
     def _write(self, name: str, data: Any) -> None:
         beside = self.path / f".{name}.tmp"
         with self._writing(name):
-            with beside.open("w", encoding="utf-8") as file:
+            with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
                 file.flush()
                 os.fsync(file.fileno())  # a power cut leaves no name without its content

@@ -4,21 +4,24 @@ The release has the rewrites, and of the other columns those that were kept. The
 them, and says in every row that it is private. The suffix names the format: .csv, .tsv, .jsonl, .parquet, and for the
 release .txt, a line a row. Rows that have an error stay, with nothing for a text, so that the rows of two files match.
 
-A spreadsheet runs a cell that begins like a formula. So in .csv and .tsv such a cell begins with an apostrophe, which
-spreadsheets show as text, whoever wrote it: the original author, the mechanism or another column. ``exact`` leaves
-every cell as it is, for programs; .jsonl, .parquet and .txt always do.
+.csv and .tsv are for spreadsheets: no cell and no heading is run as a formula (``cells``), whoever wrote it: the
+original author, the mechanism or another column; and a mark at the beginning says that the file is UTF-8. ``exact`` is
+for programs: no mark, and every cell as it is. .jsonl, .parquet and .txt have neither. .tsv has no quotes, so that line
+ends and tabs of a cell become blanks, as line ends of a text do in .txt.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..cells import BREAKS, guarded, plain
 from ..errors import ConfigError, InputError
 from .folder import read_lines
 from .rewriting import OWN
@@ -29,10 +32,8 @@ INSPECTION = RELEASE[:-1]
 #: In every row of an inspection, and in its name.
 PRIVATE = "PRIVATE: this holds the original, for the eyes of its owner only"
 NOTE, ORIGINAL, ERROR = "private", "original", "error"
-#: What a spreadsheet takes for the beginning of a formula, and what is a number in spite of it.
-_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
-_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?")
-_BREAKS = re.compile(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+#: What ends a line for some readers, and may stand in a text of JSON as it is.
+_ENDS = re.compile("[\x7f\x85\u2028\u2029]")
 _ROWS = 1024
 
 Row = dict[str, Any]
@@ -66,13 +67,6 @@ def inspection(
     return _write(rows, (*names, *others), Path(out), exact)
 
 
-def guarded(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell
-
-
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
     """Raises ConfigError where a file of this name has no format that is among these."""
     if (suffix := Path(out).suffix.lower()) not in allowed:
@@ -96,9 +90,8 @@ def _write(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, e
 
 
 def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
-    cell = (lambda x: x) if exact else guarded
-    # The mark at the beginning tells spreadsheets that it is UTF-8.
-    with out.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
+    cell = str if exact else guarded
+    with out.open("w", encoding=_encoding(exact), errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_MINIMAL if exact else csv.QUOTE_ALL)
         writer.writerow([cell(n) for n in names])
         count = 0
@@ -109,13 +102,12 @@ def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exa
 
 
 def _tsv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
-    cell = (lambda x: x) if exact else guarded
+    cell = _one_line if exact else plain
 
     def line(cells: Iterable[Any]) -> str:
-        # A TSV file has no quotes, so that tabs and line breaks of a cell cannot stay.
-        return "\t".join(_BREAKS.sub(" ", str(cell(_text(c)))) for c in cells) + "\n"
+        return "\t".join(cell(_text(c)) for c in cells) + "\n"
 
-    with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+    with out.open("w", encoding=_encoding(exact), errors="backslashreplace", newline="") as file:
         file.write(line(names))
         count = 0
         for row in rows():
@@ -128,7 +120,7 @@ def _txt(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exa
     with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         count = 0
         for row in rows():
-            file.write(_BREAKS.sub(" ", str(_text(row[names[0]]))) + "\n")
+            file.write(_one_line(_text(row[names[0]])) + "\n")
             count += 1
     return count
 
@@ -137,7 +129,8 @@ def _jsonl(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, e
     with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         count = 0
         for row in rows():
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            text = json.dumps(_finite(row), ensure_ascii=False, allow_nan=False)
+            file.write(_ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
             count += 1
     return count
 
@@ -152,12 +145,12 @@ def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path,
         for n in names:
             found[n].add(_type(row[n]))
     kinds = {n: _kind(types - {type(None)}) for n, types in found.items()}
-    schema = pyarrow.schema([(n, getattr(pyarrow, k)()) for n, k in kinds.items()])
+    schema = pyarrow.schema([(_clean(n), getattr(pyarrow, k)()) for n, k in kinds.items()])
     count = 0
     with pyarrow.parquet.ParquetWriter(out, schema) as writer:
         block: list[Row] = []
         for row in rows():
-            block.append({n: _clean(_text(row[n], None)) if kinds[n] == "string" else row[n] for n in names})
+            block.append({_clean(n): _cell(row[n]) if kinds[n] == "string" else row[n] for n in names})
             if len(block) == _ROWS:
                 count += _put(writer, block, schema)
         count += _put(writer, block, schema)
@@ -187,16 +180,38 @@ def _kind(types: set[type]) -> str:
     return "string"
 
 
-def _clean(text: Any) -> Any:
+def _cell(value: Any) -> str | None:
+    return None if value is None else _clean(_text(value))
+
+
+def _clean(text: str) -> str:
     """Arrow takes no lone surrogates."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(text, str) else text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _text(value: Any, nothing: str | None = "") -> str | None:
+def _text(value: Any) -> str:
     """A value as a cell has it: what is no text as JSON."""
     if value is None or isinstance(value, str):
-        return nothing if value is None else value
+        return value or ""
     return json.dumps(value, ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    """A value as strict JSON has it, which knows no other numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list) else value
+
+
+def _one_line(text: str) -> str:
+    return BREAKS.sub(" ", text)
+
+
+def _encoding(exact: bool) -> str:
+    """The mark at the beginning tells spreadsheets that it is UTF-8, and stands in the way of some programs."""
+    return "utf-8" if exact else "utf-8-sig"
 
 
 _WRITERS = {".csv": _csv, ".tsv": _tsv, ".txt": _txt, ".jsonl": _jsonl, ".parquet": _parquet}

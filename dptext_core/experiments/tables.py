@@ -7,6 +7,7 @@ stands in a row: without a header the first row is somebody's text.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime
 import hashlib
@@ -116,8 +117,8 @@ def _file(
     try:
         with path.open("rb") as file:
             for number, part in enumerate(iter(lambda: file.read(1 << 20), b"")):
-                if kind not in _BINARY and b"\0" in part:
-                    raise InputError(_not_text(path, part if not number else b""))
+                if kind not in _BINARY and not number:
+                    _check_text(path, part)
                 check_cancel(cancel)
                 digest.update(part)
     except OSError as error:
@@ -170,10 +171,21 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _not_text(path: Path, start: bytes) -> str:
+def _check_text(path: Path, start: bytes) -> None:
+    """Raise InputError for what is no text as a whole: a zero byte here and there is the fault of its row."""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return f"{path.name} is in UTF-16. Save it as UTF-8 (in a spreadsheet: “CSV UTF-8”)."
-    return f"{path.name} looks like a binary file. Give a text file in UTF-8."
+        raise InputError(f"{path.name} is in UTF-16. Save it as UTF-8 (in a spreadsheet: “CSV UTF-8”).")
+    zeros, most = start.count(b"\0"), max(8, len(start) // 100)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        most = 0
+    if zeros > most:
+        raise InputError(f"{path.name} looks like a binary file. Give a text file in UTF-8.")
+
+
+def _zero(name: str, line: int) -> str:
+    return f"{name}, line {line}, holds a zero byte, where readers of other programs stop. Take it out."
 
 
 def _read(
@@ -186,7 +198,7 @@ def _read(
         return _table(path, columns, header, each, cancel, bare)
     if kind == ".jsonl":
         return _jsonl(path, columns, each, cancel, bare)
-    return _parquet(path, columns, cancel) if kind == ".parquet" else _fixed(path, columns, cancel)
+    return _parquet(path, columns, cancel) if kind == ".parquet" else _fixed(path, columns, cancel, each)
 
 
 def heading(given: str | Path, header: bool = True, cancel: threading.Event | None = None) -> tuple[str, ...]:
@@ -202,9 +214,11 @@ def heading(given: str | Path, header: bool = True, cancel: threading.Event | No
         if kind == ".jsonl":
             return tuple(next(parsed(_lines(path, cancel), path.name), (0, {}))[1])
         with path.open("rb") as file:
-            if b"\0" in (start := file.read(1 << 20)):
-                raise InputError(_not_text(path, start))
-        cells: list[str] = next((c for c in _cells(path, header, cancel) if c), [])
+            _check_text(path, file.read(1 << 20))
+        reader = _cells(path, header, cancel)
+        cells: list[str] = next((c for c in reader if c), [])
+        if header and any("\0" in c for c in cells):
+            raise InputError(_zero(path.name, reader.line_num))
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
     except csv.Error as error:
@@ -260,11 +274,13 @@ def _table(
                     columns = at = ()
                 if header:
                     continue
+            why = _zero(path.name, reader.line_num) if any("\0" in c for c in cells) else ""
             if len(cells) != width:
-                why = (
+                why = why or (
                     f"{path.name} has {width} columns, and {len(cells)} in the row that ends in line "
                     f"{reader.line_num}. Correct that row; if it is the last one, the file may be cut off."
                 )
+            if why:
                 if not each:
                     raise InputError(why)
                 yield Unread(columns, why)
@@ -327,6 +343,8 @@ def parsed(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
 
 
 def _object(line: str, number: int, name: str) -> Row:
+    if "\0" in line:
+        raise InputError(_zero(name, number))
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):  # whose message quotes the line
@@ -343,17 +361,29 @@ def piped(lines: Iterator[str], columns: Sequence[str], name: str = "Standard in
         yield _picked(name, number, row, columns)
 
 
-def _fixed(path: Path, columns: tuple[str, ...], cancel: threading.Event | None) -> Iterator[Row]:
+def _fixed(
+    path: Path, columns: tuple[str, ...], cancel: threading.Event | None, each: bool = False
+) -> Iterator[Row]:
     """Rows of a kind that has the same columns in every file."""
     kind, names = _kind(path), _COLUMNS[_kind(path)]
     asked = [names[i] for i in _places(path, columns, names, len(names))]
     if kind == ".txt":
-        lines = _lines(path, cancel)
-        rows: Iterator[Row] = ({"text": text} for line in lines if (text := line.rstrip("\r\n")).strip())
+        rows: Iterator[Row] = _plain_text(path, columns, cancel, each)
     else:
         rows = office.docx(path, cancel) if kind == ".docx" else office.pdf(path, cancel)
     for row in rows:
-        yield {column: row[name] for column, name in zip(columns, asked, strict=True)}
+        yield row if isinstance(row, Unread) else {c: row[name] for c, name in zip(columns, asked, strict=True)}
+
+
+def _plain_text(path: Path, columns: tuple[str, ...], cancel: threading.Event | None, each: bool) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path, cancel), 1):
+        text = line.rstrip("\r\n")
+        if "\0" in text:
+            if not each:
+                raise InputError(_zero(path.name, number))
+            yield Unread(columns, _zero(path.name, number))
+        elif text.strip():
+            yield {"text": text}
 
 
 def _parquet_file(path: Path) -> Any:

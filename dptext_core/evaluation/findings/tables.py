@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...cells import to_csv
 from ...mechanisms import codec
 from ..further import command
-from ..leaderboard import tabular, to_csv
+from ..leaderboard import tabular
 from ..rows import Row
 from .base import Finding
 
