@@ -216,12 +216,13 @@ class Ledger:
         one = [max(column) for column in zip(*spent.values(), strict=True)] or [0.0, 0.0]
         notion = "none" if "none" in notions else next(iter(notions), type(m).notion)
         texts = np.unique(np.fromiter(spent, np.uint64, len(spent)))
-        g = dataclasses.replace(m.guarantee("a"), notion=notion)
+        g = m.guarantee("a")
+        kind = _kind(g) if g.notion == notion else NOTIONS[notion]
         with self._lock:
             return self._put(
                 Entry(
                     self._clock(), self._number_of(texts), m.name, m.config, notion, epsilon, every[0],
-                    min(1.0, every[1]), noise_id, seeded, released, _kind(g), reason, count, one[0], min(1.0, one[1]),
+                    min(1.0, every[1]), noise_id, seeded, released, kind, reason, count, one[0], min(1.0, one[1]),
                     _texts=texts,
                 ),
                 _same_run,

@@ -467,7 +467,8 @@ def release(batch: core.Batch, how_far: str) -> None:
         exact = st.toggle(
             "Leave formulas in cells", key=stay("batch_exact"),
             help="A spreadsheet would run a cell that begins with =, +, - or @. So such a cell begins with an "
-            "apostrophe here, whoever wrote it. For programs, turn this on: then each cell is exactly as it is.",
+            "apostrophe here, whoever wrote it. For programs, turn this on: then each cell is exactly as it is, and no "
+            "byte-order mark stands before the first.",
         )  # fmt: skip
     download.button(
         "Download" + (f" {how_far}" if how_far else ""), lambda: batch.release(suffix, exact).read_bytes(),

@@ -50,7 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--exact-cells", action="store_true",
-        help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are",
+        help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are, and write no "
+        "byte-order mark",
     )  # fmt: skip
     parser.add_argument("--batch", type=positive, default=BATCH, metavar="N",
                         help=f"rows that are rewritten together (default {BATCH})")  # fmt: skip
