@@ -176,10 +176,11 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
     if own.get("error") is not None:
         return None
     numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
-    what = {own["notion"]: "as the mechanism says"} if own["notion"] in ("group", "metric") else {}
+    what = "as the mechanism says"
     return Guarantee(
         own["notion"], numbers["epsilon"], "", "", own["draws"], numbers["total"], delta=numbers["delta"],
-        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own, **what,
+        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own, metric=what * (own["notion"] == "metric"),
+        group=what * (own["notion"] == "group"),
     )  # fmt: skip
 
 
