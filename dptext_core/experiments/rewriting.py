@@ -179,8 +179,8 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
     what = "as the mechanism says"
     return Guarantee(
         own["notion"], numbers["epsilon"], "", "", own["draws"], numbers["total"], delta=numbers["delta"],
-        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own, metric=what * (own["notion"] == "metric"),
-        group=what * (own["notion"] == "group"),
+        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own,
+        metric=what * (own["notion"] == "metric"), group=what * (own["notion"] == "group"),
     )  # fmt: skip
 
 
