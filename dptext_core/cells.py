@@ -58,6 +58,8 @@ def _guarded(cell: str, marks: re.Pattern[str], begins: str) -> str:
     others = [f"'{part}" if _first(part, '"') in SIGNS else part for part in others]
     shown = first + "".join(others)
     sign = _first(cell) in SIGNS and not NUMBER.fullmatch(cell.strip())
+    # As the first line of a file, Excel takes it for what divides the cells of all others.
+    sign = sign or cell.lstrip("\ufeff\" ").lower().startswith("sep=")
     return f"'{shown}" if sign or cell[:1] in tuple(begins) or _first(cell) in tuple(begins) else shown
 
 

@@ -262,6 +262,12 @@ def test_numbers_and_words_are_no_formulas(cell):
     assert cells.guarded(cell) == cells.plain(cell) == cell
 
 
+@pytest.mark.parametrize("cell", ["sep=;", "SEP=,", "\ufeffsep=|", '"sep=;"'])
+def test_a_heading_does_not_say_what_divides_the_cells(cell):
+    assert cells.guarded(cell) == cells.plain(cell) == f"'{cell}"
+    assert released((cell, "label"), [("a", "b")], ".csv").decode("utf-8-sig").startswith("\"'")
+
+
 def test_figures_with_labels_are_guarded_too():
     found = cells.to_csv([{"=label": '=HYPERLINK("x")', "n": -0.5, "none": None}, {"=label": "-1", "n": 2}])
     assert found == '\'=label,n,none\n"\'=HYPERLINK(""x"")",-0.5,\n-1,2,\n'
