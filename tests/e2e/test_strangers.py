@@ -98,6 +98,9 @@ def test_a_stranger_who_knows_a_text_and_its_files_cannot_tell_whether_somebody_
         run = visitor.strip["run"]
         await visitor.rewrite(f"My doctor {word} treated my sister for {word}.")
         assert await visitor.until(lambda: visitor.strip["run"] != run, 60)
+        # A page that still runs gives its buttons other files; it may have ended by now.
+        done = visitor.finished
+        await visitor.until(lambda: visitor.finished > done, 3)
         held = {}
         for key in DOWNLOADS:
             address = await visitor.download(key)
