@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import numbers
 import operator
 import os
 from collections.abc import Mapping, Set
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from .errors import ConfigError, DPTextError, InputError
@@ -80,3 +81,26 @@ def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Pat
         reason = str(getattr(why, "strerror", None) or why)
         raise error(f"The path {shown(str(given))} cannot be used: {reason}. Give another one.") from why
     return path
+
+
+def placeless(name: str) -> str:
+    """A name as it may leave this machine: of what is named by where it lies, only the last part of that."""
+    lies = name.startswith("~") or PurePosixPath(name).is_absolute() or PureWindowsPath(name).is_absolute()
+    if not lies:
+        beside = name.rpartition("@")[0] or name  # a list of words is named by a file and a number
+        lies = name.startswith(".") or any("/" in n and os.path.isfile(n) for n in (name, beside) if "\0" not in n)
+    return (PureWindowsPath(name).name or ".") if lies else name
+
+
+def told(field: dataclasses.Field, value: Any) -> Any:
+    """An option's value as it may leave this machine: see :func:`placeless`."""
+    if field.metadata.get("kind") not in ("text", "texts"):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(placeless(v) if isinstance(v, str) else v for v in value)
+    return placeless(value) if isinstance(value, str) else value
+
+
+def told_config(config: Any) -> dict[str, Any]:
+    """All options of a config so, by name."""
+    return dataclasses.asdict(config) | {f.name: told(f, getattr(config, f.name)) for f in dataclasses.fields(config)}

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checks import told_config
 from .guarantee import NOTIONS, Guarantee, bound, scientific
 from .result import RewriteResult
 
@@ -83,7 +84,7 @@ class Entry:
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
         if self.notion == "none":
             own |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
-        return own | {"time": self.time.isoformat(timespec="seconds"), "config": dataclasses.asdict(self.config)}
+        return own | {"time": self.time.isoformat(timespec="seconds"), "config": told_config(self.config)}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from .checks import whole
+from .checks import told_config, whole
 from .distribution import Channel, TokenDistribution
 from .errors import ConfigError, InputError, NoDistribution
 from .guarantee import Guarantee
@@ -280,7 +280,7 @@ class RewriteResult(Private):
         out: dict[str, Any] = {
             "text": self.text,
             "mechanism": self.mechanism,
-            "config": dataclasses.asdict(self.config),
+            "config": told_config(self.config),
             "guarantee": self.guarantee.to_dict(),
             "noise_id": self.noise_id,
         }

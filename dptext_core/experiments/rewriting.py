@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import __version__
 from .._assets import sha256_of
+from ..checks import told
 from ..errors import ConfigError, InputError
 from ..guarantee import Guarantee
 from ..mechanisms import codec
@@ -133,8 +134,10 @@ def asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
     """The options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
     nobody else has to know."""
     options, loads = options_of(m), dict(m.loads())
+    fields = {f.name: f for f in dataclasses.fields(m.config)}
     for name in options:
         given = getattr(m.config, name)
+        options[name] = codec.write(fields[name], told(fields[name], given))
         if not isinstance(given, str) or not os.path.exists(there := os.path.expanduser(given)):
             continue
         path = Path(there).resolve()

@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from .. import __version__
+from ..checks import told
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import DEFAULT_MECHANISM, mechanism_class
@@ -22,11 +23,13 @@ def mechanism_of(result: RewriteResult) -> Mechanism:
     return mechanism_class(result.mechanism)(result.config)
 
 
-def as_command(mechanism: Mechanism, seed: int | None = None) -> str:
-    """The command line that rewrites a text in a file the same way, with the options that are not at their defaults."""
+def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = True) -> str:
+    """The command line that rewrites a text in a file the same way, with the options that are not at their defaults.
+    places: whether it says where files lie, for this machine alone."""
     named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
     seeded = [] if seed is None else [f"--seed={seed}"]
-    return shlex.join([*codec.PROG.split(), "rewrite", *named, *codec.arguments(mechanism), *seeded, "--file", FILE])
+    options = codec.arguments(mechanism, places)
+    return shlex.join([*codec.PROG.split(), "rewrite", *named, *options, *seeded, "--file", FILE])
 
 
 def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
@@ -53,7 +56,7 @@ def setting(result: RewriteResult) -> str:
     ]
     for name, value in codec.changed(mechanism).items():
         if name in fields:
-            pairs.append((fields[name].metadata["label"], codec.plain(_listed(value))))
+            pairs.append((fields[name].metadata["label"], codec.plain(_listed(told(fields[name], value)))))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
     return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'
@@ -76,7 +79,7 @@ def promise(result: RewriteResult, formal: bool = True) -> str:
 
 def again(result: RewriteResult) -> str:
     """How to rewrite another text in the same way."""
-    command = as_command(mechanism_of(result), result.seed)
+    command = as_command(mechanism_of(result), result.seed, places=False)
     return (
         "<p>With DP-Text Studio, a text in a file is rewritten with this setting by</p>"
         f"<pre><code>{escape(command)}</code></pre>"

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..checks import MOST_BITS, many, shown
+from ..checks import MOST_BITS, many, shown, told
 from ..errors import ConfigError, DPTextError
 from ..never import split
 from .base import Mechanism
@@ -98,15 +98,15 @@ def flag(field: dataclasses.Field) -> str:
     return "--" + field.name.replace("_", "-")
 
 
-def arguments(mechanism: Mechanism) -> list[str]:
-    """The options of :func:`changed` as arguments of a command."""
+def arguments(mechanism: Mechanism, places: bool = True) -> list[str]:
+    """The options of :func:`changed` as arguments of a command. places: whether they say where files lie."""
     fields, out = {f.name: f for f in dataclasses.fields(mechanism.config)}, []
     for name, value in changed(mechanism).items():
         field = fields[name]
         if field.metadata["kind"] == "flag":
             out.append(flag(field) if value else f"--no-{flag(field).removeprefix('--')}")
         else:
-            text = write(field, value)
+            text = write(field, value if places else told(field, value))
             # What begins like another flag is taken for one, unless it is tied to its own.
             out += [f"{flag(field)}={text}"] if text.startswith("-") else [flag(field), text]
     return out
@@ -148,7 +148,8 @@ def describe(options: Any, mechanism: str = "", only: Iterable[str] | None = Non
 
 
 def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> str:
-    """One option with its value, as the field's ``said`` and ``unset`` word it; else the name and the value."""
+    """One option with its value, as the field's ``said`` and ``unset`` word it; else the name and the value. Of a file
+    its name, and not where it lies."""
     meta: Mapping[str, Any] = field.metadata if field is not None else {}
     if value is None and "unset" in meta:
         return meta["unset"]
@@ -157,6 +158,8 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
     if meta.get("kind") == "words" and isinstance(value, list | tuple):
         text = many(len(value), "word")
     else:
+        if field is not None:
+            value = told(field, value)
         text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
     return f"{name} {text}" if said is None else said.replace("{}", text)
 

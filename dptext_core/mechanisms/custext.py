@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from ..answers import kept_with_first
+from ..checks import placeless
 from ..distribution import Channel, ScoreTable, TokenDistribution
 from ..errors import ConfigError
 from ..guarantee import Guarantee
@@ -474,7 +475,7 @@ class CusText(PriorMechanism):
             "conservative": f"its group of K = {c.k} words",
             "aggressive": f"those with exactly the same K = {c.k} nearest words, which nearly no word has",
         }[c.mapping]
-        crowd += f", by {c.metric} distance in the word space {self.vocabulary.name}"
+        crowd += f", by {c.metric} distance in the word space {placeless(self.vocabulary.name)}"
         where = "in a text" if c.strategy == "record" else "in all texts that are rewritten together"
         repeated = "" if c.strategy == "token" else f", and words {where} are equal at the same places"
         return {

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import placeless
 from ..distribution import Channel, TokenDistribution, rarefied, search_flips, without_each
 from ..errors import InputError
 from ..sampling import NoiseStream
@@ -135,7 +136,7 @@ class TruncatedGumbel(SpaceMechanism):
         small, large = self.vocabulary.delta
         if small == 0:
             raise InputError(
-                f"Two words of the word space {self.vocabulary.name} have the same vector, and the noise of "
+                f"Two words of the word space {placeless(self.vocabulary.name)} have the same vector, and the noise of "
                 f"{self.title} is scaled by the smallest distance of two words. Leave one of them out, or choose "
                 "another space."
             )

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..answers import kept_with_first
+from ..checks import placeless
 from ..words import WordSpace
 from .config import option
 from .mvc import MVC, MVCConfig
@@ -62,7 +63,8 @@ class Mahalanobis(MVC):
     def _metric_name(self) -> str:
         if self._root is None:
             return super()._metric_name()
-        return f"regularised Mahalanobis with λ = {self.config.lam:g}, in the word space {self.vocabulary.name}"
+        space = placeless(self.vocabulary.name)
+        return f"regularised Mahalanobis with λ = {self.config.lam:g}, in the word space {space}"
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         promise = super().promise(epsilon)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..answers import kept_with_first
+from ..checks import placeless
 from ..distribution import Channel
 from ..words import WordSpace, word_space
 from ..words.space import SIZES, without
@@ -79,7 +80,7 @@ class SpaceMechanism(WordMechanism):
         return dict(zip(space.words, space.similarities(space.words[row]).tolist(), strict=True))
 
     def _metric_name(self) -> str:
-        return f"Euclidean, in the word space {self.vocabulary.name}"
+        return f"Euclidean, in the word space {placeless(self.vocabulary.name)}"
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return {

@@ -14,7 +14,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import words
-from dptext_core.checks import shown
+from dptext_core.checks import shown, told
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls, public
@@ -48,9 +48,14 @@ def _query(setting: Mapping[str, Any], fields: Mapping[str, dataclasses.Field]) 
     if "epsilon" in setting:
         query["epsilon"] = codec.write(_epsilon_field(name), setting["epsilon"])
     for option, value in setting["options"].items():
-        if option in fields and not _same(fields[option], value):
+        if option in fields and not _same(fields[option], value) and not _lies(fields[option], value):
             query[option] = codec.write(fields[option], value)
     return query
+
+
+def _lies(field: dataclasses.Field, value: Any) -> bool:
+    """Whether a value says where something lies on this machine: that goes into no address and no file."""
+    return told(field, value) != value
 
 
 def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
@@ -128,7 +133,11 @@ def left_out(settings: Sequence[Mapping[str, Any]], fields: Mapping[str, datacla
     for setting in settings:
         known = _linked(setting["mechanism"]) if fields is None else fields
         config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(setting["mechanism"]).config_cls)}
-        said |= dict.fromkeys(config[name].metadata["label"] for name in setting["options"] if name not in known)
+        said |= dict.fromkeys(
+            config[name].metadata["label"]
+            for name, value in setting["options"].items()
+            if name not in known or _lies(known[name], value)
+        )
     return list(said)
 
 

@@ -65,7 +65,9 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
         with keep:
             st.caption("A file with this setting and its seed. “Open a file” brings it back. It never holds the noise.")
             with_text = st.toggle("With my text", key="share_with_text")
-            options = links.of(run.inputs, epsilon, file=True)[0]
+            options, lacks = links.of(run.inputs, epsilon, file=True)
+            if lacks := [what for what in lacks if what != "the seed"]:
+                st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
             saved = exports.SavedSession(
                 run.inputs.mechanism, {k: v for k, v in options.items() if k != "mechanism"}, run.inputs.seed,
                 run.inputs.text if with_text else None,
