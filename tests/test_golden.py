@@ -155,7 +155,7 @@ def test_links_and_commands():
         out[f"{name} {json.dumps(options)}"] = {
             "query": query, "file": links.to_file({"mechanism": name, "options": options}), "read": read,
             "problem": problem, "arguments": codec.arguments(m), "described": codec.describe(options, name),
-            "command": parts.as_command(m, 3), "python": parts.as_python(m, "A text.", 3),
+            "command": parts.as_command(m, 3), "python": parts.as_python(m, 3),
             "asked": rewriting.asked(m), "options": rewriting.options_of(m),
         }  # fmt: skip
     held("links", out)
