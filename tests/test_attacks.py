@@ -194,6 +194,23 @@ def test_counted_normalisers_are_as_exact_as_they_say():
         )
 
 
+@pytest.mark.parametrize("first", [0, 13])
+def test_distances_are_counted_block_by_block_as_by_a_plain_loop(first, monkeypatch):
+    """Each word against all others from ``first`` on: how many are in each bin, itself left out."""
+    monkeypatch.setattr(normalisers, "_BLOCK", 7 * (40 - first))
+    seen = []
+    spread = normalisers.count_distances(SPACE, first, progress=lambda done, of: seen.append(done), bins=16)
+    assert seen == [7, 14, 21, 28, 35, 40]
+    expected = np.zeros((40, 16), int)
+    for x in range(40):
+        for y in range(first, 40):
+            if x != y:
+                far = math.dist(SPACE.vectors[x].astype(float), SPACE.vectors[y].astype(float))
+                expected[x, int(far / spread.width)] += 1
+    # A distance at the edge of a bin may lie on either side in float32: none of these does.
+    assert (spread.counts == expected).all() and spread.own.tolist() == [float(x >= first) for x in range(40)]
+
+
 def test_counting_reports_and_stops():
     seen = []
     normalisers.count_distances(SPACE, progress=lambda done, of: seen.append((done, of)))

@@ -183,6 +183,16 @@ def test_what_cannot_be_is_refused(total, by, shares, says):
         distribute(dpt.get_mechanism("dp-mlm"), TEXT, total, by, shares)
 
 
+def test_what_is_no_share_and_no_word_is_refused():
+    m = dpt.get_mechanism("dp-mlm")
+    with pytest.raises(dpt.ConfigError, match="names a part of the total"):
+        distribute(m, TEXT, 10.0, "hand", [0.5])
+    with pytest.raises(dpt.InputError, match="no ε at all"):
+        distribute(m, TEXT, 5e-324)
+    with pytest.raises(dpt.InputError, match="A word is a str"):
+        frequency_weight(3)
+
+
 def test_shares_of_all_words_must_add_up():
     m = dpt.get_mechanism("dp-mlm")
     with pytest.raises(dpt.InputError, match="Make it 100%"):

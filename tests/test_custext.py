@@ -236,6 +236,48 @@ def test_record_draws_a_word_once_in_a_text():
     assert len({r.text for r in many}) > 8, "other texts have draws of their own"
 
 
+@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monkeypatch):
+    """Beyond 300 distinct words all tables of the space are worked out at once, here in several parts."""
+    from dptext_core.mechanisms import custext
+
+    space = random_space(330, 4, seed=9)
+    m = on(space, "custext", k=6, mapping=mapping, metric=metric)
+    sizes = np.array([len(o) for o in m.groups.outputs])[m.groups.group]
+    rows = np.flatnonzero(sizes == 6)[::-1]
+    assert len(rows) > 300
+    monkeypatch.setattr(custext, "_NUMBERS", 2 * 330 * 6)
+    asked = []
+    monkeypatch.setattr(custext, "_ordered", lambda *a, of=custext._ordered: asked.append(len(a[2])) or of(*a))
+    outputs, scores = m._tables(np.sort(rows))
+    assert len(asked) > 1 and max(asked) < len(rows), "in parts"
+    for k in (0, 1, 150, len(rows) - 1):
+        table = m.channel(int(np.sort(rows)[k]))
+        assert [space.words[i] for i in outputs[k]] == list(table.candidates)
+        assert scores[k] == pytest.approx(table.scores)
+
+
+def test_a_drawer_draws_what_draw_does():
+    channel = strategy("token").channel(4)
+    drawer = channel.drawer(2.0)
+    streams = [NoiseStream(3).at(k) for k in range(200)]
+    assert [drawer(s) for s in streams] == [channel.draw(2.0, s) for s in streams]
+    d = channel.at(2.0)
+    assert fit(np.bincount([drawer(NoiseStream(4).at(k)) for k in range(3000)], minlength=len(d)), d.probs) > 1e-5
+
+
+def test_words_alike_are_whole_groups_and_as_many_as_asked_for():
+    m = on(SPACE, "custext", k=8, mapping="conservative")
+    found = m.words_alike(SPACE.words, 20)
+    assert len(found) == len(set(found)) == 20
+    groups = [int(m.groups.group[SPACE.index(w)]) for w in found]
+    whole = [g for g in dict.fromkeys(groups) if groups.count(g) == m.groups.sizes[g]]
+    assert len(whole) >= 2 and groups == sorted(groups, key=list(dict.fromkeys(groups)).index)
+    alone = on(SPACE, "custext", k=1, mapping="conservative")
+    assert alone.words_alike(SPACE.words, 5) == list(SPACE.words[:5]), "where every word is alone, those that are given"
+
+
 def test_record_draws_with_the_probabilities_shown():
     m = strategy("record", epsilon=4.0)
     out = [r.steps[1].replacement for r in m.rewrites(f"{B} {A} {A}", 3000, seed=5)]

@@ -335,6 +335,16 @@ def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
         module.BETA = before
 
 
+@pytest.mark.parametrize("noise", NOISES)
+def test_flips_are_what_the_sampler_does(noise):
+    """Some that the slow ones above would draw, for every run."""
+    found = 0
+    for seed in range(4):
+        channel = channel_of(shuffled_lists(14, 2, seed), 3 * seed, noise=noise[0], gamma=noise[1])
+        found += len(check_flips(channel, NoiseStream(seed), 0.05, 30.0))
+    assert found > (4 if noise == ("tem", None) else 3)
+
+
 def test_the_noise_of_a_token_does_not_hang_on_the_other_words():
     """Token i of a text has its own part of the stream, whatever stands before it."""
     orders = shuffled_lists(20, 3)

@@ -340,6 +340,41 @@ def test_plus_removes_what_it_deletes_in_both_orders(mlm):
         assert "money" not in r.text and "friend" not in r.text
 
 
+@pytest.mark.parametrize("delete", [0.0, 1.0])
+def test_plus_in_sequence_sees_what_was_added_and_not_what_was_deleted(mlm, tiny_model, delete):
+    """Each draw against the masked text that was released by then, by plain transformers."""
+    m = mlm("dp-mlm-plus", order="sequential", add_prob=1.0, del_prob=delete, epsilon=30.0, recase="none")
+    text = "doctor told friend"
+    r = m.rewrite(text, seed=4)
+    before: list[str] = []
+    drawn = 0
+    for k, step in enumerate(r.steps):
+        if step.action == "delete":
+            continue
+        rest = text.split()[step.index + 1 :]
+        logits = plain_logits(tiny_model, text, " ".join([*before, "[MASK]", *rest]))
+        d = r.distribution(k)
+        clipped = np.clip([logits[w] for w in d.candidates], C_MIN, C_MAX)
+        exact = np.exp(30 * (clipped - C_MAX) / (2 * (C_MAX - C_MIN)))
+        assert np.abs(np.log(d.probs) - np.log(exact / exact.sum())).max() < 0.02 * 30
+        before.append(step.text)
+        drawn += 1
+    assert drawn == (3 if delete else 6) and r.text.split() == before
+
+
+def test_texts_that_are_drawn_in_step_are_drawn_as_each_by_itself(mlm):
+    m = mlm(order="sequential", epsilon=40.0)
+    texts = ["doctor told friend", "The pain was bad.", "", "doctor told friend", "wine and bread and money"]
+    stream = dpt.NoiseStream(9)
+    seen = []
+    many = m.rewrite(texts, stream=stream, progress=lambda done, of: seen.append((done, of)))
+    each = [m._rewrite(m.prepare(t), stream.at(i), None, None) for i, t in enumerate(texts)]
+    assert [r.text for r in many] == [r.text for r in each] and many[0].text != many[3].text
+    assert [r.guarantee.spent for r in many] == [r.guarantee.spent for r in each] and seen[-1] == (5, 5)
+    fresh = m.rewrites("doctor told friend", 40, seed=3)
+    assert len({r.noise_id for r in fresh}) == 40 and len({r.text for r in fresh}) > 10
+
+
 def test_the_choice_to_delete_does_not_depend_on_epsilon(mlm):
     m = mlm("dp-mlm-plus", add_prob=0.3, del_prob=0.3)
     s = m.sweep("doctor friend money bread wine city", epsilons=[1.0, 400.0], seed=3)

@@ -64,6 +64,14 @@ def test_odds(epsilon, expected):
     assert odds_text(epsilon) == expected
 
 
+def test_odds_that_are_rounded_up_to_ten_carry():
+    assert odds_text(math.log(9.96e7)) == "1.0 × 10⁸ times" and odds_text(math.log(9.84e7)) == "9.9 × 10⁷ times"
+
+
+def test_nothing_spent_is_nothing_lost():
+    assert zcdp_epsilon(0.0, 1e-5) == 0.0
+
+
 def test_odds_of_any_epsilon_can_be_written():
     assert odds_text(1400).startswith("1.") or "× 10⁶⁰⁸" in odds_text(1400)
 

@@ -116,6 +116,26 @@ def test_a_draw_on_the_edge_takes_more_bits_until_it_is_clear():
         assert noise._rounded(edge << 128 | below, 192, Fraction(1), 1, 3) == k
 
 
+@pytest.mark.parametrize(("rest", "size"), [(0, 2), (2**64 - 1, 1)])
+def test_where_float64_cannot_tell_the_draw_itself_takes_more_bits(rest, size):
+    """Every number lies on the edge between 1 and 2, and only its bits beyond the 64th tell on which side."""
+    edge = int(mpmath.floor(mpmath.erfc(mpmath.mpf(3) / 2 / mpmath.sqrt(2)) * mpmath.mpf(2) ** 64))
+
+    class OnTheEdge(dpt.NoiseStream):
+        __slots__ = ()
+
+        def at(self, *path):
+            return self
+
+        def words(self, n):
+            return np.full(n, edge, np.uint64)
+
+        def extensions(self, index, draw=0, level=0):
+            return np.full((len(index), 2), rest, np.uint64)
+
+    assert noise.rounded_gaussian(OnTheEdge(0), 3, 1.0).tolist() == [size] * 3
+
+
 def test_the_normal_distribution_to_sixty_digits():
     with localcontext() as context:
         context.prec = 55

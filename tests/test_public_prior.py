@@ -334,6 +334,9 @@ def test_the_limit_on_epsilon_counts_the_proposal(prior):
     at = m.with_(epsilon=m.max_epsilon)
     least = min(at.distribution(TEXT, i).log_probs.min() for i in at.plan(TEXT).targets)
     assert least >= -720 and at.distribution(TEXT, 1).depth == 720
+    # ε/2, the spread of the proposal and ln|V|, to the last whole number.
+    room = 2 * (720 - 200 - np.log(len(m.candidates)))
+    assert room - 1 < m.max_epsilon <= room
     with pytest.raises(dpt.ConfigError, match="at most"):
         m.with_(epsilon=m.max_epsilon + 1).guarantee(TEXT)
 

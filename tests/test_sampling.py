@@ -389,6 +389,52 @@ def test_whole_numbers_beyond_64_bits_are_whole_too():
     assert any(k < 0 for k in both) and any(k > 0 for k in both)
 
 
+def test_streams_of_one_key_are_one_and_those_of_another_are_not():
+    key = bytes(range(32))
+    one, same, other = (NoiseStream.of_key(k) for k in (key, bytearray(key), key[::-1]))
+    assert one.seed is None and one.noise_id == same.noise_id != other.noise_id
+    assert one.at(1, "a").words(4).tolist() == same.at(1, "a").words(4).tolist()
+    assert one.words(4).tolist() != other.words(4).tolist() != one.at(1).words(4).tolist()
+    assert one.uniform() == same.uniform() != other.uniform()
+
+
+def test_one_uniform_has_the_bits_of_the_first_draw():
+    """32 leading bits, and 64 more of the first of its two words."""
+    stream = NoiseStream(77)
+    leading, more = int(stream.prefixes(1)[0, 0]), int(stream.extensions(np.zeros(1, np.int64))[0, 0])
+    assert stream.uniform() == pytest.approx((leading * 2**64 + more) * 2.0**-96, rel=1e-15)
+
+
+@pytest.mark.parametrize("size", [2, 7, 40])
+def test_draws_in_blocks_are_those_of_one_block(size, monkeypatch):
+    """2^19 numbers at a time: of few words many draws, of many words few."""
+    log_probs = np.log(np.random.default_rng(size).dirichlet(np.ones(size)))
+    stream, n = NoiseStream(4), (1 << 19) // size + 50
+    many = sampling.draw(log_probs, stream, n)
+    assert many[:30].tolist() == sampling.draw(log_probs, stream, 30).tolist()
+    asked = []
+    cipher = NoiseStream._cipher
+
+    class Counted:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def update(self, data):
+            asked.append(len(data))
+            return self.inner.update(data)
+
+    monkeypatch.setattr(
+        NoiseStream, "_cipher", lambda self, purpose, block=0: Counted(cipher(self, purpose, block))
+        if purpose == "prefix" else cipher(self, purpose, block),
+    )  # fmt: skip
+    assert sampling.draw(log_probs, stream, n).tolist() == many.tolist()
+    block = (1 << 19) // size
+    assert asked == [4 * size * block, 4 * size * 50]
+    # What follows the first block is as likely as stated: chi-square at 1e-5.
+    counts = np.bincount(many[block - 500 :], minlength=size)
+    assert counts.sum() == 550 and (np.exp(log_probs)[counts > 0] > 0).all()
+
+
 def test_locked_whole_numbers_fall_as_the_rate_grows():
     found = [sampling.geometric(NoiseStream(6), 500, Fraction(r)) for r in (0.001, 0.01, 0.011, 0.5)]
     assert all((a >= b).all() for a, b in pairwise(found)) and found[1].sum() > found[2].sum()

@@ -177,6 +177,11 @@ def test_sentence_starts_follow_what_is_kept_alone(text, data):
     assert other.skeleton(drawn).begins == document.skeleton(drawn).begins
 
 
+def test_after_a_wide_full_stop_a_sentence_begins_without_a_blank():
+    assert Skeleton(("a", "。", None, "。”", "b"), ("",) * 6).begins == (True, False, True, False, False)
+    assert Skeleton(("a", ".", None), ("",) * 4).begins == (True, False, False)
+
+
 def test_a_mark_that_is_drawn_ends_no_sentence():
     assert of("yes! cancer", {0, 1, 2}).begins == of("yes, cancer", {0, 1, 2}).begins == (True, False, False)
 
