@@ -566,8 +566,8 @@ def test_the_passes_that_are_counted_are_the_engines(engine, lm, monkeypatch):
         return forward_all(passes)
 
     monkeypatch.setattr(lm, "forward_all", seen)
-    engine.score(speed.mask_requests(lm, [LONG[:150], SHORT]))
-    inputs = [lm.model_input(r) for r in speed.mask_requests(lm, [LONG[:150], SHORT])]
+    engine.score(share.mask_requests(lm, [LONG[:150], SHORT]))
+    inputs = [lm.model_input(r) for r in share.mask_requests(lm, [LONG[:150], SHORT])]
     assert sorted(made) == sorted((len(some), shape) for some, shape in share.passes(lm, inputs))
     assert len({shape for _, shape in made}) > 1
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from .internals import products
+from .internals import packed_product, packed_weight, products
 
 #: Rows in which a CPU computes what is computed at the masks alone.
 TILE = 8
@@ -71,17 +71,6 @@ def fits(model: Any) -> bool:
         and c.hidden_act == "gelu"
         and c.hidden_size % c.num_attention_heads == 0
     )
-
-
-def packed_weight(weight: torch.Tensor) -> torch.Tensor:
-    """The weight of a layer, laid out once for oneDNN."""
-    return torch.ops.mkldnn._reorder_linear_weight(weight, 96)
-
-
-def packed_product(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> torch.Tensor:
-    """A linear layer with a weight from `packed_weight`, with GELU after it if asked."""
-    after, how = ("gelu", "none") if gelu else ("none", "")
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, after, [], how)
 
 
 class _Affine:

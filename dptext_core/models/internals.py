@@ -14,8 +14,12 @@ import platform
 import warnings
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import torch
 
 #: The versions that the fast path was checked with: those that requirements.txt pins.
 CHECKED_WITH = {"torch": "2.13.0", "transformers": "5.23.0"}
@@ -41,6 +45,21 @@ def announce(why: str) -> None:
         SlowerPath,
         stacklevel=2,
     )
+
+
+def packed_weight(weight: torch.Tensor) -> torch.Tensor:
+    """The weight of a layer, laid out once for oneDNN."""
+    import torch
+
+    return torch.ops.mkldnn._reorder_linear_weight(weight, 96)
+
+
+def packed_product(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> torch.Tensor:
+    """A linear layer with a weight from `packed_weight`, with GELU after it if asked."""
+    import torch
+
+    after, how = ("gelu", "none") if gelu else ("none", "")
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, after, [], how)
 
 
 @cache
@@ -77,8 +96,6 @@ def products(dtype: str = "bfloat16") -> tuple[bool, str]:
 def _products_agree(dtype: str) -> bool:
     import torch
     import torch.nn.functional as F
-
-    from .fast_bert import packed_product, packed_weight
 
     with torch.inference_mode():
         x, weight, bias = (

@@ -70,13 +70,12 @@ def large_products(dtype: Any) -> dict[str, tuple[Callable[[], Any], int]]:
     """The products that can be the ceiling, by name, and how many operations each is."""
     import torch
 
-    from ..models import internals
-    from ..models.fast_bert import packed_product, packed_weight
+    from ..models.internals import packed_product, packed_weight, products
 
     with torch.inference_mode():
         x = torch.sin(torch.arange(float(LARGE * LARGE))).reshape(LARGE, LARGE).to(dtype)
         ways: dict[str, tuple[Callable[[], Any], int]] = {"torch.mm": (lambda: torch.mm(x, x), 2 * LARGE**3)}
-        if internals.products(str(dtype).removeprefix("torch."))[0]:
+        if products(str(dtype).removeprefix("torch."))[0]:
             weight, bias = packed_weight(x), x[0].clone()
             ways["oneDNN"] = (lambda: packed_product(x, weight, bias, False), 2 * LARGE**3)
     return ways
@@ -171,11 +170,21 @@ class Audit:
         return max(rate for name, rate in self.rates.items() if name != MODEL)
 
 
+def mask_requests(lm: Any, texts: Sequence[str]) -> list[Any]:
+    """A request for each token of `texts`, masked, with its text as context."""
+    from ..document import Document
+    from ..models import MaskRequest
+
+    requests = []
+    for text in texts:
+        pieces = lm.encode(Document.parse(text))
+        requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
+    return requests
+
+
 def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audit:
     """The audit of ``texts`` in one call."""
     import torch
-
-    from .speed import mask_requests
 
     inputs, size = [lm.model_input(r) for r in mask_requests(lm, texts)], Size.of(lm)
     ways = large_products(lm._logits.dtype)

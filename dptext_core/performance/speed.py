@@ -21,6 +21,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from . import share
+
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
 SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
 _WHERE = ("Paris", "London", "Berlin", "Oslo")
@@ -52,21 +54,9 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
     return scores
 
 
-def mask_requests(lm: Any, texts: Sequence[str]) -> list[Any]:
-    """A request for each token of `texts`, masked, with its text as context."""
-    from ..document import Document
-    from ..models import MaskRequest
-
-    requests = []
-    for text in texts:
-        pieces = lm.encode(Document.parse(text))
-        requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
-    return requests
-
-
 def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
     """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
-    return engine.score(mask_requests(lm, texts))
+    return engine.score(share.mask_requests(lm, texts))
 
 
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
@@ -140,7 +130,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .. import models
     from ..models.fast_bert import FastBert
     from ..models.masked_lm import MaskedLM, plain_model
-    from . import share
 
     lm = models.load_masked_lm(args.model, args.device)
     engine = models.engine(args.model, args.device)
