@@ -9,8 +9,10 @@ where it rises); what is estimated from draws is estimated from the same ones at
 cannot be compared stand side by side (the question of that paper's Section 5.3).
 
 "bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
-account, with its public frequency. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is
-one of the list; a list much smaller than the vocabulary makes guessing easy.
+account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
+guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given. On a
+list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list; a list much smaller
+than the vocabulary makes guessing easy.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ STEPS = 45
 GRID = 24
 #: Guesses behind the Bayes success on a text, over all its words.
 GUESSES = 240
+#: How far apart, as a factor, exact figures are taken around an ε that draws found, and how far (in ln ε) it may move.
+_APART, _STRIDE = 1.1, 0.3
 #: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
@@ -354,14 +358,23 @@ def _measure(
 
 
 def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel, stream: NoiseStream) -> Callable[[float], Measured]:
+    """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
     from .attacks.prior import public_prior
+    from .attacks.risk import quick_success
 
     _check(mechanism, "bayes")
     by_word = mechanism.by_word
     assert by_word is not None
+    rows, counts, channels = _channels(by_word, inputs.names)
+    if (exact := quick_success(mechanism, rows, cancel=cancel)) is not None:
+
+        def known(epsilon: float) -> Measured:
+            mean = float(np.average(exact(epsilon), weights=counts))
+            return Measured(mean, (mean, mean))
+
+        return known
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)
-    rows, counts, channels = _channels(by_word, inputs.names)
     each = max(4, GUESSES // len(rows))
 
     def guessed(epsilon: float) -> Measured:
@@ -485,7 +498,33 @@ def _search(
         seen[middle] = at(middle)
         best = min((best, middle), key=lambda e: abs(seen[e].value - target))
         low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
+    if kind == "bayes" and inputs.prepared is not None and seen[best].draws is not None:
+        best, seen[best] = _passed(mechanism, inputs, target, best, cancel)
     return result(best, seen[best])
+
+
+def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, cancel) -> tuple[float, Measured]:
+    """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
+    long: one for three ε, and one where the line through them meets the target."""
+    from .attacks.risk import rows_success
+
+    assert mechanism.by_word is not None
+    rows, counts, _ = _channels(mechanism.by_word, inputs.names)
+    one = mechanism.with_(epsilon=near)
+    found: dict[float, float] = {}
+
+    def add(*epsilons: float) -> None:
+        success = rows_success(one, rows, epsilons, cancel=cancel)
+        found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
+
+    add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))
+    x, y = np.array(sorted(found.items())).T
+    slope, middle = np.polyfit(np.log(x), y, 1)
+    if slope > 0:
+        step = float(np.clip((target - middle) / slope - math.log(near), -_STRIDE, _STRIDE))
+        add(min(mechanism.max_epsilon, near * math.exp(step)))
+    best = min(found, key=lambda e: abs(found[e] - target))
+    return best, Measured(found[best], (found[best], found[best]))
 
 
 def _known(kind: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from small_spaces import random_space
 
 import dptext_core as dpt
-from dptext_core.attacks import bayes
+from dptext_core.attacks import bayes, risk
 from dptext_core.calibration import LOW, calibrate, equal_privacy
 from dptext_core.distribution import clopper_pearson
 from dptext_core.mechanisms.santext import SanText
@@ -135,7 +135,10 @@ class SmallSanText(SanText):
     vocabulary = random_space(60, 4, seed=2)
 
 
-def test_bayes_success_on_a_text_counts_the_words_that_are_guessed():
+@pytest.mark.parametrize("few", [True, False], ids=["by its outputs", "by a pass over all words"])
+def test_bayes_success_on_a_text_counts_the_words_that_are_guessed(monkeypatch, few):
+    if not few:
+        monkeypatch.setattr(risk, "OUTPUTS", 0)
     m = SmallSanText.create(epsilon=1.0)
     words = m.vocabulary.words
     text = " ".join([words[3], words[8], words[3], words[20], words[41]])
@@ -143,10 +146,10 @@ def test_bayes_success_on_a_text_counts_the_words_that_are_guessed():
     table = np.stack([channel.at(c.epsilon).probs for channel in m.channels(np.arange(60))])
     guess = table.argmax(axis=0)  # the prior is flat: no word of it is counted in public
     share = np.mean([table[r][guess == r].sum() for r in (3, 8, 3, 20, 41)])
-    # Twice as far from what was drawn as its 95% interval reaches: one run in ten thousand.
-    reach = (c.interval[1] - c.interval[0]) / 2
-    assert c.interval[0] - reach < share < c.interval[1] + reach and abs(c.reached - 0.6) < 0.05
-    assert c.words == 5 and c.draws >= 48
+    # Exact, whichever way it was found; from draws alone it was known to twelve points.
+    assert c.reached == pytest.approx(share, abs=1e-9) and c.interval == (c.reached, c.reached)
+    assert c.reached == pytest.approx(0.6, abs=1e-6 if few else 0.01)
+    assert c.words == 5 and c.draws is None
 
 
 @pytest.mark.slow
