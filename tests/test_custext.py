@@ -236,6 +236,16 @@ def test_record_draws_a_word_once_in_a_text():
     assert len({r.text for r in many}) > 8, "other texts have draws of their own"
 
 
+def test_the_promise_names_what_repeated_words_show():
+    """A word that is drawn once for several places shows that these are equal: the promise compares texts of which that
+    is true."""
+    said = {name: strategy(name).guarantee(f"{A} {B} {A}").adjacency for name in ("token", "record", "dataset")}
+    assert "equal" not in said["token"]
+    assert said["record"].endswith("same group, and words in a text are equal at the same places")
+    together = "and words in all texts that are rewritten together are equal at the same places"
+    assert said["dataset"].endswith(together)
+
+
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monkeypatch):
