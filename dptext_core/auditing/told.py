@@ -7,6 +7,7 @@ single words, one text with other words in its drawn places, and texts as wholes
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,8 @@ class _Said:
 def told(subject: Subject) -> Check | None:
     """The guarantee and all that goes with it, of texts that the promise makes alike."""
     m = subject.m
+    if subject.promise.notion == "none":
+        return None
     try:
         compared, texts, unclear = _compare(subject)
     except Breach as breach:
@@ -143,12 +146,9 @@ def _said(m: Mechanism, text: str) -> _Said:
     try:
         g = m.guarantee(text)
         note = m.reading_note(text) if len(text.split()) <= SHORT else ""
-        return _Said(
-            (
-                ("list of what is exposed", g.exposed), ("guarantee", g), ("sentence of the promise", g.sentence()),
-                ("promise in the words of the field", g.lines()), ("note", note),
-            )
-        )  # fmt: skip
+        fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
+        said = ("sentence of the promise", g.sentence()), ("promise in the words of the field", g.lines())
+        return _Said((*fields, *said, ("note", note)))
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError as error:

@@ -7,6 +7,10 @@ an ε that few draws can tell from more (10) and at the upper end, where they ca
 Every row is written to --out when it is done, and rows that are there already are not measured again.
 
     python -m dptext_core bench audit --out audit.json
+
+Whether audits find what they should is shown by the planted faults, each beside its sound twin:
+
+    python -m dptext_core bench audit --planted
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from .. import __version__, _assets
 from ..auditing import LINES, AuditReport, audit, share
 from ..auditing.inputs import default_inputs
 from ..errors import InputError
+from ..faults import FAULTS, Fault, broken, sound
 from ..guarantee import at_least, bound, number
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
@@ -84,8 +89,14 @@ def main(argv: Sequence[str] = ()) -> int:
         "--out", type=Path, help="the JSON file of the table, written row by row; rows that are there are kept"
     )
     parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    parser.add_argument(
+        "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
+    )
+    parser.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
     parser.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
     args = parser.parse_args(argv)
+    if args.planted:
+        return _planted(args.fault)
     todo = [(n, o, e) for n, o in configurations() for e in epsilons(n, o)]
     places = {_key(name, listed(options), epsilon): k for k, (name, options, epsilon) in enumerate(todo)}
     there = _there(args.out, places)
@@ -104,6 +115,40 @@ def main(argv: Sequence[str] = ()) -> int:
     counts = ", ".join(f"{n} {verdict}" for verdict, n in Counter(r["verdict"] for r in rows).most_common())
     say(f"{len(rows)} rows: {counts or 'none'}.")
     return 0
+
+
+def _planted(names: Sequence[str] | None) -> int:
+    """Print what came of every fault, or of these, beside its sound twin; 1 where one holds or a twin is refuted."""
+    from ..cli.console import progress
+
+    chosen = [_fault(name) for name in names or FAULTS]
+    twins: dict[tuple[Any, ...], tuple[AuditReport, float]] = {}
+    print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
+    wrong = 0
+    for fault in chosen:
+        report, seconds = _timed(broken(fault.name), fault, progress(fault.name))
+        key = (fault.sound, tuple(sorted(fault.options.items())), fault.inputs)
+        if key not in twins:
+            twins[key] = _timed(sound(fault.name), fault, progress(f"{fault.name}, sound twin"))
+        twin = twins[key][0]
+        wrong += report.holds or twin.verdict == "refuted"
+        by = next((c.name for c in report.checks if c.status == "refuted"), "")
+        by = by or next((c.name for c in report.checks if c.status == "not looked at" and c.needed), "")
+        print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
+    print(f"{len(chosen)} faults: {wrong} not found, or with a twin that is refuted.", file=sys.stderr)
+    return int(wrong > 0)
+
+
+def _fault(name: str) -> Fault:
+    """The fault of this name. Raises InputError."""
+    if name not in FAULTS:
+        raise InputError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+    return FAULTS[name]
+
+
+def _timed(m: Mechanism, fault: Fault, progress: Any) -> tuple[AuditReport, float]:
+    began = time.perf_counter()
+    return audit(m, fault.inputs, seed=SEED, progress=progress), time.perf_counter() - began
 
 
 Place = tuple[str, str, float]

@@ -18,10 +18,11 @@ from ..errors import ConfigError
 from ..mechanisms.base import Mechanism
 from .base import Fault
 from .stated import STATED
+from .text import TEXT
 
 __all__ = ["FAULTS", "Fault", "broken", "sound"]
 
-FAULTS: Mapping[str, Fault] = {f.name: f for f in STATED}
+FAULTS: Mapping[str, Fault] = {f.name: f for f in (*STATED, *TEXT)}
 
 
 def broken(name: str, **options: Any) -> Mechanism:
