@@ -224,7 +224,7 @@ class GenerationPrepared(Prepared):
 
     ids: tuple[int, ...]
     cut: bool
-    prefix: int = 0
+    prefix: int
 
     _state: list[Any] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
