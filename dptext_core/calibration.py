@@ -49,8 +49,9 @@ STEPS = 45
 GRID = 24
 #: Guesses behind the Bayes success on a text, over all its words.
 GUESSES = 240
-#: How far apart, as a factor, exact figures are taken around an ε that draws found, and how far (in ln ε) it may move.
-_APART, _STRIDE = 1.1, 0.3
+#: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
+#: and as near to the target as they are near enough.
+_APART, _PASSES, _SURE = 1.2, 3, 0.002
 #: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
@@ -505,7 +506,7 @@ def _search(
 
 def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, cancel) -> tuple[float, Measured]:
     """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
-    long: one for three ε, and one where the line through them meets the target."""
+    long: one for three ε, and a few where the line between the nearest of them meets the target."""
     from .attacks.risk import rows_success
 
     assert mechanism.by_word is not None
@@ -518,11 +519,14 @@ def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, c
         found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
 
     add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))
-    x, y = np.array(sorted(found.items())).T
-    slope, middle = np.polyfit(np.log(x), y, 1)
-    if slope > 0:
-        step = float(np.clip((target - middle) / slope - math.log(near), -_STRIDE, _STRIDE))
-        add(min(mechanism.max_epsilon, near * math.exp(step)))
+    for _ in range(_PASSES):
+        below = [e for e, x in found.items() if x <= target]
+        above = [e for e, x in found.items() if x > target]
+        if not below or not above or min(abs(x - target) for x in found.values()) < _SURE:
+            break
+        # The nearest on either side: the line between them meets the target, unless the figure jumps there.
+        a, b = max(below, key=found.__getitem__), min(above, key=found.__getitem__)
+        add(math.exp(float(np.interp(target, (found[a], found[b]), (math.log(a), math.log(b))))))
     best = min(found, key=lambda e: abs(found[e] - target))
     return best, Measured(found[best], (found[best], found[best]))
 

@@ -4,7 +4,7 @@ ADePT, pre-trained on Snips or on ATIS, rewrites the training sentences of eithe
 the rewrites and is tested on original sentences. ε = ∞ (no noise, no promise), 1000, 100, 10 and 1. Without noise or at
 a large ε, a model that rewrites what it was pre-trained on repeats sentences of it, and the classifier does well; one
 that rewrites the other set answers in the style and the words of its own. What it learned shows, and no ε of the
-rewriting covers that. Whole sentences of its own set hardly come back there, unlike what the paper reports. At a small
+rewriting covers that. Whole sentences of its own set hardly come back there (the paper gives no share). At a small
 ε what is written follows the noise, and about half of its words are not of that set.
 
 Deviations from the paper: the classifier reads frozen all-MiniLM-L6-v2 embeddings (BERT is fine-tuned there), so
@@ -299,7 +299,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
         f"C = 5 at most. The paper still prints 0.91 for Snips rewritten by what was pre-trained on it.{lost}",
         f"A model that rewrites what it was pre-trained on repeats its sentences word for word: up to "
         f"{percent(whole[True])} of the rewrites. In the crossed settings at most {percent(whole[False])} are such a "
-        "sentence, unlike what the paper reports: what shows there is the style and the words of the pre-training set, "
+        "sentence; the paper gives no share. What shows there is the style and the words of the pre-training set, "
         "without noise or at a large ε.",
         f"{'All' if n is None else f'At most {n:,}'} training sentences of each set were rewritten, with "
         f"{seeds} seed{'s' * (seeds > 1)}. “Word for word” is the share of rewrites that are a sentence of the "
