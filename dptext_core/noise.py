@@ -86,6 +86,23 @@ def gaussian_epsilon(delta: float, mu: float) -> float:
     return high
 
 
+def gaussian_advantage(mu: float) -> float:
+    """The total variation of Gaussian noise and the same ``mu`` deviations apart: 2Φ(μ/2) − 1."""
+    return math.erf(mu / math.sqrt(8.0))
+
+
+def laplace_advantage(shift: np.ndarray, rate: float) -> float:
+    """A bound of the total variation of noise on whole numbers, P(k) ∝ e^(−rate·|k|), and the same shifted by ``shift``
+    (whole, any shape).
+
+    By Pinsker's inequality, √(D/2), from the divergence D, which adds up over the numbers: with x = rate·|shift| each
+    adds rate·(E|k − shift| − E|k|) = x − rate/sinh(rate)·(1 − e^(−x)).
+    """
+    x = rate * np.abs(np.asarray(shift)).astype(np.float64)
+    ratio = rate / math.sinh(rate) if 0 < rate < 700 else float(rate == 0)
+    return min(1.0, math.sqrt(max(0.0, float((x + ratio * np.expm1(-x)).sum())) / 2))
+
+
 def rounded_gaussian(stream: NoiseStream, n: int, sigma: float) -> np.ndarray:
     """n independent whole numbers, int64 (n,): normal ones of deviation ``sigma``, rounded, with exact chances.
 

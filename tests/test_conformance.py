@@ -17,8 +17,11 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import document
+from dptext_core.auditing.inputs import Meter
+from dptext_core.auditing.looks import Subject
+from dptext_core.auditing.verdict import LATER
 from dptext_core.never import forms
-from dptext_core.sampling import DEPTH
+from dptext_core.sampling import DEPTH, NoiseStream
 from dptext_core.words.space import SIZES
 
 TEXT = "The doctor told my friend that the pain was bad. She went home in 3 days, and wrote a letter!"
@@ -390,6 +393,16 @@ def test_no_listed_word_is_released(make):
             assert r.guarantee.epsilon == m.config.epsilon
     with pytest.raises(dpt.ConfigError, match="prepared with other options"):
         m.rewrite(plain.prepare(text))
+
+
+@pytest.mark.slow
+def test_no_look_of_an_audit_refutes_it(make):
+    """Each refutes a sound mechanism with a chance below 5e-8; fixed seeds."""
+    m, text = make(), "doctor friend pain home letter told wrote"
+    subject = Subject(m, m.guarantee(text), [text], NoiseStream(4), Meter(None, None))
+    for which in LATER:
+        check = which(subject)
+        assert check is None or check.status != "refuted", check
 
 
 def test_progress_and_cancel(make):

@@ -47,15 +47,16 @@ class Probe:
 
 
 class Meter:
-    """Progress in thousandths, and the place where a wish to stop is seen."""
+    """Progress in thousandths, which never goes back, and the place where a wish to stop is seen."""
 
     def __init__(self, progress: Progress | None, cancel: threading.Event | None):
-        self._progress, self.cancel = progress, cancel
+        self._progress, self.cancel, self._most = progress, cancel, 0.0
 
     def at(self, share: float) -> None:
         check_cancel(self.cancel)
+        self._most = max(self._most, share)
         if self._progress:
-            self._progress(int(1000 * share), 1000)
+            self._progress(int(1000 * self._most), 1000)
 
 
 def default_inputs(m: Mechanism) -> list[str]:

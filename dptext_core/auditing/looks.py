@@ -36,7 +36,8 @@ class Seeds:
 class Subject:
     """What an audit looks at. inputs: as they were given, or the default ones; probes: the distributions of their drawn
     words, () where only whole outputs can be looked at, and in ``FIRST``. promise: of the first text. claim: an ε of
-    the caller's in the place of the promise. draws: rewrites of each text that the caller asked for, None for none."""
+    the caller's in the place of the promise. draws: rewrites of each text that the caller asked for, None for none.
+    thorough: whether what takes minutes is looked at too."""
 
     m: Mechanism
     promise: Guarantee
@@ -47,6 +48,7 @@ class Subject:
     claim: float | None = None
     draws: int | None = None
     confidence: float = 0.95
+    thorough: bool = False
 
     def seeds(self, name: str) -> Seeds:
         """Seeds of the look of this name."""

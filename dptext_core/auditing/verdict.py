@@ -16,10 +16,14 @@ from ..errors import ConfigError, DPTextError, InputError
 from ..guarantee import Guarantee, at_least, bound, number, scientific
 from ..mechanisms.base import Mechanism, Prepared, Progress
 from ..sampling import DEPTH, NoiseStream
+from .batches import in_batches
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
+from .first_calls import at_first
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of
+from .latent import behind_a_text
+from .long_texts import in_long_texts
 from .looks import Look, Subject, look_at
 from .outputs import audit_outputs, of_outputs
 from .released import released_text
@@ -27,13 +31,14 @@ from .releases import FRESH, Tested, check_releases, every_input
 from .report import AuditReport, Check, share
 from .sampled import TESTED, could_show, estimate
 from .told import told
+from .vocabulary import released_words, stated_words
 
 #: Rewrites behind an estimate of the loss.
 NOISE_DRAWS = 20_000
 #: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
 #: that refutes ends the audit.
 FIRST: tuple[Look, ...] = (released_text, told)
-LATER: tuple[Look, ...] = ()
+LATER: tuple[Look, ...] = (stated_words, released_words, in_batches, at_first, in_long_texts, behind_a_text)
 #: The checks of the loss of one draw, and of drawn words against what is stated of them.
 LOSS, DRAWN = "loss", "drawn words"
 MOST_DRAWS = 10_000_000
@@ -47,6 +52,7 @@ def audit(
     draws: int | None = None,
     confidence: float = 0.95,
     seed: int | None = None,
+    thorough: bool = False,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> AuditReport:
@@ -58,7 +64,8 @@ def audit(
     neighbours (of a metric promise: per unit of its distance). draws: rewrites of each text that is rewritten; None:
     500 to compare them with closed forms, 20,000 where there are none, 2,000 where only whole outputs can be looked at
     (``outputs``). A promise with δ is judged by the hockey-stick divergence where chances have a formula; by draws the
-    loss is that of ln((P_low − δ)/Q_up). seed: makes the draws repeatable.
+    loss is that of ln((P_low − δ)/Q_up). seed: makes the draws repeatable. thorough:
+    every word of the vocabulary and more rewrites are looked at where they take minutes.
 
     Raises ConfigError for a list of ε, InputError where no distribution is found for any input, and Cancelled.
     """
@@ -90,7 +97,7 @@ def audit(
     if not inputs:
         raise InputError("Nothing is drawn for no inputs. Give words that the mechanism replaces.")
     promise = _first_promise(m, inputs)
-    subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence)
+    subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence, thorough)
     limit = promise.total if whole_outputs and claim is None and promise.notion != "none" else subject.claimed
     empty = AuditReport(
         m.name, float(epsilon), promise.notion, float(limit), 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None,

@@ -44,6 +44,7 @@ from ..document import Document
 from ..guarantee import Guarantee, number
 from ..models import autoencoder as ae
 from ..models.coverage import known_by
+from ..noise import laplace_advantage
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
 from ..words.vocabulary import trunk_folder
@@ -237,6 +238,12 @@ class ADePT(Mechanism):
         if self.config.no_noise:
             return None
         return float(self.rate * int(np.abs(self.clipped(a) - self.clipped(b)).sum()))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """A bound, from the divergence of the noise on each number."""
+        if self.config.no_noise:
+            return None
+        return laplace_advantage(self.clipped(a) - self.clipped(b), float(self.rate))
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
         document = text.document if isinstance(text, Prepared) else self._document(text)

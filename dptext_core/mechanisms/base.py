@@ -265,6 +265,11 @@ class Mechanism(ABC):
         thing."""
         return None
 
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """Of the same noisy thing, in [0, 1]: by how much more often a test can say "a" of a than of b, whatever it
+        looks at (the total variation of the two, or a bound of it). None where that is not stated."""
+        return None
+
     @property
     def no_log_chances(self) -> str:
         """Why :meth:`log_chances` has no answer for this mechanism, in a sentence; empty where it has one."""

@@ -44,7 +44,14 @@ from ..errors import ConfigError, InputError
 from ..guarantee import Guarantee
 from ..models.generators import PROMPTED, GeneratorSpec, generator_spec
 from ..models.registry import BUNDLED, _read_json, weights_sha256
-from ..noise import LARGEST_DELTA, gaussian_epsilon, gaussian_sigma, rounded_gaussian
+from ..noise import (
+    LARGEST_DELTA,
+    gaussian_advantage,
+    gaussian_epsilon,
+    gaussian_sigma,
+    laplace_advantage,
+    rounded_gaussian,
+)
 from ..result import Release, RewriteResult
 from ..sampling import NoiseStream, discrete_laplace
 from .base import Mechanism, Prepared, Progress, check_cancel, in_runs
@@ -273,6 +280,13 @@ class DPBART(Mechanism):
         if self.config.noise == "laplace":
             return float(self._rate(apart.size) * int(np.abs(apart).sum()))
         return gaussian_epsilon(self.config.delta, math.sqrt(int((apart * apart).sum())) / self.scale(apart.size))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """Of Gaussian noise exactly; of Laplace's a bound."""
+        apart = (self.clipped(a) - self.clipped(b)).ravel()
+        if self.config.noise == "laplace":
+            return laplace_advantage(apart, float(self._rate(apart.size)))
+        return gaussian_advantage(math.sqrt(int((apart * apart).sum())) / self.scale(apart.size))
 
     # --- rewriting
 

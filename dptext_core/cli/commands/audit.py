@@ -17,6 +17,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--claim", type=real("the claim"), metavar="E", help="an ε to hold it against, for any two inputs"
     )
     parser.add_argument("--draws", type=positive, metavar="N", help="draws at each input")
+    parser.add_argument(
+        "--thorough", action="store_true", help="look at every word of the vocabulary too, where that takes minutes"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -24,7 +27,9 @@ def run(args: argparse.Namespace) -> None:
     from ...auditing import audit
 
     inputs = [typed(i) for i in args.inputs] or None
-    report = audit(mechanism_of(args), inputs, args.claim, draws=args.draws, progress=progress("auditing"))
+    report = audit(
+        mechanism_of(args), inputs, args.claim, draws=args.draws, thorough=args.thorough, progress=progress("auditing")
+    )
     if args.json:
         emit_json(report.to_dict())
     else:

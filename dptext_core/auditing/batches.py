@@ -1,0 +1,274 @@
+"""Texts that are rewritten in one call, as many as the rest of the program gives: each place of the batch, and whether
+two texts share their noise.
+
+The rest of the program rewrites rows by lists of BATCH texts (``records``). Here such lists are rewritten with a small
+ε. In each place of the list words may stay only as often as stated. And what is drawn for one text must tell nothing of
+what is drawn for another, in this call or in the next: of each two of these rewrites, words at the same place may be
+the same candidate, and lie alike in their distributions, only as often as two independent draws do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism, Prepared
+from ..records import BATCH
+from ..result import RewriteResult
+from ..sampling import NoiseStream
+from .guesses import guess, guessable, picked, right
+from .looks import Subject
+from .report import Check, Witness
+from .seen import (
+    LEVEL,
+    Reader,
+    Seen,
+    aligned,
+    anew,
+    bounds,
+    drawn_words,
+    least_hits,
+    least_share,
+    once_in,
+    public_words,
+    small,
+    too_many,
+)
+
+NAME = "texts in one call"
+#: Lists that are rewritten, words of each text, and how many different texts a list has; of mechanisms whose draws need
+#: a model, fewer words.
+CALLS, WORDS, MODEL_WORDS, DIFFERENT = 3, 12, 5, 3
+#: Lists where only whole texts can be guessed.
+GUESSED = 6
+#: Two draws lie alike where their uniforms are within this of each other, around the circle.
+NEAR = 0.02
+
+
+def in_batches(subject: Subject) -> Check | None:
+    """Each place of a list of BATCH texts, and each two of its texts."""
+    m = small(subject.m)
+    stream = subject.stream.at(NAME)
+    if aligned(m) or "distribution" in m.can:
+        return _by_chances(subject, m, stream)
+    texts = _whole_texts(m, stream)
+    return _by_guesses(subject, m, texts, stream) if guessable(m, texts) else None
+
+
+def texts_of(words: Sequence[str], n: int) -> list[str]:
+    """Texts of n words each."""
+    return [" ".join(words[k : k + n]) for k in range(0, len(words) - n + 1, n)]
+
+
+def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
+    return texts_of(public_words(m, 6 * BATCH, stream.at("words")), 6)
+
+
+def _called(m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int) -> list[RewriteResult]:
+    """A list of texts, rewritten as ``rewrite_records`` does."""
+    own = stream.at("noise", call) if stream.seed is not None else NoiseStream()
+    own = own.numbered(range(call * len(texts), (call + 1) * len(texts)))
+    return list(m.rewrite_each(texts, stream=own)) if m.together else m.rewrite(list(texts), stream=own)
+
+
+def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
+    meter = subject.meter
+    each = WORDS if m.by_word is not None else MODEL_WORDS
+    given = [p.word for p in subject.probes]
+    if aligned(m):
+        words = drawn_words(m, given, DIFFERENT * each, stream.at("words"), meter)
+    else:
+        words = public_words(m, DIFFERENT * each, stream.at("words"))
+    if len(words) < 2:
+        return None
+    words = (words * each * DIFFERENT)[: DIFFERENT * each]
+    texts = texts_of(words, each)
+    stated = anew(m)
+    reader = Reader(stated, meter)
+    prepared: dict[str, Prepared] = {t: stated.prepare(t, cancel=meter.cancel) for t in texts}
+    rows: list[_Row] = []
+    for call in range(CALLS):
+        shift = call * (BATCH // CALLS)
+        batch = [texts[((i + shift) % BATCH) * DIFFERENT // BATCH] for i in range(BATCH)]
+        results = _called(m, batch, stream, call)
+        if len(results) != BATCH or any(r.original != t for r, t in zip(results, batch, strict=True)):
+            return _broken("a call on a list of texts does not give one rewrite of each, in their order.", texts[0])
+        if not m.together and len({r.noise_id for r in results}) < BATCH:
+            told = f"Of {BATCH} texts of one call, some have noise of the same name."
+            return _broken("texts of one call share their noise, where each is promised its own.", texts[0], told)
+        for i, result in enumerate(results):
+            rows.append(_Row(call, i, result, reader.read(prepared[result.original], result)))
+    draws = sum(len(r.seen) for r in rows)
+    if not draws:
+        return None
+    return _judge(subject, rows, m, stream.at("jitter"), draws)
+
+
+@dataclass(frozen=True)
+class _Row:
+    call: int
+    place: int
+    result: RewriteResult
+    seen: list[Seen]
+
+
+def _broken(reason: str, text: str, told: str = "") -> Check:
+    witness = Witness(text, text, (), 0.0, 0.0, 0.0, None, None, "release", told or f"This was seen of “{text}”.")
+    return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
+
+
+def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int) -> Check:
+    epsilon = float(m.config.epsilon)
+    # --- each place of the list
+    places = [[s for r in rows if r.place == i for s in r.seen] for i in range(BATCH)]
+    groups = {_place(i): seen for i, seen in enumerate(places)} | {"all places": [s for p in places for s in p]}
+    pairs = _pairs(rows, m, stream)
+    tests = len(groups) + sum(len(p) for p, _ in pairs)
+    looked = f"{len(rows)} texts in lists of {BATCH}, as data sets are rewritten, at ε = {epsilon:.3g}"
+    for name, seen in groups.items():
+        if not seen:
+            continue
+        hits, chances = sum(s.hit for s in seen), np.array([s.chance for s in seen])
+        if too_many(hits, chances) * tests < LEVEL:
+            one = next(r for r in rows if any(s.hit for s in r.seen) and name in ("all places", _place(r.place)))
+            told = (
+                f"In lists of {BATCH} texts, {name}: {hits} of {len(seen)} words came through, where the stated "
+                f"chances add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
+                f"“{one.result.text}”."
+            )
+            witness = Witness(one.result.original, one.result.original, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+            reason = "texts that are rewritten in one call come through more often than is stated."
+            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
+    for found, said in pairs:
+        worst = min(found, key=lambda k: found[k], default=None)
+        if worst is not None and found[worst] * tests < LEVEL:
+            a, b = (rows[k] for k in worst)
+            where = "one call" if a.call == b.call else "two calls"
+            told = (
+                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (a chance of "
+                f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
+            )
+            witness = Witness(a.result.original, b.result.original, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+            reason = "two texts share their noise, so that one tells something of the other."
+            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
+    each = max(1, min((len(p) for p in places), default=1))
+    mean = float(np.mean([s.chance for p in places for s in p]))
+    enough = least_hits(each, mean, LEVEL / tests)
+    one_text = enough is not None and enough <= each // CALLS
+    leak = once_in(CALLS) if one_text else least_share(each, mean, LEVEL / tests)
+    everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
+    looked += (
+        f": a leak in one place is seen from {_share(leak or 1.0)} of its texts on, one in all places from "
+        f"{_share(everywhere)} of the words on; of each two texts, whether their draws fall alike"
+    )
+    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {_share(leak or 1.0)} of the calls"
+    return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
+
+
+def _place(i: int) -> str:
+    return f"place {i + 1} of {BATCH}"
+
+
+def _share(x: float) -> str:
+    return f"{x:.2g}" if x < 0.01 else f"{x:.0%}"
+
+
+def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
+    """The chance of how often each two rewrites drew the same candidate at the same place, and how often their draws
+    lay alike in their distributions; the same over all rewrites so many places apart, named by the last two."""
+    known = [{s.place: s for s in r.seen} for r in rows]
+    at_all = sorted({p for k in known for p in k})
+    n, w = len(rows), len(at_all)
+    if not w:
+        return []
+    drawn = np.full((n, w), -1, np.int64)
+    lies = np.full((n, w), np.nan)
+    number = np.full((n, w), -1, np.int64)
+    chances: dict[int, np.ndarray] = {}
+    sums: dict[int, np.ndarray] = {}
+    numbers: dict[int, int] = {}
+    jitter = stream.uniforms(n * w).reshape(n, w)
+    for a, k in enumerate(known):
+        for j, p in enumerate(at_all):
+            s = k.get(p)
+            if s is None or s.at is None:
+                continue
+            name = numbers.setdefault(id(s.d), len(numbers))
+            if name not in chances:
+                chances[name] = bounds(s.d)
+                sums[name] = np.cumsum(s.d.probs) - s.d.probs
+            drawn[a, j], number[a, j] = s.at, name
+            if s.d.draws is None:
+                lies[a, j] = sums[name][s.at] + jitter[a, j] * s.d.probs[s.at]
+    expected = np.zeros((n, n, w))
+    for j in range(w):
+        for name in np.unique(number[:, j]):
+            if name < 0:
+                continue
+            these = number[:, j] == name
+            size = len(chances[name])
+            inside = np.where((drawn[:, j] >= 0) & (drawn[:, j] < size), drawn[:, j], 0)
+            same = np.where((drawn[:, j] >= 0) & (drawn[:, j] < size), chances[name][inside], 0.0)
+            expected[:, these, j] = same[:, None]
+    valid = (drawn[:, None] >= 0) & (drawn[None] >= 0)
+    if m.together:  # a word is drawn once for all texts of a call: other words are looked at
+        calls = np.array([r.call for r in rows])
+        same_word = number[:, None] == number[None]
+        valid &= ~(same_word & (calls[:, None] == calls[None])[:, :, None])
+    expected[~valid] = 0.0
+    hits = (drawn[:, None] == drawn[None]) & valid
+    apart = np.abs(lies[:, None] - lies[None])
+    exact = valid & np.isfinite(apart)
+    near = (np.minimum(apart, 1 - apart) <= NEAR) & exact
+    alike = np.where(exact, 2 * NEAR, 0.0)
+    out = []
+    for found, chance, said in (
+        (hits, expected, "words at the same place are the same candidate too often"),
+        (near, alike, "draws at the same place lie alike in their distributions too often"),
+    ):
+        upper = np.triu_indices(n, 1)
+        p = too_many(found.sum(axis=2)[upper], chance[upper])
+        tests = {(int(a), int(b)): float(v) for a, b, v in zip(*upper, p, strict=True)}
+        out.append((tests, said))
+        lags = {}
+        for lag in range(1, n):
+            at = np.arange(n - lag)
+            value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())
+            lags[n - lag - 1, n - 1] = float(value)
+        out.append((lags, f"{said}, over all texts so far apart"))
+    return out
+
+
+def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
+    p, n = right(m, texts), GUESSED
+    hits = np.zeros((n, BATCH), bool)
+    for call in range(n):
+        order = picked(BATCH, len(texts), stream.at("order", call))
+        results = _called(m, [texts[k] for k in order], stream, call)
+        subject.meter.at(0.95)
+        for i, (k, result) in enumerate(zip(order, results, strict=True)):
+            hits[call, i] = guess(texts, result, stream.at("guess", call, i)) == k
+    epsilon = float(m.config.epsilon)
+    looked = f"{n * BATCH} texts in lists of {BATCH}, as data sets are rewritten, at ε = {epsilon:.3g}"
+    tests = BATCH + 1
+    for i in range(-1, BATCH):
+        mine = hits if i < 0 else hits[:, i]
+        if too_many(int(mine.sum()), np.full(mine.size, p)) * tests < LEVEL:
+            where = "all places" if i < 0 else f"place {i + 1}"
+            told = (
+                f"In lists of {BATCH} texts, {where}: the words of a rewrite named the text that it was made of in "
+                f"{int(mine.sum())} of {mine.size} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
+            )
+            witness = Witness(texts[0], texts[1], (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+            reason = "texts that are rewritten in one call come through more often than is promised."
+            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=hits.size)
+    leak = least_share(n, p, LEVEL / tests) or 1.0
+    everywhere = least_share(hits.size, p, LEVEL / tests) or 1.0
+    looked += (
+        f": a leak in one place is seen where {_share(leak)} of its texts come through, one in all places where "
+        f"{_share(everywhere)} do"
+    )
+    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {_share(leak)} of the calls"
+    return Check(NAME, "tested", f"{looked}.", leak=leak, blind=blind, draws=hits.size)

@@ -1,0 +1,176 @@
+"""Noise that is stated of what a text is written from, held against what is written.
+
+Two public texts, as far apart as such noise makes them, are rewritten often. A classifier learns from one half of the
+rewrites to tell by their words which text one was made of, and is applied to the other half: it says "first" of the
+first text with a chance TPR and of the second with FPR, both bounded by Clopper and Pearson. Whatever it looks at, (ε,
+δ)-DP needs TPR ≤ e^ε·FPR + δ and 1 − FPR ≤ e^ε·(1 − TPR) + δ, for the ε that the noise makes of these two texts
+(``latent_loss``), and TPR − FPR is at most the total variation of the noise around the two (``latent_advantage``). This
+is looked at with small ε, where noise that is missing or too small shows: at one where outputs hardly differ at all,
+and, where the total variation is stated, at the one where it is ADVANTAGE.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ..guarantee import at_least, bound
+from ..mechanisms.base import Mechanism, Prepared
+from ..result import RewriteResult
+from ..sampling import NoiseStream
+from .inputs import TEXTS
+from .looks import Subject
+from .report import Check, Witness
+from .sampled import highest, lowest
+from .seen import LEVEL, small, with_epsilon
+
+NAME = "noise behind a text"
+#: Rewrites of each text at each ε; of mechanisms that take long for one.
+DRAWS, SLOW_DRAWS = 300, 100
+#: What the stated noise lets a test do at the ε where less noise is looked for.
+ADVANTAGE = 0.15
+_WORD = re.compile(r"\w+")
+#: Texts to choose from, beside those of the audit.
+_TEXTS = (
+    *TEXTS, "", "play some music by mozart", "what flights go from boston to denver", "book a table for two",
+    "will it rain tomorrow in paris",
+)  # fmt: skip
+
+
+def behind_a_text(subject: Subject) -> Check | None:
+    """Rewrites of two texts against the noise that is stated between them."""
+    m = subject.m
+    prepared = [m.prepare(t, cancel=subject.meter.cancel) for t in _TEXTS]
+    losses = {(a, b): m.latent_loss(prepared[a], prepared[b]) for a in range(len(_TEXTS)) for b in range(a)}
+    known = {pair: loss for pair, loss in losses.items() if loss is not None}
+    if not known:
+        return None
+    one, other = (prepared[i] for i in max(known, key=lambda pair: known[pair]))
+    n = SLOW_DRAWS if m.slow_to_prepare and not subject.thorough else DRAWS
+    stream = subject.stream.at(NAME)
+    # Tests at each ε: two sides of the promise, and the advantage.
+    at = _epsilons(m, one, other)
+    level = LEVEL / (3 * len(at))
+    looked, least, draws = [], [], 0
+    for k, epsilon in enumerate(at):
+        subject.meter.at(0.9 + 0.02 * k)
+        mine = with_epsilon(m, epsilon)
+        found = [_rewritten(mine, p, n, stream.at("noise", k, j)) for j, p in enumerate((one, other))]
+        draws += 2 * n
+        loss = mine.latent_loss(one, other)
+        delta = max(mine.guarantee(p).total_delta for p in (one, other))
+        advantage = mine.latent_advantage(one, other)
+        half = n // 2
+        tpr, fpr = told_apart([r[:half] for r in found], [r[half:] for r in found])
+        shown = lower_bound(tpr, fpr, n - half, level, delta)
+        gap = float(lowest(tpr, n - half, level)) - float(highest(fpr, n - half, level))
+        looked.append(f"{n:,} rewrites of each at ε = {epsilon:.3g}")
+        least.append(_least(n - half, level, loss or 0.0, delta, advantage))
+        if loss is None:
+            continue
+        if shown > loss * (1 + 1e-9) + 1e-9:
+            said = f"their loss is at least {at_least(shown)}, and the stated noise allows {bound(loss)}"
+        elif advantage is not None and gap > advantage + 1e-9:
+            said = f"tests differ by at least {gap:.0%} between the two, and the stated noise allows {advantage:.0%}"
+        else:
+            continue
+        told = (
+            f"At ε = {epsilon:.3g}, {tpr} of {n - half} rewrites of “{one.text}” and {fpr} of {n - half} of "
+            f"“{other.text}” were taken for rewrites of the first, by their words: {said}."
+        )
+        reason = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
+        witness = Witness(
+            one.text, other.text, (), math.log(max(tpr, 0.5) / half), math.log(max(fpr, 0.5) / half), 1.0, told=told
+        )  # fmt: skip
+        return Check(NAME, "refuted", f"{'; '.join(looked)}.", reason, witness, draws=draws)
+    leak = min(least)
+    said = (
+        f"“{one.text}” and “{other.text}”, which the stated noise makes most different: {'; '.join(looked)}. Seen "
+        f"where {leak:.0%} of the rewrites tell the text for certain"
+    )
+    blind = f"noise that is smaller than stated, as long as fewer than {leak:.0%} of the rewrites tell their text"
+    detectable = lower_bound(n - n // 2, 0, n - n // 2, level)
+    return Check(NAME, "tested", f"{said}.", detectable=detectable, leak=leak, blind=blind, draws=draws)
+
+
+def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
+    """A very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the mechanism."""
+    own = float(m.config.epsilon)
+    out = [float(small(m).config.epsilon)]
+    if m.latent_advantage(a, b) is not None:
+        low, high = out[0], own
+        for _ in range(40):
+            middle = math.sqrt(low * high)
+            value = with_epsilon(m, middle).latent_advantage(a, b)
+            low, high = (middle, high) if value is None or value <= ADVANTAGE else (low, middle)
+        out.append(low)
+    return list(dict.fromkeys(out))
+
+
+def _rewritten(m: Mechanism, prepared: Prepared, n: int, stream: NoiseStream) -> list[RewriteResult]:
+    return m.rewrites(prepared, n, stream=stream if stream.seed is not None else NoiseStream())
+
+
+def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequence[RewriteResult]]) -> tuple[int, int]:
+    """Learns from the first half of the rewrites of two texts, and says of how many of the second half of each that
+    they are rewrites of the first text."""
+    seen = [Counter(f for r in results for f in features(r.text)) for results in first]
+    whole = [len(results) for results in first]
+
+    def score(text: str) -> float:
+        return sum(
+            math.log((seen[0][f] + 0.5) / (whole[0] + 1)) - math.log((seen[1][f] + 0.5) / (whole[1] + 1))
+            for f in features(text)
+        )
+
+    # The threshold that tells the first half apart best, with each score among the others.
+    scores = sorted([(score(r.text), 1) for r in first[0]] + [(score(r.text), -1) for r in first[1]])
+    best, cut, right = 0, 0.0, 0
+    for value, side in reversed(scores):
+        right += side
+        if right > best:
+            best, cut = right, value
+    return tuple(sum(score(r.text) >= cut for r in results) for results in second)  # type: ignore[return-value]
+
+
+def features(text: str) -> set[str]:
+    """What of a text is counted: the whole, its words, its neighbouring words and how many there are."""
+    words = _WORD.findall(text.casefold())
+    pairs = {f"{a} {b}" for a, b in pairwise(words)}
+    return {f"= {text}", f"# {len(words)}", *words, *pairs}
+
+
+def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) -> float:
+    """A lower bound of ε between two texts, of each of which n rewrites were looked at; 0 where they show none. Each of
+    the two sides is wrong with a chance of at most 2·level."""
+    value = 0.0
+    for hits, others in ((tpr, fpr), (n - fpr, n - tpr)):
+        low, high = float(lowest(hits, n, level)) - delta, float(highest(others, n, level))
+        if low > 0:
+            value = max(value, math.log(low / high))
+    return value
+
+
+def _least(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
+    """The smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a chance
+    of 95%."""
+    from scipy.special import bdtrc
+
+    def refuted(hits: int) -> bool:
+        if lower_bound(hits, 0, n, level, delta) > loss:
+            return True
+        gap = float(lowest(hits, n, level)) - float(highest(0, n, level))
+        return advantage is not None and gap > advantage
+
+    if not refuted(n):
+        return 1.0
+    hits = bisect_left(range(1, n + 1), True, key=refuted) + 1
+    a, b = 0.0, 1.0
+    for _ in range(40):
+        middle = (a + b) / 2
+        a, b = (a, middle) if float(bdtrc(hits - 1, n, middle)) >= 0.95 else (middle, b)
+    return b

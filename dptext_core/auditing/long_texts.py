@@ -1,0 +1,204 @@
+"""Long texts: what is drawn late in a text, and just beyond the windows of models.
+
+A text of several hundred tokens is rewritten a few times with a small ε. Wherever words stay more often than stated (in
+one token, in some that stand together, from some token on) refutes. Mechanisms whose draws need a model get a long
+text of words that they keep, with drawn ones between them: early, around the ends of usual windows, late and last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism, Prepared
+from ..result import RewriteResult
+from ..sampling import DEPTH, NoiseStream
+from ..words.lexicons import stop_words
+from .exact import TOLERANCE, largest_loss
+from .guesses import TEXTS, guess, guessable, picked, right
+from .inputs import Probe
+from .looks import Subject
+from .report import Check, Witness
+from .seen import LEVEL, Reader, Seen, aligned, anew, drawn_words, least_share, public_words, shuffled, small, too_many
+
+NAME = "long texts"
+#: Tokens of a long text; drawn words that repeat in it, where equal words are drawn anew.
+LONG, REPEATED = 700, 24
+#: Rewrites, of mechanisms whose draws cost next to nothing and of others.
+CHEAP, COSTLY = 12, 4
+#: Where the drawn words of a text for models stand: around 128, 256 and 512 word pieces, which fill usual windows.
+PLACES = (0, 1, *range(124, 134), *range(252, 266), 300, 301, 400, 508, 509, 510, 516, 517, 640, 698, 699)
+#: Long texts of which one is guessed.
+GUESSED = 20
+#: Tokens that are looked at together.
+_BLOCK = 16
+
+
+def in_long_texts(subject: Subject) -> Check | None:
+    """What is drawn at every place of a text of LONG tokens."""
+    m = small(subject.m)
+    stream = subject.stream.at(NAME)
+    if aligned(m):
+        return _by_place(subject, m, stream)
+    if "distribution" in m.can:
+        return _by_piece(subject, m, stream)
+    texts = late_texts(m, stream)
+    return _by_guesses(subject, m, texts, stream) if guessable(m, texts) else None
+
+
+def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
+    meter, given = subject.meter, [p.word for p in subject.probes]
+    stated = anew(m)
+    reader = Reader(stated, meter)
+    unit = m.guarantee(given[0] if given else "doctor").unit
+    if m.by_word is not None:
+        words = drawn_words(m, given, LONG if "distinct" in unit else REPEATED, stream.at("words"), meter)
+        if not words:
+            return None
+        tokens = (words * LONG)[:LONG]
+        first = reader.stated(stated.prepare(words[0]), 0)
+        times = CHEAP if first is not None and first.depth > DEPTH else COSTLY
+    else:
+        words = drawn_words(m, given, len(PLACES), stream.at("words"), meter)
+        if not words:
+            return None
+        kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
+        tokens = shuffled(kept * LONG, stream.at("kept"))[:LONG]
+        for place, word in zip(PLACES, words * len(PLACES), strict=False):
+            tokens[place] = word
+        times = COSTLY
+    text = " ".join(tokens)
+    prepared = m.prepare(text, cancel=meter.cancel)
+    results = [m.rewrite(prepared, stream=_noise(stream, k), cancel=meter.cancel) for k in range(times // 2)]
+    results += m.rewrites(prepared, times - times // 2, stream=_noise(stream, times), cancel=meter.cancel)
+    own = prepared if m.by_word is None else stated.prepare(text, cancel=meter.cancel)
+    seen = [s for r in results for s in reader.read(own, r)]
+    return _judge(m, text, seen, times)
+
+
+def _noise(stream: NoiseStream, k: int) -> NoiseStream:
+    return stream.at("noise", k) if stream.seed is not None else NoiseStream()
+
+
+def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check | None:
+    if not seen:
+        return None
+    places = np.array([s.place for s in seen])
+    hits, chances = np.array([s.hit for s in seen]), np.array([s.chance for s in seen])
+    last = int(places.max())
+    spans = {(p, p + 1) for p in places.tolist()}
+    spans |= {(p // _BLOCK * _BLOCK, p // _BLOCK * _BLOCK + _BLOCK) for p in places.tolist()}
+    spans |= {(p, last + 1) for p in range(0, last + 1, _BLOCK // 2)}
+    best: tuple[float, int, int] = (1.0, 0, 0)
+    for a, b in sorted(spans):
+        inside = (places >= a) & (places < b)
+        if hits[inside].any():
+            best = min(best, (too_many(int(hits[inside].sum()), chances[inside]), a, b))
+    epsilon = float(m.config.epsilon)
+    drawn = len(set(places.tolist()))
+    looked = f"A text of {last + 1} tokens, {drawn} of them drawn, rewritten {times} times at ε = {epsilon:.3g}"
+    if best[0] * len(spans) < LEVEL:
+        _, a, b = best
+        inside = (places >= a) & (places < b)
+        tokens = f"token {a + 1}" if b == a + 1 else f"the tokens {a + 1} to {min(b, last + 1)}"
+        told = (
+            f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} came "
+            f"through, where the stated chances add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
+        )
+        short = text if len(text) < 200 else text[:200] + "…"
+        witness = Witness(short, short, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+        reason = "words of long texts come through more often than is stated."
+        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
+    mean = float(chances.mean())
+    single = least_share(times, mean, LEVEL / len(spans))
+    late = int((places >= last - _BLOCK).sum())
+    block = least_share(late, mean, LEVEL / len(spans))
+    looked += (
+        f": words that stay are seen from a share of {_share(single)} at one token and of {_share(block)} in its last "
+        f"{_BLOCK}"
+    )
+    blind = f"a leak at one token of a long text in fewer than {_share(single)} of its draws"
+    if single is None:
+        blind = "a leak at one single token of a long text"
+    return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=len(seen))
+
+
+def _share(x: float | None) -> str:
+    return "all draws (not even these at one token alone)" if x is None else f"{x:.0%}"
+
+
+def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
+    """Mechanisms that write a new text: whether words of a long text come through, and whether what is stated of the
+    pieces of two such texts differs by more than the promise allows."""
+    texts = late_texts(m, stream, 2)
+    prepared = [m.prepare(t, cancel=subject.meter.cancel) for t in texts]
+    reader = Reader(m, subject.meter)
+    results = [m.rewrite(prepared[0], stream=_noise(stream, k), cancel=subject.meter.cancel) for k in range(COSTLY)]
+    other = m.rewrite(prepared[1], stream=_noise(stream, COSTLY), cancel=subject.meter.cancel)
+    promise = m.guarantee(prepared[0])
+    if promise.notion == "pure":
+        pairs = _stated(m, prepared, results[0], other)
+        for i, probes in enumerate(pairs):
+            loss, witness = largest_loss(probes, np.array([[np.nan, 1.0], [1.0, np.nan]]), subject.meter)
+            if loss > promise.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
+                told = (
+                    f"Of two texts of {LONG} tokens that differ in their last 20, piece {i + 1} is stated to be "
+                    f"“{witness.output}” with a chance of {witness.p_first:.2g} and of {witness.p_second:.2g}, at ε = "
+                    f"{promise.epsilon:.3g}."
+                )
+                return Check(
+                    NAME, "refuted", f"Two texts of {LONG} tokens.",
+                    "what is stated of the pieces of two long texts differs by more than the promise allows.",
+                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=told),
+                )  # fmt: skip
+    return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
+
+
+def _stated(
+    m: Mechanism, prepared: Sequence[Prepared], result: RewriteResult, other: RewriteResult
+) -> list[list[Probe]]:
+    """What pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts that
+    it was not made of, else the first ones, before which nothing was drawn."""
+    own = [result.distribution(i) for i, piece in enumerate(result.releases) if piece.drawn]
+    given = m.distributions_given(prepared[1], result)
+    if given is None:
+        first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False
+        given, own = ([other.distribution(0)], own[:1]) if first else ([], [])
+    return [
+        [Probe(p.text, None, p.text, d, p, i, True) for p, d in zip(prepared, pair, strict=True)]
+        for i, pair in enumerate(zip(own, given, strict=False))
+    ]
+
+
+def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[str]:
+    """Long texts of kept words whose last words alone differ."""
+    n = TEXTS if n is None else n
+    words = public_words(m, 20 * n, stream.at("words"))
+    kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
+    same = " ".join(shuffled(kept * LONG, stream.at("kept"))[: LONG - 20])
+    return [f"{same} {' '.join(words[20 * k : 20 * k + 20])}" for k in range(n)]
+
+
+def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
+    p, n = right(m, texts), GUESSED
+    order = picked(n, len(texts), stream.at("order"))
+    results = m.rewrite([texts[k] for k in order], stream=_noise(stream, 0), cancel=subject.meter.cancel)
+    right_ones = zip(order, results, strict=True)
+    hits = sum(guess(texts, r, stream.at("guess", j)) == k for j, (k, r) in enumerate(right_ones))
+    epsilon = float(m.config.epsilon)
+    looked = f"{n} texts of {LONG} tokens, rewritten at ε = {epsilon:.3g}"
+    if too_many(hits, np.full(n, p)) < LEVEL:
+        told = (
+            f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite named the right one in "
+            f"{hits} of {n} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
+        )
+        witness = Witness(texts[0][-120:], texts[1][-120:], (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+        reason = "long texts come through more often than is promised."
+        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=n)
+    leak = least_share(n, p, LEVEL) or 1.0
+    said = f"{looked}: seen where {leak:.0%} of them come through."
+    return Check(
+        NAME, "tested", said, leak=leak, blind=f"fewer than {leak:.0%} of long texts that come through", draws=n
+    )

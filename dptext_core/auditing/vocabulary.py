@@ -1,0 +1,302 @@
+"""Every word of a vocabulary whose words are drawn one by one: what is stated of it, and what is released for it.
+
+Stated: blocks of words that stand near each other are compared over all outputs. Where any two words, or those of a
+group, are alike, every block is one of words that are alike, and beside it the largest and the least chance of each
+output over all blocks are kept, so that all pairs are compared. Where the promise counts distances, each word is
+compared with the next ones in a row in which near words follow each other; by the triangle inequality these are the
+pairs that bind most.
+
+Released: each word is rewritten twice with a small ε. Words that stayed, and those that became the same word twice,
+are as many as is stated, and are rewritten again, often: one that comes out the same nearly always leaks.
+
+Where every chance needs a row over the whole vocabulary, a part of the words is looked at unless the audit is thorough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..errors import NoDistribution
+from ..mechanisms.base import Mechanism, WordByWord, check_cancel
+from ..sampling import DEPTH, NoiseStream
+from .distance import TOLERANCE as RELATIVE
+from .distance import named_distances
+from .exact import TOLERANCE, largest_loss
+from .inputs import Probe
+from .looks import Subject
+from .report import Check, Witness
+from .seen import LEVEL, Reader, bare, bounds, least_hits, shuffled, small, too_many, unknown
+
+STATED, RELEASED = "stated distributions of every word", "releases of every word"
+#: Chances that are computed unless the audit is thorough: words times outputs.
+WORK = 60_000_000
+#: Words of one text; words that are compared with each other; words after each that it is compared with.
+_TEXT, _TOGETHER, _AFTER = 400, 200, 2
+#: How often words that came out the same are rewritten again; after so many times only those that came out the same so
+#: often are.
+AGAIN, DROPPED = 30, {6: 2, 12: 4}
+
+
+def stated_words(subject: Subject) -> Check | None:
+    """The stated distribution of each word of the vocabulary, against the promise."""
+    m, promise = subject.m, subject.promise
+    by_word = m.by_word
+    if by_word is None or promise.notion not in ("pure", "group", "metric") or subject.claim is not None:
+        return None
+    words = _in_a_row(m, by_word, promise.notion)
+    if len(words) < 2:
+        return None
+    first = _probes(m, by_word, words[:200])
+    if not first or first[0].d.draws is not None or m.public_context(first[0].prepared, 0) is not None:
+        return None
+    chosen = words if subject.thorough else _some(words, max(2 * _TOGETHER, WORK // len(first[0].d)))
+    worst, witness, pairs = 0.0, None, 0
+    high: tuple[np.ndarray, np.ndarray] | None = None
+    names: Sequence[str] = ()
+    before: list[Probe] = []
+    for start in range(0, len(chosen), _TOGETHER):
+        subject.meter.at(0.96)
+        probes = [*before, *_probes(m, by_word, chosen[start : start + _TOGETHER])]
+        if len(probes) < 2:
+            continue
+        apart = _apart(m, promise, probes)
+        value, found, compared = _compared(subject, probes, apart)
+        pairs += compared
+        if value > worst:
+            worst, witness = value, found
+        before = probes[-_AFTER:] if promise.notion == "metric" else probes[-20:] if promise.notion == "group" else []
+        if promise.notion == "pure" and all(p.d.candidates is probes[0].d.candidates for p in probes):
+            table = np.stack([p.d.log_probs for p in probes])
+            top, low = table.max(axis=0), table.min(axis=0)
+            high = (top, low) if high is None else (np.maximum(high[0], top), np.minimum(high[1], low))
+            names = probes[0].d.candidates
+    if high is not None:
+        with np.errstate(invalid="ignore"):
+            gap = np.where(high[0] > -np.inf, high[0] - high[1], 0.0)
+        y = int(np.argmax(gap))
+        if gap[y] > worst:
+            worst = float(gap[y])
+            told = f"“{names[y]}” is e^{worst:.3g} times as likely under one word of the vocabulary as under another."
+            witness = Witness("one word", "another", (names[y],), float(high[0][y]), float(high[1][y]), 1.0, told=told)
+    whole = len(chosen) == len(words)
+    part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
+    blind = "" if whole else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
+    looked = (
+        f"The stated distributions of {part} words of the vocabulary over all outputs, {pairs:,} pairs of near ones"
+    )
+    if worst > promise.epsilon * (1 + TOLERANCE) + TOLERANCE:
+        reason = "the stated distributions of two words differ by more than the promise allows."
+        return Check(STATED, "refuted", f"{looked}.", reason, witness, blind=blind)
+    return Check(STATED, "proven", f"{looked}.", blind=blind)
+
+
+def _in_a_row(m: Mechanism, by_word: WordByWord, notion: str) -> list[str]:
+    """The words of the vocabulary that are written as one, where groups matter group after group, and where distances
+    do in the order of a list, in which near words follow each other."""
+    words = [w for w in by_word.vocabulary.words if w.isalpha()]
+    if notion == "group":
+        return list(dict.fromkeys(by_word.words_alike(words, len(words)) or words))
+    order = getattr(by_word.vocabulary, "lists", None)
+    if notion == "metric" and order:
+        known = set(words)
+        return [w for w in order[0].words if w in known]
+    if notion == "metric":
+        vectors = getattr(by_word.vocabulary, "vectors", None)
+        if vectors is not None and len(vectors) == len(by_word.vocabulary.words):
+            # Along the direction in which they differ most.
+            x = np.asarray(vectors, np.float64)
+            x = x - x.mean(axis=0)
+            along = x @ np.linalg.svd(x[:: max(1, len(x) // 2000)], full_matrices=False)[2][0]
+            rank = {by_word.vocabulary.words[i]: k for k, i in enumerate(np.argsort(along).tolist())}
+            return sorted(words, key=rank.__getitem__)
+    return words
+
+
+def _some(words: Sequence[str], n: int) -> list[str]:
+    """About n of the words in stretches, spread over all of them."""
+    if n >= len(words):
+        return list(words)
+    stretches = max(1, n // 50)
+    starts = np.linspace(0, len(words) - 50, stretches).astype(int)
+    return list(dict.fromkeys(w for s in starts.tolist() for w in words[s : s + 50]))
+
+
+def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str]) -> list[Probe]:
+    text = " ".join(words)
+    prepared = m.prepare(text)
+    tokens = prepared.document.tokens
+    out = []
+    for i, token in enumerate(tokens):
+        if unknown(by_word, prepared, i):
+            continue
+        try:
+            d = m.distribution(prepared, i)
+        except NoDistribution:
+            continue
+        out.append(Probe(token.text, None, token.text, d, prepared, i, True))
+    return out
+
+
+def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
+    """Distances in the metric that the promise names, float64 (n, n), NaN where two words are not compared."""
+    words = [p.word for p in probes]
+    if promise.notion == "pure":
+        out = 1.0 - np.eye(len(words))
+    else:
+        out = np.array(m.distances(words), np.float64)
+        named = named_distances(m, promise, words) if promise.notion == "metric" else None
+        # The same but for rounding: then the mechanism's, which its scores are made of.
+        if named is not None and not np.allclose(
+            np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
+        ):
+            out = np.where(np.isfinite(out), named, np.nan)
+    np.fill_diagonal(out, np.nan)
+    return out
+
+
+def _compared(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> tuple[float, Witness | None, int]:
+    """The largest loss per unit, where it is, and how many pairs were compared: all of a group or of a pure promise,
+    of a metric one those that stand near."""
+    if subject.promise.notion != "metric":
+        value, witness = largest_loss(probes, apart, subject.meter)
+        return value, witness, int(np.isfinite(apart).sum()) // 2
+    best: tuple[float, int, int] = (0.0, 0, 0)
+    count = 0
+    for lag in range(1, _AFTER + 1):
+        for a in range(len(probes) - lag):
+            b = a + lag
+            if not np.isfinite(apart[a, b]):
+                continue
+            check_cancel(subject.meter.cancel)
+            count += 1
+            best = max(best, (_loss(probes[a], probes[b], float(apart[a, b])), a, b))
+    value, a, b = best
+    if not value:
+        return 0.0, None, count
+    pair = apart[np.ix_((a, b), (a, b))]
+    _, witness = largest_loss([probes[a], probes[b]], pair, subject.meter)
+    return value, witness, count
+
+
+def _loss(a: Probe, b: Probe, apart: float) -> float:
+    if a.d.candidates is not b.d.candidates and list(a.d.candidates) != list(b.d.candidates):
+        return math.inf
+    x, y = a.d.log_probs, b.d.log_probs
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(x - y)
+    gap[(x == -np.inf) & (y == -np.inf)] = 0.0
+    loss = float(gap.max())
+    return 0.0 if loss <= TOLERANCE else loss / apart if apart > 0 else math.inf
+
+
+# --- what is released
+
+
+def released_words(subject: Subject) -> Check | None:
+    """What is released for each word of the vocabulary, against what is stated of it."""
+    m = small(subject.m)
+    by_word = m.by_word
+    if by_word is None:
+        return None
+    stream = subject.stream.at(RELEASED)
+    words = [w for w in by_word.vocabulary.words if w.isalpha()]
+    if len(words) < 2:
+        return None
+    reader = Reader(m, subject.meter)
+    first = next((d for d in _few(m, by_word, reader, words)), None)
+    if first is None:
+        return None
+    words = shuffled(words, stream.at("order"))
+    cheap = first.depth > DEPTH
+    chosen = words if subject.thorough or cheap else words[: max(_TEXT, WORK // 2 // len(first))]
+    rounds: list[dict[str, str]] = []
+    draws = 0
+    for turn in range(2):
+        out: dict[str, str] = {}
+        for word, became in _released(m, by_word, chosen, stream, turn, subject):
+            out[word] = became
+        draws += len(out)
+        rounds.append(out)
+    # --- those that came out as no hidden word should, again
+    suspects: list[tuple[str, str]] = []
+    for word, became in rounds[0].items():
+        if bare(became) == bare(word) or became == rounds[1].get(word):
+            suspects.append((word, bare(became)))
+        elif bare(rounds[1].get(word, "")) == bare(word):
+            suspects.append((word, bare(word)))
+    tests = 1 + len(suspects)
+    epsilon = float(m.config.epsilon)
+    whole = len(chosen) == len(words)
+    part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
+    looked = f"{part[0].upper()}{part[1:]} words of the vocabulary, each rewritten twice at ε = {epsilon:.3g}"
+    hits = dict.fromkeys(suspects, 0)
+    wanted = dict(suspects)
+    names = [*wanted]
+    for turn in range(AGAIN):
+        names = [w for w in names if hits[w, wanted[w]] >= DROPPED.get(turn, 0)]
+        for word, became in _released(m, by_word, names, stream, 2 + turn, subject):
+            draws += 1
+            hits[word, wanted[word]] += bare(became) == wanted[word]
+    found: list[tuple[float, str, str, int, float]] = []
+    for (word, became), n in hits.items():
+        if n >= AGAIN // 3:  # fewer are refuted nowhere
+            prepared = m.prepare(word)
+            d = reader.stated(prepared, 0)
+            at = None if d is None else reader.places(d).get(became)
+            p = 0.0 if d is None or at is None else float(bounds(d)[at].sum())
+            found.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
+    if found and (best := min(found))[0] * tests < LEVEL:
+        _, word, became, n, p = best
+        told = (
+            f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {epsilon:.3g}; the stated distribution "
+            f"gives it {p:.2g}."
+        )
+        witness = Witness(word, word, (became,), math.log(n / AGAIN), math.log(p) if p else -math.inf, 0.0,
+                          kind="sampler", told=told)  # fmt: skip
+        reason = "what is released for one word of the vocabulary does not follow what is stated of it."
+        return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)
+    blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"
+    usual = float(np.median(bounds(first)))
+    leak = _one_word(usual, LEVEL / tests)
+    looked += (
+        f", and those {len(suspects):,} that stayed or came out the same {AGAIN} times more: one word that leaks, "
+        f"among those that were rewritten, is seen where it does in {leak:.0%} of its rewrites"
+    )
+    return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
+
+
+def _one_word(p: float, level: float) -> float:
+    """The smallest share of its rewrites in which one word must come out as itself, to be seen with a chance of 95%: in
+    one of the first two, and then often enough."""
+    from scipy.special import bdtrc
+
+    hits = least_hits(AGAIN, p, level)
+    if hits is None:
+        return 1.0
+    shares = np.linspace(0.0, 1.0, 1001)
+    often = bdtrc(hits - 1, AGAIN, np.minimum(1.0, p + (1 - p) * shares))
+    enough = shares[(1 - (1 - shares) ** 2) * often >= 0.95]
+    return float(enough[0]) if len(enough) else 1.0
+
+
+def _few(m: Mechanism, by_word: WordByWord, reader: Reader, words: Sequence[str]) -> Iterator:
+    prepared = m.prepare(" ".join(words[:200]))
+    for i in range(len(prepared.document.tokens)):
+        if not unknown(by_word, prepared, i) and (d := reader.stated(prepared, i)) is not None:
+            yield d
+
+
+def _released(
+    m: Mechanism, by_word: WordByWord, words: Sequence[str], stream: NoiseStream, turn: int, subject: Subject
+) -> Iterator[tuple[str, str]]:
+    """Each word and what it became, in texts of many."""
+    for start in range(0, len(words), _TEXT):
+        subject.meter.at(0.97)
+        prepared = m.prepare(" ".join(words[start : start + _TEXT]))
+        noise = stream.at("noise", turn, start) if stream.seed is not None else NoiseStream()
+        for step in m.rewrite(prepared, stream=noise).steps:
+            if step.action in ("replace", "keep") and not unknown(by_word, prepared, step.index):
+                yield step.original, step.replacement
