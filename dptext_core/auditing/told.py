@@ -24,7 +24,8 @@ from .rules import Breach, flat
 NAME = "what is said beside a text"
 #: Texts that are compared at most, and those of them that are rewritten.
 MOST, REWRITTEN = 200, 3
-#: Words of a text whose notes are compared: notes may say that a long one is read in part.
+#: Words of a text whose notes are compared, where it is read word by word: a model reads a long one in part, and the
+#: note may say so.
 SHORT = 8
 
 
@@ -54,10 +55,13 @@ def told(subject: Subject) -> Check | None:
     if not compared:
         reason = "no two of these texts are alike under the promise, so that nothing said of them can be compared."
         return Check(NAME, "not looked at", "", reason, needed=False)
+    notes = ", notes" if "alignment" in m.can else ""
     looked = (
-        f"The guarantee, what it names as exposed, notes and errors of {texts:,} texts, which the promise of {m.title} "
+        f"The guarantee, what it names as exposed{notes} and errors of {texts:,} texts, which the promise of {m.title} "
         f"makes alike, in {compared:,} pairs: they are the same."
     )
+    if not notes:
+        looked += " Notes, which say how much of a text was read, are for its author and were not compared."
     return Check(NAME, "not looked at" if unclear else "tested", looked, unclear)
 
 
@@ -97,7 +101,6 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
     given = list(dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in subject.inputs))[:MOST]
     if "alignment" not in m.can:
         yield list(dict.fromkeys([*given, TEXTS[0], "Yes.", " ".join(TEXTS[1:4]), "the doctor paid", "a nurse left"]))
-        yield ["the doctor paid", "a nurse left", "my sister knew"]
         return
     words = [w for w in given if w.isalpha()]
     if len(words) > 1:
@@ -145,7 +148,7 @@ def _repeats(m: Mechanism, text: str) -> list[int]:
 def _said(m: Mechanism, text: str) -> _Said:
     try:
         g = m.guarantee(text)
-        note = m.reading_note(text) if len(text.split()) <= SHORT else ""
+        note = m.reading_note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
         fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
         said = ("sentence of the promise", g.sentence()), ("promise in the words of the field", g.lines())
         return _Said((*fields, *said, ("note", note)))
