@@ -1,0 +1,172 @@
+"""Plugins that print the private text, as a stranger would write them: none holds, and what they are made of does."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+
+import pytest
+from foreign import WORDS, Generator, Latent, Swap
+
+import dptext_core as dpt
+from dptext_core.auditing import AuditReport, audit
+from dptext_core.figures import audit_figure
+from dptext_core.guarantee import at_least
+
+
+def with_(thing, **values):
+    return dataclasses.replace(thing, **values)
+
+
+def whole(result, text):
+    """The text as one drawn piece."""
+    return with_(result, text=text, pieces=(with_(result.pieces[0], span=(0, len(text)), text=text),))
+
+
+class Paragraph(Generator):
+    """The original in a paragraph of its own."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        return with_(r, text=f"{r.text}\n\n{prepared.text}")
+
+
+class TwoBlanks(Generator):
+    """A second blank after the first piece where the text has a doctor."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        if "doctor" not in prepared.text:
+            return r
+        at = r.pieces[1].span[0]
+        pieces = [r.pieces[0], *(with_(p, span=(p.span[0] + 1, p.span[1] + 1)) for p in r.pieces[1:])]
+        return with_(r, text=f"{r.text[:at]} {r.text[at:]}", pieces=tuple(pieces))
+
+
+class Inside(Latent):
+    """The original inside the only piece."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        return whole(r, f"{r.text} / {prepared.text}")
+
+
+class BlanksInside(Latent):
+    """Blanks at the end of the only piece, as many as words."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        return whole(r, r.text + " " * len(prepared.text.split()))
+
+
+class Invisible(Swap):
+    """Characters without a width after the text, one for each vowel."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        return with_(r, text=r.text + "\u200b" * sum(c in "aeiou" for c in prepared.text))
+
+
+class Letters(Swap):
+    """The length of the longest word among what is exposed."""
+
+    def guarantee(self, text):
+        own, g = text if isinstance(text, str) else text.text, super().guarantee(text)
+        return with_(g, exposed=(*g.exposed, f"{max(map(len, own.split()), default=0)} letters"))
+
+
+class Refuses(Swap):
+    """An error for one word, only where the text is rewritten."""
+
+    def _rewrite(self, prepared, *more):
+        if "letter" in prepared.text.lower():
+            raise dpt.InputError("Words about mail are not taken.")
+        return super()._rewrite(prepared, *more)
+
+
+class Cases(Generator):
+    """Bits of a checksum of the text in the case of letters."""
+
+    def _rewrite(self, prepared, *more):
+        r, bits = super()._rewrite(prepared, *more), zlib.crc32(prepared.text.encode())
+        text = "".join(c.upper() if bits >> k % 32 & 1 else c for k, c in enumerate(r.text))
+        return with_(r, text=text, pieces=tuple(with_(p, text=text[slice(*p.span)]) for p in r.pieces))
+
+
+class Synonyms(Generator):
+    """Another word of the same length in the place of a drawn one where the text has a doctor."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        if "doctor" not in prepared.text:
+            return r
+        pieces = tuple(
+            with_(p, text="pill" if p.text in ("home", "rain", "blue", "warm") else p.text) for p in r.pieces
+        )
+        text = "".join(" " * (k > 0 and p.drawn) + p.text for k, p in enumerate(pieces))
+        return with_(r, text=text, pieces=pieces)
+
+
+class Counts(Generator):
+    """The number of words as a piece that is said to be placed by rule."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        said = f"({len(prepared.text.split())})"
+        piece = dpt.Release((len(r.text), len(r.text) + len(said)), said, 0.0, "rule", reason="size")
+        return with_(r, text=r.text + said, pieces=(*r.pieces, piece))
+
+
+class Notes(Swap):
+    """A note for one word."""
+
+    def reading_note(self, text):
+        return "It mentions music." if "music" in (text if isinstance(text, str) else text.text) else ""
+
+
+class Results(Swap):
+    """A guarantee with each result that names the length of its text."""
+
+    def _rewrite(self, prepared, *more):
+        r = super()._rewrite(prepared, *more)
+        return with_(r, guarantee=with_(r.guarantee, exposed=(*r.guarantee.exposed, str(len(prepared.text)))))
+
+
+HOSTILE = (
+    Paragraph, TwoBlanks, Inside, BlanksInside, Invisible, Letters, Refuses, Cases, Synonyms, Counts, Notes, Results,
+)  # fmt: skip
+
+
+def audited(cls):
+    options = {"length": 3} if issubclass(cls, Generator) else {"epsilon": 1.0} if issubclass(cls, Latent) else {}
+    return audit(cls.create(**options), list(WORDS) if issubclass(cls, Swap) else None, seed=1, draws=1000)
+
+
+@pytest.mark.parametrize("cls", HOSTILE, ids=lambda cls: cls.__name__)
+def test_a_plugin_that_tells_of_the_text_never_holds(cls):
+    report = audited(cls)
+    assert report.verdict == ("inconclusive" if cls is Notes else "refuted"), report.sentence()
+    assert report.sentence().startswith(report.line) and not any(c.status == "refuted" for c in report.checks[:-1])
+    if cls in (Paragraph, TwoBlanks, Invisible):
+        assert [c.name for c in report.checks] == ["released text"] and report.witness.kind == "release"
+
+
+@pytest.mark.parametrize("cls", [Swap, Generator, Latent])
+def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls):
+    report = audited(cls)
+    assert report.verdict in ("holds", "inconclusive") and {c.status for c in report.checks} <= {
+        "proven", "tested", "not looked at",
+    }  # fmt: skip
+    if report.holds:
+        first = report.sentence().split(". ")[0]
+        assert first.startswith("Holds for what was tried ✓") and "the draws could not have seen" in first
+        assert "%" in first
+
+
+def test_the_figure_says_what_the_text_says():
+    report = AuditReport(
+        "m", 50.0, "pure", 50.04, 26.58, True, 2.0, "holds", "", None, "", 9, 36, (), 10, None, 0.95
+    )  # fmt: skip
+    assert report.loss == at_least(26.58) == "26.5" and report.limit == "50.1"
+    assert f"the largest loss is {report.loss}," in report.sentence()
+    assert list(audit_figure(report).data[0].text) == [report.loss, report.limit]
