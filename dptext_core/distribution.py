@@ -8,6 +8,7 @@ float64.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ FEW = 1000
 
 def logsumexp(x: np.ndarray) -> float:
     top = x.max()
-    return float(top + np.log(np.exp(x - top).sum()))
+    return float(top + np.log(np.exp(x - top).sum())) if top > -np.inf else -math.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,12 +45,14 @@ MODULES = (
     "dptext_core/mechanisms/*.py",
     "dptext_core/auditing/*.py",
 )
-#: Tests of pages, documents, clusters and benchmarks: what they alone would kill, no test of the core kills.
+#: Tests of pages, documents, models, word lists and benchmarks: what they alone would kill, no test of the core kills.
 LEFT_OUT = (
     *("*_page", "*_panel", "pages", "captions", "charts", "controls", "figures", "house", "documents", "packaging"),
     *("notebook", "ray", "peers", "experiments", "kill_and_resume", "memory", "lm_perplexity", "bertscore", "exports"),
     *("glossary", "lessons", "rendering", "security", "sessions", "turns", "internals", "added", "fail_on_skip"),
-    *("references", "device", "cli", "mutants", "evaluation_[!a]*"),
+    *("references", "device", "cli", "mutants", "evaluation_[!a]*", "word_lists", "word_files", "words", "models"),
+    *("engine", "token_*", "document", "language", "which_text", "metrics", "release_files", "survivors", "trade_off"),
+    *("batch", "office", "private", "checks", "left", "side_by_side", "explain", "fuzz", "job_folders"),
 )
 FIRST, THEN = 10.0, 60.0  # seconds of tests for one mutant
 

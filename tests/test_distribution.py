@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dptext_core import ConfigError, NoiseStream, ScoreTable, TokenDistribution
-from dptext_core.distribution import clopper_pearson, envelope
+from dptext_core.distribution import clopper_pearson, envelope, logsumexp
 
 
 def table(size=500, seed=0, source="w3") -> ScoreTable:
@@ -97,7 +97,8 @@ def test_a_proposal_multiplies_the_exponential_mechanism(epsilon, ends):
     assert t.deniability(epsilon) == pytest.approx((d.p_keep(), d.expected_distinct(100)))
     at = set(t.shown(500, epsilon, epsilon).tolist())
     assert at == set(range(500))
-    assert t.shown(5, epsilon, epsilon).tolist() == np.argsort(-d.log_probs, kind="stable")[:5].tolist()
+    for n in range(1, 13):
+        assert t.shown(n, epsilon, epsilon).tolist() == np.argsort(-d.log_probs, kind="stable")[:n].tolist()
 
 
 def test_a_proposal_leaves_no_candidate_out_that_a_filter_did_not_remove():
@@ -151,6 +152,12 @@ def test_the_interval_of_an_estimate_is_that_of_its_draws():
     d = TokenDistribution(["a", "b"], np.log([0.25, 0.75]), "a", 1.0, 400)
     assert d.keep_interval() == clopper_pearson(100, 400)
     assert TokenDistribution(["a", "b"], np.log([0.25, 0.75]), "a", 1.0).keep_interval() == pytest.approx((0.25, 0.25))
+
+
+def test_the_logarithm_of_a_sum():
+    x = np.array([-700.0, 3.0, 3.0, -np.inf])
+    assert logsumexp(x) == pytest.approx(3 + np.log(2)) and logsumexp(x - 1e4) == pytest.approx(np.log(2) + 3 - 1e4)
+    assert logsumexp(np.array([-np.inf])) == logsumexp(np.full(3, -np.inf)) == -np.inf, "of nothing that is possible"
 
 
 def test_figures_of_a_small_distribution():

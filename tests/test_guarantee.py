@@ -64,6 +64,16 @@ def test_odds(epsilon, expected):
     assert odds_text(epsilon) == expected
 
 
+@pytest.mark.parametrize(("draws", "said"), [(1, False), (2, True)])
+def test_the_total_is_said_where_there_are_several_draws(draws, said):
+    text = Guarantee("pure", 2.0, "whole text", "any two texts", draws=draws, total=2.0 * draws)
+    assert ("Together at most ε = 4." in text.sentence()) == said and "(ε = 2)." in text.sentence()
+    piece = Guarantee("pure", 2.0, "released token", "any two texts", draws=draws, total=2.0 * draws)
+    assert (f"At most {draws} tokens are drawn, together at most ε = 4." in piece.sentence()) == said
+    word = Guarantee("pure", 2.0, "released word", "any two texts", draws=draws, total=2.0 * draws)
+    assert f"together at most ε = {2 * draws}." in word.sentence()
+
+
 def test_odds_that_are_rounded_up_to_ten_carry():
     assert odds_text(math.log(9.96e7)) == "1.0 × 10⁸ times" and odds_text(math.log(9.84e7)) == "9.9 × 10⁷ times"
 

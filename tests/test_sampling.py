@@ -382,6 +382,22 @@ def test_beside_a_whole_number_more_bits_are_asked_for_until_they_decide(side):
         assert sampling.geometric(Stub(0), 2, Fraction(1, 1000)).tolist() == [999, 999]
 
 
+@pytest.mark.parametrize("word", [0, 1, 5, 1000, 1 << 43])
+def test_the_further_bits_of_a_small_uniform_are_the_same_whoever_reads_them(word):
+    """By the logarithm in float64 and by all digits: U is so small that its next bits decide."""
+
+    class Small(NoiseStream):
+        __slots__ = ()
+
+        def words(self, n):
+            return np.full(n, word, np.uint64)
+
+    stream = Small(3)
+    quick = -stream.log_full_range(stream.words(6)) * 1e5
+    exact = [sampling._exactly(stream, j, word, Fraction(1, 10**5)) for j in range(6)]
+    assert exact == [math.floor(x) for x in quick] and (word > 1 << 40 or len(set(exact)) > 3)
+
+
 def test_whole_numbers_beyond_64_bits_are_whole_too():
     found = sampling.geometric(NoiseStream(1), 50, Fraction(1, 10**25))
     assert found.dtype == object and all(isinstance(k, int) for k in found) and max(found) > 2**64

@@ -125,6 +125,35 @@ def test_draws_of_a_common_word_follow_what_is_stated_of_it(p):
     assert fit(drawn, channel.at(1.0).probs) < 1e-5
 
 
+@pytest.mark.parametrize("p", [0.3, 1.0])
+def test_what_is_said_of_a_common_word_is_said_of_its_distribution(p):
+    """Curves, likelihoods and locked draws of a word that may pass through, at every ε."""
+    m = on(SPACE, "santext-plus", epsilon=4.0, p=p, sensitive=0.6)
+    channel, grid, which = m.channel(3), np.array([0.5, 4.0, 20.0]), np.array([2, 3, 4, 15, 29])
+    expected = np.stack([channel.at(e).log_probs[which] for e in grid], axis=1)
+    assert channel.log_p(grid, which) == pytest.approx(expected, rel=1e-9)
+    for released in (2, 3, 15, 29):
+        found, error = m.log_likelihood(SPACE.words[released], 4.0)
+        exact = m.likelihood_of(SPACE.words[released], 4.0, np.arange(30))
+        finite = np.isfinite(exact)
+        assert np.array_equal(finite, np.isfinite(found)) and found[finite] == pytest.approx(exact[finite], abs=error + 1e-6)
+    for seed in range(20):
+        flips = channel.flips(NoiseStream(seed), 0.5, 20.0)
+        for e in np.geomspace(0.51, 19.9, 25):
+            assert [w for at, w in flips if at <= e][-1] == channel.draw(float(e), NoiseStream(seed))
+    shown = channel.shown(6, 0.5, 20.0).tolist()
+    assert shown[0] == 3 and len(set(shown)) == 6 and set(shown[1:]) <= set(range(12, 30))
+
+
+@pytest.mark.parametrize("prior", ["none", "frequency"])
+def test_a_released_common_word_was_the_original_one(prior):
+    """It is impossible under every other word, so that whoever reads it knows."""
+    m = on(SPACE, "santext-plus", epsilon=4.0, p=0.3, sensitive=0.6, prior=prior)
+    found, error = m.log_likelihood(SPACE.words[3], 4.0)
+    assert found[3] == pytest.approx(math.log(0.7)) and error == 0
+    assert np.isneginf(np.delete(found, 3)).all()
+
+
 def test_one_pass_is_locked_at_every_epsilon():
     """Whether a common word passes does not depend on ε: under one coin it passes at all or at none."""
     m = on(SPACE, "santext-plus", p=0.5, sensitive=0.5, epsilon=1.0)

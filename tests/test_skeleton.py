@@ -186,6 +186,20 @@ def test_a_mark_that_is_drawn_ends_no_sentence():
     assert of("yes! cancer", {0, 1, 2}).begins == of("yes, cancer", {0, 1, 2}).begins == (True, False, False)
 
 
+@pytest.mark.parametrize(
+    ("text", "deleted", "expected"),
+    [
+        ("one \n two three four", {1, 2}, "one \n four"),
+        ("one\n two three four", {1, 2}, "one\n four"),
+        ("one two three four", {1, 2}, "one four"),
+        ("one two\nthree four", {1, 2}, "one\nfour"),
+    ],
+)
+def test_deleted_places_that_are_first_on_a_line_take_the_blanks_after_them(text, deleted, expected):
+    document = Document.parse(text)
+    assert document.splice([Edit("" if i in deleted else None) for i in range(4)]).text == expected
+
+
 def test_a_deleted_place_leaves_its_beginning_to_the_next():
     skeleton = of("One two three. Four five", {0, 1, 2, 4, 5})
     assert skeleton.starts() == (True, False, False, False, True, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -78,6 +79,28 @@ def test_the_loss_is_at_most_epsilon_times_the_truncated_distance(epsilon, optio
     g = m.guarantee(SPACE.words[0])
     assert g.largest == pytest.approx(min(LARGEST, gamma), rel=1e-6) and g.near <= g.largest
     assert (f"at most γ = {gamma:.3g}" in g.sentence()) == (gamma < LARGEST)
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": 0.2}, {"gamma": 0.9}, {"gamma": 0.0}])
+def test_what_is_said_of_a_word_is_said_of_its_distribution(options):
+    """Curves, figures and locked draws, at every ε."""
+    m = on(SPACE, "tem", epsilon=4.0, **options)
+    for x in (0, 11, 39):
+        channel, grid, which = m.channel(x), np.array([0.5, 8.0, 60.0]), np.array([x, 3, 17, 38])
+        expected = np.stack([channel.at(e).log_probs[which] for e in grid], axis=1)
+        assert channel.log_p(grid, which) == pytest.approx(expected, rel=1e-9)
+        for e in grid:
+            d = channel.at(e)
+            assert channel.deniability(e) == pytest.approx((d.p_keep(), d.expected_distinct(100)), rel=1e-9)
+        for n in (1, 2, 5, 40, 99):
+            shown = channel.shown(n, 0.5, 60.0)
+            assert shown[0] == x and sorted(D[x])[: min(n, 40)] == pytest.approx(D[x][shown], rel=1e-5)
+        for seed in range(15):
+            flips = channel.flips(dpt.NoiseStream(seed), 0.5, 200.0)
+            drawer = [channel.drawer(float(e))(dpt.NoiseStream(seed)) for e in np.geomspace(0.51, 199.0, 40)]
+            assert drawer == [channel.draw(float(e), dpt.NoiseStream(seed)) for e in np.geomspace(0.51, 199.0, 40)]
+            assert drawer == [[w for at, w in flips if at <= e][-1] for e in np.geomspace(0.51, 199.0, 40)]
+            assert all(a[1] != b[1] for a, b in pairwise(flips))
 
 
 def test_over_a_list_of_epsilons_the_claim_is_that_of_the_smallest():
