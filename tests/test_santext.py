@@ -136,7 +136,8 @@ def test_what_is_said_of_a_common_word_is_said_of_its_distribution(p):
         found, error = m.log_likelihood(SPACE.words[released], 4.0)
         exact = m.likelihood_of(SPACE.words[released], 4.0, np.arange(30))
         finite = np.isfinite(exact)
-        assert np.array_equal(finite, np.isfinite(found)) and found[finite] == pytest.approx(exact[finite], abs=error + 1e-6)
+        assert np.array_equal(finite, np.isfinite(found))
+        assert found[finite] == pytest.approx(exact[finite], abs=error + 1e-6)
     for seed in range(20):
         flips = channel.flips(NoiseStream(seed), 0.5, 20.0)
         for e in np.geomspace(0.51, 19.9, 25):
