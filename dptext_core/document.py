@@ -33,6 +33,8 @@ from .slots import setter
 
 #: Characters of the longest text that is rewritten at once, by whatever mechanism.
 LARGEST = 1_000_000
+#: Characters for each word and mark of a text whose words are counted: one that has more is too long in any case.
+LETTERS = 100
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
 _CURLY = APOSTROPHES[1:]

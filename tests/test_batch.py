@@ -106,6 +106,37 @@ def test_a_file_with_too_many_columns_is_refused_before_its_rows_are_read(tmp_pa
         core.look(path, wide=100)
 
 
+def test_the_words_of_a_row_that_is_too_long_anyhow_are_not_counted_and_of_others_once(tmp_path, monkeypatch):
+    """A row of 1.8 million commas was counted anew in each pass over the file, 20 seconds each, and nothing stopped
+    it."""
+    rows = ["," * 50_001, "," * 50_000, "My doctor. " * 50, "short"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in rows), encoding="utf-8")
+    counted: list[int] = []
+    parse = core.Document.parse
+    monkeypatch.setattr(core.Document, "parse", lambda text: counted.append(len(text)) or parse(text))
+    data = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, (), "santext", ()), 500).data()
+    for _ in range(3):
+        first, second, *others = data.rows()
+        assert "more than 50,000 characters" in first.why and "more than 500 words and marks" in second.why
+        assert [row["text"] for row in others] == rows[2:]
+    assert counted == [50_000, 550]
+
+
+@pytest.mark.parametrize("deep", [100, 101])
+def test_what_stands_in_lists_of_lists_is_written_in_every_format_or_refused(tmp_path, deep):
+    """985 of them were read, and then no JSONL could be written."""
+    inner = "[" * (deep - 2) + '{"a": NaN}' + "]" * (deep - 2)
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"text": "My doctor.", "b": {inner}}}\n' + '{"text": "a [[[[", "b": 1}\n' * 3, encoding="utf-8"
+    )
+    batch = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, ("b",), "custext", (("epsilon", 3.0),)))
+    found = batch.rewrite()
+    assert found.rows == 4 and len(found.errors) == (deep > 100)
+    assert all("line 1, has more than 100 lists and objects within each other" in why for _, why in found.errors)
+    for suffix in core.release_files.RELEASE:
+        assert batch.release(suffix).stat().st_size
+
+
 @pytest.mark.parametrize("kind", [".csv", ".tsv", ".jsonl", ".txt", ".parquet", ".docx"])
 def test_reading_stops_when_it_is_asked_to(tmp_path, kind):
     path = tmp_path / f"long{kind}"

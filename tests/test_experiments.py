@@ -137,6 +137,7 @@ BROKEN = {
     "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
     "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
     "list.jsonl": (b'["a"]\n', "no JSON object"),
+    "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 lists"),
     "other.jsonl": (f'{{"{SECRET}": "a"}}\n'.encode(), "nothing named 'text'"),
 }
 

@@ -91,7 +91,27 @@ def moved(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("made", [bomb, cut, other, moved])
+def packed(path: Path) -> Path:
+    """Eight hundred bytes or so, of which a few unfold to all of it at once."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("word/document.xml", f"<w:document {NAMES}><w:body>{paragraph(SECRET)}</w:body></w:document>")
+    return path
+
+
+def nested(path: Path) -> Path:
+    return word(path, "<a>" * 1500 + "</a>" * 1500 + paragraph(SECRET))
+
+
+def endless(path: Path) -> Path:
+    """A tag that does not end."""
+    return word(path, f'<a b="{"x" * (2 << 20)}"/>{paragraph(SECRET)}')
+
+
+def naming(path: Path) -> Path:
+    return word(path, "".join(f"<a{i}/>" for i in range(12_000)) + paragraph(SECRET))
+
+
+@pytest.mark.parametrize("made", [bomb, cut, other, moved, packed, nested, endless, naming])
 def test_what_no_word_processor_wrote_is_refused_and_not_quoted(tmp_path, made):
     with pytest.raises(dpt.InputError, match="no whole DOCX file") as stop:
         tables.source(made(tmp_path / "a.docx"), ("text",))

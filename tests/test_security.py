@@ -218,7 +218,8 @@ MARKS = {
 def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path, of):
     """With punctuation drawn, each full stop costs what a word costs."""
     mark = MARKS[of]
-    monkeypatch.setattr(text, "LETTERS", 1 << 20)
+    for module in (text, batch):
+        monkeypatch.setattr(module, "LETTERS", 1 << 20)
     for most in (OWN.words, PUBLIC.words):
         monkeypatch.setattr(text, "limits", lambda most=most: replace(OWN, words=most))
         long = mark * 20_000

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .._assets import examples, read_json
-from ..document import Document
+from ..document import LETTERS, Document
 from ..errors import ConfigError, DPTextError, InputError
 from ..guarantee import Guarantee
 from ..mechanisms import codec
@@ -177,6 +177,7 @@ class Batch(Private):
     def __init__(self, folder: Path, asked: Asked, words: int | None = None):
         self.folder, self.asked, self.words = folder, asked, words
         self._data: Source | None = None
+        self._long: dict[int, str] = {}
         self._guard = threading.Lock()
 
     @property
@@ -206,11 +207,14 @@ class Batch(Private):
     def _short(self, data: Source) -> Iterator[dict[str, Any]]:
         column, most = self.asked.column, self.words
         assert most is not None
-        why = f"This row has more than {most:,} words and marks, which is as many as this server rewrites in one row."
-        for row in data.rows():
-            text = row[column]
-            long = isinstance(text, str) and len(text) > most and len(Document.parse(text).words) > most
-            yield Unread(row, f"{why} Split it.") if long else row
+        for number, row in enumerate(data.rows()):
+            if not isinstance(text := row[column], str) or len(text) <= most:
+                yield row
+                continue
+            # The rows are read many times, and their words counted once.
+            if (why := self._long.get(number)) is None:
+                why = self._long[number] = _too_long(text, most)
+            yield Unread(row, why) if why else row
 
     def first(self, n: int = FIRST, cancel: threading.Event | None = None) -> list[Pair]:
         """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
@@ -344,6 +348,15 @@ class Batch(Private):
     def promise(self) -> dict[str, Any]:
         """What a finished run's result.json says."""
         return read_json(self.run / RESULT)
+
+
+def _too_long(text: str, most: int) -> str:
+    """What is wrong with a row that has more words and marks than this; empty for any other. The words of a text that
+    is longer than so many can be are not counted: that takes its time, and nobody can stop it."""
+    said = "This row has more than {:,} {}, which is as many as this server rewrites in one row. Split it."
+    if len(text) > LETTERS * most:
+        return said.format(LETTERS * most, "characters")
+    return said.format(most, "words and marks") if len(Document.parse(text).words) > most else ""
 
 
 def _shown(value: Any) -> str:

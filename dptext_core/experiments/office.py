@@ -25,6 +25,8 @@ from ..mechanisms.base import check_cancel
 INSTALL = "pip install -r requirements-office.txt"
 #: Pages, characters of text, bytes of a part once it is unfolded, and seconds for all pages.
 PAGES, CHARACTERS, UNFOLDED, SECONDS = 2000, 20_000_000, 100 << 20, 120
+#: Elements within each other, bytes of one tag, and different names in a DOCX file: its reader holds them all.
+DEEP, TAG, NAMES = 1000, 1 << 20, 10_000
 WORKER = Path(__file__).with_name("pdf_worker.py")
 #: Seconds from one look at whether to stop to the next.
 LOOK = 0.2
@@ -43,13 +45,16 @@ def docx(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
     found = _Paragraphs()
     number = size = 0
     try:
-        with zipfile.ZipFile(path) as archive, archive.open("word/document.xml") as part:
+        with zipfile.ZipFile(path) as archive, archive.open(_usual(archive.getinfo("word/document.xml"))) as part:
             for data in iter(lambda: part.read(1 << 16), b""):
                 check_cancel(cancel)
                 size += len(data)
                 if size > UNFOLDED:
                     raise InputError(f"{path.name} unfolds to more than {UNFOLDED >> 20} MB. Divide it.")
                 found.parser.Parse(data, False)
+                # What has begun and not ended is read anew with each part.
+                if size - found.parser.CurrentByteIndex > TAG:
+                    raise _Refused
                 for text in found.take():
                     number += 1
                     yield {"text": text, "paragraph": number}
@@ -71,6 +76,13 @@ class _Refused(Exception):
     """No word processor writes this."""
 
 
+def _usual(part: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """A part that is packed as the format says. Of any other kind all that some bytes unfold to is held at once."""
+    if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _Refused
+    return part
+
+
 class _Paragraphs:
     """Collects paragraphs while the file is read, so that no tree of it is built."""
 
@@ -84,7 +96,8 @@ class _Paragraphs:
         self.characters = 0
         self._open: list[list[str]] = []
         self._done: list[str] = []
-        self._text = self._skipped = 0
+        self._text = self._skipped = self._deep = 0
+        self._names: set[str] = set()
 
     def take(self) -> list[str]:
         done, self._done = self._done, []
@@ -93,7 +106,11 @@ class _Paragraphs:
     def _refuse(self, *_: Any) -> None:
         raise _Refused
 
-    def _start(self, name: str, _: Any) -> None:
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._deep += 1
+        self._names.update((name, *attributes))
+        if self._deep > DEEP or len(self._names) > NAMES:
+            raise _Refused
         name = name.replace(_STRICT, _WORD)
         if name == _TWICE:  # the same once more, for older programs
             self._skipped += 1
@@ -105,6 +122,7 @@ class _Paragraphs:
             self._open[-1].append("\t" if name.endswith("tab") else "\n")
 
     def _end(self, name: str) -> None:
+        self._deep -= 1
         name = name.replace(_STRICT, _WORD)
         if name == _TWICE:
             self._skipped -= 1

@@ -36,6 +36,8 @@ KINDS = (*TABLES, ".jsonl", ".txt", *_BINARY)
 _COLUMNS = {".txt": ("text",), ".docx": ("text", "paragraph"), ".pdf": ("text", "page")}
 #: Rows of Parquet that are held at a time, and lines from one look at whether to stop to the next.
 _HELD, _LOOK = 512, 1024
+#: Lists and objects within each other in a row of JSONL: what writes one out follows each.
+DEEP = 100
 #: What the module csv refuses to read beyond: whoever rewrites a text says how long it may be.
 _CELL = 2**31 - 1
 
@@ -352,7 +354,20 @@ def _object(line: str, number: int, name: str) -> Row:
         raise InputError(f"{name}, line {number}, is no JSON. Correct that line.{cut}") from None
     if not isinstance(row, dict):
         raise InputError(f"{name}, line {number}, is no JSON object. Write one for each row.")
+    if line.count("[") + line.count("{") > DEEP and _deep(row):
+        raise InputError(
+            f"{name}, line {number}, has more than {DEEP} lists and objects within each other. Flatten that line."
+        )
     return row
+
+
+def _deep(value: Any) -> bool:
+    """Whether more than ``DEEP`` lists and objects stand within each other."""
+    level = [value]
+    for _ in range(DEEP):
+        level = [inner for v in level for inner in (v.values() if isinstance(v, dict) else v)]
+        level = [v for v in level if isinstance(v, dict | list)]
+    return bool(level)
 
 
 def piped(lines: Iterator[str], columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:

@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 from dptext_core import Document, InputError, hosting
+from dptext_core.document import LETTERS
 from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
-#: Characters for each word and mark of a text that is looked at.
-LETTERS = 100
 #: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
 _LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
 #: Beyond it a number of a browser has no last digit, and is none of ours.
