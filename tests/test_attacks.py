@@ -211,6 +211,19 @@ def test_distances_are_counted_block_by_block_as_by_a_plain_loop(first, monkeypa
     assert (spread.counts == expected).all() and spread.own.tolist() == [float(x >= first) for x in range(40)]
 
 
+def test_a_small_space_is_counted_at_once_and_a_large_one_is_announced():
+    assert normalisers.is_ready(SPACE) and normalisers.is_ready(SPACE, gamma=0.5, first=3)
+    assert normalisers.is_ready(word_space()) and not normalisers.is_ready(word_space(), first=9)
+    n = normalisers.SHORT
+    vectors = np.random.default_rng(1).normal(size=(n + 1, 2)).astype(np.float32)
+    names = tuple(f"w{i}" for i in range(n + 1))
+    assert normalisers.is_ready(dpt.WordSpace("short", "", names[:n], vectors[:n]))
+    large = dpt.WordSpace("large", "", names, vectors)
+    assert not normalisers.is_ready(large)
+    normalisers.log_z(large, 2.0)
+    assert normalisers.is_ready(large) and not normalisers.is_ready(large, first=1)
+
+
 def test_counting_reports_and_stops():
     seen = []
     normalisers.count_distances(SPACE, progress=lambda done, of: seen.append((done, of)))

@@ -155,6 +155,14 @@ def test_what_was_chosen_by_hand_is_not_seen_at_kept_tokens():
     assert kept == pytest.approx([100 / len(drawn)] * len(kept))
 
 
+def test_the_plan_in_words():
+    m = dpt.get_mechanism("dp-mlm")
+    assert distribute(m, "The doctor left.", 7.0).sentence() == "2 words, ε = 3.5 a word, together ε = 7."
+    assert distribute(m, "The doctor.", 7.0).sentence() == "1 word, ε = 7 a word, together ε = 7."
+    said = distribute(m, "The doctor left.", 7.0, "hand", {1: 0.2}).sentence()
+    assert said.startswith("2 words, between ε = 1.4 and 5.6 a word, together ε = 7. This shows which words you find")
+
+
 def test_a_word_that_is_drawn_once_counts_once():
     m = dpt.get_mechanism("custext", strategy="record")
     text = "doctor doctor doctor nurse"

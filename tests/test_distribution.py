@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -152,6 +154,16 @@ def test_the_interval_of_an_estimate_is_that_of_its_draws():
     d = TokenDistribution(["a", "b"], np.log([0.25, 0.75]), "a", 1.0, 400)
     assert d.keep_interval() == clopper_pearson(100, 400)
     assert TokenDistribution(["a", "b"], np.log([0.25, 0.75]), "a", 1.0).keep_interval() == pytest.approx((0.25, 0.25))
+
+
+def test_how_many_different_words_an_estimate_gives_is_unbiased():
+    """Of n of its draws, chosen at random: 1 − C(left, n)/C(all, n) for each word, here by whole numbers."""
+    counts = np.array([60, 25, 10, 4, 1])
+    d = TokenDistribution([f"w{i}" for i in range(6)], np.log([*counts / 100, 1e-300]), "w0", 1.0, 100)
+    for n in (0, 1, 7, 50, 99, 100):
+        expected = sum(1 - math.comb(100 - c, n) / math.comb(100, n) for c in counts.tolist())
+        assert d.expected_distinct(n) == pytest.approx(expected, abs=1e-9)
+    assert d.expected_distinct(500) == pytest.approx(5), "no more than there are draws"
 
 
 def test_the_logarithm_of_a_sum():

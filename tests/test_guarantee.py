@@ -74,6 +74,12 @@ def test_the_total_is_said_where_there_are_several_draws(draws, said):
     assert f"together at most ε = {2 * draws}." in word.sentence()
 
 
+@pytest.mark.parametrize(("epsilon", "said"), [(22.9, "8.9 × 10⁹ times for"), (23.0, "any number of times for")])
+def test_odds_between_far_words_are_said_as_long_as_they_say_something(epsilon, said):
+    g = Guarantee("metric", epsilon, "released word", "x", 1, epsilon, metric="d", near=1.0)
+    assert said in g.sentence()
+
+
 def test_odds_that_are_rounded_up_to_ten_carry():
     assert odds_text(math.log(9.96e7)) == "1.0 × 10⁸ times" and odds_text(math.log(9.84e7)) == "9.9 × 10⁷ times"
 
