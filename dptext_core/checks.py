@@ -97,7 +97,7 @@ def told(field: dataclasses.Field, value: Any) -> Any:
     if field.metadata.get("kind") not in ("text", "texts"):
         return value
     if isinstance(value, list | tuple):
-        return tuple(placeless(v) if isinstance(v, str) else v for v in value)
+        return type(value)(placeless(v) if isinstance(v, str) else v for v in value)
     return placeless(value) if isinstance(value, str) else value
 
 

@@ -19,6 +19,7 @@ import pytest
 import tiny_gguf
 
 from dptext_core import cli
+from dptext_core.cli.commands import models as command
 from dptext_core.errors import Cancelled, ConfigError, ModelUnavailable
 from dptext_core.models import added
 
@@ -302,6 +303,6 @@ def test_the_command_shows_how_far_it_is_and_no_bars_of_others(quick, run, monke
         copied(file, folder, step)
 
     monkeypatch.setattr(added, "convert", loud)
-    monkeypatch.setattr(cli, "_progress", lambda what: lambda done, of: print(f"{done}/{of}", file=sys.stderr))
+    monkeypatch.setattr(command, "progress", lambda what: lambda done, of: print(f"{done}/{of}", file=sys.stderr))
     err = run("models", "add", NAME, "--yes")[2]
     assert "50/100" in err and "100/100" in err and "a bar" not in err

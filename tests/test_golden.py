@@ -26,7 +26,7 @@ from dptext_core.evaluation import grid, results
 from dptext_core.experiments import folder, release_files, rewriting, tables
 from dptext_core.exports import parts, read_session
 from dptext_core.mechanisms import codec
-from dptext_core.models import generator, masked_lm
+from dptext_core.models import generator, masked_lm, worker
 from dptext_core.words import lexicons
 from pages.ui import links
 
@@ -77,6 +77,7 @@ def small(tmp_path_factory):
         for module in (masked_lm, generator):
             patched.setattr(module, "best_dtype", lambda device: "float32", raising=False)
             patched.setattr(module, "_loaded", {}, raising=False)
+        patched.setattr(worker, "_engines", {})
         patched.setattr(lexicons, "nltk_stop_words", lambda name: None)
         lexicons._default_stop_words.cache_clear()
         yield {

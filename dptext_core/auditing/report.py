@@ -251,7 +251,7 @@ def share(leak: float) -> str:
 
 def _capital(sentence: str) -> str:
     """A sentence with its capital; a symbol such as δ stays what it is."""
-    return sentence[:1].upper() + sentence[1:] if sentence[:1].isascii() else sentence
+    return sentence[:1].upper() + sentence[1:] if "a" <= sentence[:1] <= "z" else sentence
 
 
 def _plain(value: Any) -> Any:
