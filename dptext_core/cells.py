@@ -1,9 +1,9 @@
 """Texts as cells of tables that others open: what a spreadsheet would run, or a reader take for the end of a cell.
 
 A spreadsheet runs a cell that begins like a formula, behind blanks and invisible characters too, and takes some wide or
-raised signs for plain ones. One that divides rows at semicolons, as those of many countries do, also sees the beginning
-of a cell behind a semicolon or a line end inside of a quoted one. So an apostrophe stands before each of these, which
-spreadsheets take for text.
+raised signs for plain ones. One that divides rows at semicolons, as those of many countries do, or at tabs, as an
+import may be told to, also sees the beginning of a cell behind such a mark or a line end inside of a quoted one. So an
+apostrophe stands before each of these, which spreadsheets take for text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNSEEN = "\u115f\u1160\u3164\uffa0\u2800"
 #: Control characters that end a text or a file for some readers, and that no text needs.
 _CONTROL = {c: "\ufffd" for c in (*range(9), *range(14, 32), 11, 12, 127)}
 #: Behind what another cell may begin: in a table with quotes, and in one without.
-_QUOTED, _PLAIN = re.compile(r"([;\r\n])"), re.compile(r"([,;])")
+_QUOTED, _PLAIN = re.compile(r"([;\t\r\n])"), re.compile(r"([,;])")
 #: What a file without quotes cannot hold in a cell.
 BREAKS = re.compile(r"[\t\r\n\v\f\0\x1a\x1c-\x1e\x85\u2028\u2029]+")
 

@@ -158,6 +158,7 @@ def arrow(data: bytes, mark: str, quoted: bool = True) -> list[list[str]]:
 @given(text, text, rows)
 @settings(deadline=None, max_examples=25)
 @example("=a", "b", HOSTILE)
+@example("a", "b", [("q\t=1&", "&2\tz")])
 def test_csv_is_read_alike_by_all_and_runs_nothing_nowhere(first, second, given_rows):
     names = (f"a{first}", f"={second}b")
     data = released(names, given_rows, ".csv")
@@ -169,9 +170,10 @@ def test_csv_is_read_alike_by_all_and_runs_nothing_nowhere(first, second, given_
     assert arrow(data, ",") == strict
     assert not any(runs(cell) for row in strict for cell in row)
     assert not any(c in cell for row in strict for cell in row for c in "\0\x1a")
-    # Where semicolons divide, no cell begins as a formula either, wherever cells then begin (a row may be one: a number
-    # with the next cells behind it is none).
-    assert not any(runs(cell.partition(",")[0].rstrip('"')) for row in spreadsheet(body, ";") for cell in row)
+    # Where semicolons or tabs divide, no cell begins as a formula either, wherever cells then begin (a row may be one:
+    # a number with the next cells behind it is none).
+    for mark in ";\t":
+        assert not any(runs(cell.partition(",")[0].rstrip('"')) for row in spreadsheet(body, mark) for cell in row)
     for row, was in zip(strict[1:], given_rows, strict=True):
         for cell, text_ in zip(row, was, strict=True):
             assert cell.replace("'", "") == text_.replace("'", "").translate(cells._CONTROL), "only apostrophes"
