@@ -155,6 +155,14 @@ def test_what_was_chosen_by_hand_is_not_seen_at_kept_tokens():
     assert kept == pytest.approx([100 / len(drawn)] * len(kept))
 
 
+def test_shares_of_all_words_that_nearly_add_up_spend_the_total():
+    m = dpt.get_mechanism("dp-mlm")
+    plan = distribute(m, "Doctor nurse.", 10.0, "hand", {0: 0.5, 1: 0.5 + 8e-7})
+    assert math.fsum(plan.shares) == pytest.approx(1.0, abs=1e-12) and plan.sum == pytest.approx(10.0, abs=1e-11)
+    with pytest.raises(dpt.InputError, match="Token 2 is not drawn"):
+        distribute(m, "Doctor nurse.", 10.0, "hand", {2: 0.5, 99: 0.1})
+
+
 def test_the_plan_in_words():
     m = dpt.get_mechanism("dp-mlm")
     assert distribute(m, "The doctor left.", 7.0).sentence() == "2 words, ε = 3.5 a word, together ε = 7."

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dptext_core import ConfigError, NoiseStream, ScoreTable, TokenDistribution
-from dptext_core.distribution import clopper_pearson, envelope, logsumexp
+from dptext_core.distribution import clopper_pearson, envelope, logsumexp, search_flips
 
 
 def table(size=500, seed=0, source="w3") -> ScoreTable:
@@ -164,6 +164,14 @@ def test_how_many_different_words_an_estimate_gives_is_unbiased():
         expected = sum(1 - math.comb(100 - c, n) / math.comb(100, n) for c in counts.tolist())
         assert d.expected_distinct(n) == pytest.approx(expected, abs=1e-9)
     assert d.expected_distinct(500) == pytest.approx(5), "no more than there are draws"
+
+
+def test_flips_that_are_searched_for_begin_with_the_winner_at_the_lower_end():
+    """A winner that changes twice: at 3 and at 20."""
+    found = search_flips(lambda e: 7 if e < 3 else 8 if e < 20 else 9, 0.5, 60.0)
+    assert [w for _, w in found] == [7, 8, 9] and found[0][0] == 0.5
+    assert [at for at, _ in found[1:]] == pytest.approx([3, 20], rel=1e-3)
+    assert search_flips(lambda e: 4, 1.0, 9.0) == [(1.0, 4)]
 
 
 def test_the_logarithm_of_a_sum():

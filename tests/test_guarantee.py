@@ -84,6 +84,15 @@ def test_odds_that_are_rounded_up_to_ten_carry():
     assert odds_text(math.log(9.96e7)) == "1.0 × 10⁸ times" and odds_text(math.log(9.84e7)) == "9.9 × 10⁷ times"
 
 
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [(0.25, "0.25"), (0.123456, "0.123456"), (0.001, "0.001"), (0.00099, "0.001"), (1e-5, "1e−5"),
+     (1.1e-5, "2e−5"), (0.0, "0")],
+)  # fmt: skip
+def test_a_delta_has_one_digit_where_it_is_small(x, said):
+    assert scientific(x) == said
+
+
 def test_nothing_spent_is_nothing_lost():
     assert zcdp_epsilon(0.0, 1e-5) == 0.0
 

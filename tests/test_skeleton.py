@@ -193,11 +193,14 @@ def test_a_mark_that_is_drawn_ends_no_sentence():
         ("one\n two three four", {1, 2}, "one\n four"),
         ("one two three four", {1, 2}, "one four"),
         ("one two\nthree four", {1, 2}, "one\nfour"),
+        ("one, two three four", {2}, "one, three four"),
+        ("one ,two three", {2}, "one , three"),
+        ("one (two three)", {2}, "one (three)"),
     ],
 )
 def test_deleted_places_that_are_first_on_a_line_take_the_blanks_after_them(text, deleted, expected):
     document = Document.parse(text)
-    assert document.splice([Edit("" if i in deleted else None) for i in range(4)]).text == expected
+    assert document.splice([Edit("" if i in deleted else None) for i in range(len(document.tokens))]).text == expected
 
 
 def test_a_deleted_place_leaves_its_beginning_to_the_next():
