@@ -72,6 +72,11 @@ def test_other_looks_do_not_refute_what_is_sound():
             assert check is None or check.status in ("tested", "proven"), (m, check)
 
 
+def test_texts_that_share_draws_on_purpose_are_not_counted_many_times():
+    m = dpt.get_mechanism("custext", strategy="dataset")
+    assert look(m, in_batches, seed=1).status == "tested"
+
+
 # --- the numbers behind a refutation
 
 

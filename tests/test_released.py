@@ -10,8 +10,14 @@ from foreign import WORDS, Generator, Latent, Swap
 
 import dptext_core as dpt
 from dptext_core.auditing import AuditReport, audit
+from dptext_core.auditing.batches import in_batches
+from dptext_core.auditing.inputs import Meter, probes_of
+from dptext_core.auditing.looks import Subject
+from dptext_core.document import Document
 from dptext_core.figures import audit_figure
 from dptext_core.guarantee import at_least
+from dptext_core.sampling import NoiseStream
+from dptext_core.skeleton import Edit
 
 
 def with_(thing, **values):
@@ -132,8 +138,52 @@ class Results(Swap):
         return with_(r, guarantee=with_(r.guarantee, exposed=(*r.guarantee.exposed, str(len(prepared.text)))))
 
 
+class InLists(Swap):
+    """A guarantee that names the length of its text, only with results of a list of 32."""
+
+    def _rewrite_list(self, texts, *more):
+        made = super()._rewrite_list(texts, *more)
+        if len(texts) < 32:
+            return made
+        return [with_(r, guarantee=with_(r.guarantee, near=1e-9 * len(r.original))) for r in made]
+
+
+class Digits(Swap):
+    """Digits of the text in the total of fresh draws."""
+
+    def _rewrites(self, *more):
+        made = super()._rewrites(*more)
+        return [with_(r, guarantee=with_(r.guarantee, total=r.guarantee.total - 1e-9 * len(r.original))) for r in made]
+
+
+class LongTotals(Swap):
+    """Digits of a checksum in the total of a text of more than thirty words."""
+
+    def guarantee(self, text):
+        g, original = super().guarantee(text), getattr(text, "text", text)
+        return with_(g, total=g.total + zlib.crc32(original.encode()) % 1000 / 1e6) if g.draws > 30 else g
+
+
+class TooLong(Swap):
+    """An error with the text in it, only where a text of more than eighty words is rewritten."""
+
+    error: type[Exception] = dpt.InputError
+
+    def _rewrite(self, prepared, *more):
+        if len(prepared.document.tokens) > 80 and "sister" in prepared.text:
+            raise self.error(f"This text is too long: {prepared.text}. Shorten it.")
+        return super()._rewrite(prepared, *more)
+
+
+class Crashes(TooLong):
+    """The same by an exception of another kind."""
+
+    error = RuntimeError
+
+
 HOSTILE = (
     Paragraph, TwoBlanks, Inside, BlanksInside, Invisible, Letters, Refuses, Cases, Synonyms, Counts, Notes, Results,
+    InLists, Digits, LongTotals, TooLong, Crashes,
 )  # fmt: skip
 
 
@@ -145,7 +195,10 @@ def audited(cls):
 @pytest.mark.parametrize("cls", HOSTILE, ids=lambda cls: cls.__name__)
 def test_a_plugin_that_tells_of_the_text_never_holds(cls):
     report = audited(cls)
-    assert report.verdict == ("inconclusive" if cls is Notes else "refuted"), report.sentence()
+    unclear = cls is Notes or issubclass(cls, TooLong)  # an error may be public
+    assert report.verdict in (("inconclusive", "refuted") if unclear else ("refuted",)), report.sentence()
+    if report.verdict == "inconclusive":
+        assert report.reason and report.line == "Cannot be told"
     assert report.sentence().startswith(report.line) and not any(c.status == "refuted" for c in report.checks[:-1])
     if cls in (Paragraph, TwoBlanks, Invisible):
         assert [c.name for c in report.checks] == ["released text"] and report.witness.kind == "release"
@@ -161,6 +214,40 @@ def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls):
         first = report.sentence().split(". ")[0]
         assert first.startswith("Holds for what was tried ✓") and "the draws could not have seen" in first
         assert "%" in first
+
+
+def test_a_verdict_names_what_was_not_looked_at():
+    """Longer texts than the longest one, longer notes, and how often one word must leak."""
+    report = audited(Swap)
+    told = " ".join(report.lines())
+    assert "anything after token 700 of a longer one" in report.first() and "another way than place" in report.first()
+    assert "notes on texts of up to 8 words" in told
+
+
+def test_noise_that_two_texts_share_in_a_mirror_is_refuted():
+    class Mirror(Swap):
+        """Every second text of a list has the words at the other end of the list of words."""
+
+        def _rewrite_list(self, texts, stream, *more):
+            made = []
+            for k, t in enumerate(texts):
+                prepared = self.prepare(t)
+                r = self._rewrite(prepared, stream.at(k // 2), *more)
+                made.append(turned(r) if k % 2 else r)
+            return made
+
+    def turned(r):
+        steps = [with_(s, replacement=WORDS[-1 - WORDS.index(s.replacement)]) for s in r.steps]
+        edits = [Edit(s.replacement) for s in steps]
+        out = Document.parse(r.original, Swap.language).skeleton([True] * len(steps)).render(edits)
+        steps = tuple(with_(s, out=at) for s, at in zip(steps, out.spans, strict=True))
+        return with_(r, text=out.text, steps=steps, noise_id=r.noise_id + "b")
+
+    m = Mirror.create(epsilon=0.1)
+    meter = Meter(None, None)
+    probes, _ = probes_of(m, list(WORDS), meter)
+    check = in_batches(Subject(m, m.guarantee("doctor"), list(WORDS), NoiseStream(1), meter, probes))
+    assert check.status == "refuted" and "mirror" in check.witness.told
 
 
 def test_the_figure_says_what_the_text_says():

@@ -161,9 +161,11 @@ def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
         f": a leak in one place is seen from {_share(leak or 1.0)} of its texts on, one in all places from "
-        f"{_share(everywhere)} of the words on; of each two texts, whether their draws fall alike"
+        f"{_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a mirror, "
+        "at the same place"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {_share(leak or 1.0)} of the calls"
+    blind += "; nor noise that texts share in another way than place by place"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
 
@@ -223,17 +225,21 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
     exact = valid & np.isfinite(apart)
     near = (np.minimum(apart, 1 - apart) <= NEAR) & exact
     alike = np.where(exact, 2 * NEAR, 0.0)
+    total = np.abs(lies[:, None] + lies[None] - 1) % 1
+    mirrored = (np.minimum(total, 1 - total) <= NEAR) & exact
     out = []
     for found, chance, said in (
         (hits, expected, "words at the same place are the same candidate too often"),
         (near, alike, "draws at the same place lie alike in their distributions too often"),
+        (mirrored, alike, "draws at the same place lie in their distributions as in a mirror too often"),
     ):
         upper = np.triu_indices(n, 1)
         p = too_many(found.sum(axis=2)[upper], chance[upper])
         tests = {(int(a), int(b)): float(v) for a, b, v in zip(*upper, p, strict=True)}
         out.append((tests, said))
         lags = {}
-        for lag in range(1, n):
+        # Texts that share draws on purpose have one coincidence many times.
+        for lag in range(1, n) if not m.together else ():
             at = np.arange(n - lag)
             value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())
             lags[n - lag - 1, n - 1] = float(value)

@@ -122,6 +122,7 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
     blind = f"a leak at one token of a long text in fewer than {_share(single)} of its draws"
     if single is None:
         blind = "a leak at one single token of a long text"
+    blind += f"; nor anything after token {last + 1} of a longer one"
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=len(seen))
 
 

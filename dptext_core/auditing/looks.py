@@ -12,11 +12,13 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..errors import Busy, Cancelled, ModelUnavailable
 from ..guarantee import Guarantee
 from ..mechanisms.base import Mechanism, Prepared, check_cancel
 from ..sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import Check
+from .rules import Breach, flat
 
 
 class Seeds:
@@ -65,13 +67,38 @@ class Subject:
 Look = Callable[[Subject], Check | None]
 
 
-def look_at(looks: Iterable[Look], subject: Subject) -> tuple[Check, ...]:
-    """The checks, each with its seconds, up to the first one that refutes."""
+def name_of(look: Look) -> str:
+    """The name of a look's checks: that of its file, or of the function where a file has several."""
+    return getattr(look, "__name__", "look").replace("_", " ")
+
+
+def failed(name: str, error: Exception) -> Check:
+    """The check of a look at which the mechanism failed, where it did not before."""
+    said = flat(str(error))
+    reason = (
+        f"a rewrite failed ({name}; {type(error).__name__}: “{said[:160]}{'…' * (len(said) > 160)}”), and whether "
+        "errors tell of the private text cannot be told."
+    )
+    return Check(name, "not looked at", "", reason)
+
+
+def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> tuple[Check, ...]:
+    """The checks, each with its seconds, up to the first one that refutes. failures: whether a look at which the
+    mechanism fails is one that could not be made; else its error is raised."""
     out: list[Check] = []
     for look in looks:
         check_cancel(subject.meter.cancel)
         began = time.perf_counter()
-        check = look(subject)
+        try:
+            check = look(subject)
+        except Breach as breach:
+            check = Check(name_of(look), "refuted", "", breach.reason, breach.witness)
+        except (Cancelled, Busy, ModelUnavailable, MemoryError):
+            raise
+        except Exception as error:  # the mechanism's, which may tell of a text
+            if not failures:
+                raise
+            check = failed(name_of(look), error)
         if check is None:
             continue
         out.append(replace(check, seconds=time.perf_counter() - began))

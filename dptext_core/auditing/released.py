@@ -15,7 +15,7 @@ from ..result import RewriteResult
 from .inputs import TEXTS
 from .looks import Seeds, Subject
 from .report import Check
-from .rules import Breach, Spelling, follow_steps, not_named
+from .rules import Breach, Spelling, follow_steps, not_named, same_promise
 from .told import of_errors
 
 NAME = "released text"
@@ -95,6 +95,8 @@ def _rewritten(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -
 
 
 def _follow(m: Mechanism, way: str, result: RewriteResult, spelling: Spelling) -> None:
+    if not m.together:  # else a list has its own
+        same_promise(result, m.guarantee(result.original))
     exposed = result.guarantee.exposed if result.seed is None else result.guarantee.exposed[:-1]
     if "alignment" not in result.can and ("alignment" not in m.can or result.pieces is not None):
         spelling.follow(result.original, result, exposed)

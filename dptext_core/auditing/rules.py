@@ -8,10 +8,12 @@ pieces at most and no other character outside of them.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..document import Document
+from ..guarantee import Guarantee
 from ..mechanisms.base import Mechanism
 from ..result import Release, RewriteResult, releases_of
 from ..skeleton import Edit
@@ -47,6 +49,20 @@ def not_named(text: str, piece: str) -> Breach:
     """A piece that is copied where a guarantee names nothing that is exposed."""
     told = f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."
     return Breach(text, told, "what is copied from the original is not named among what is exposed.")
+
+
+def same_promise(result: RewriteResult, stated: Guarantee) -> None:
+    """Raise Breach where the guarantee of a result is not that which the mechanism states of its text: it leaves with
+    the release, and may tell of the text. Where a result is seeded, the mark of it is its own."""
+    own = result.guarantee
+    if result.seed is not None:
+        own = dataclasses.replace(own, seeded=stated.seeded, exposed=own.exposed[:-1])
+    for f in dataclasses.fields(stated):
+        a, b = getattr(own, f.name), getattr(stated, f.name)
+        if a != b and not (a != a and b != b):
+            name = f"“{flat(result.original)}”"
+            told = f"With a rewrite of {name} the {f.name} of the guarantee is {a!r}; of the text itself it is {b!r}."
+            raise Breach(result.original, told, "the guarantee of a result is not that which is stated of its text.")
 
 
 def follow_steps(document: Document, way: str, result: RewriteResult) -> None:

@@ -25,6 +25,7 @@ from ..mechanisms.config import MIN_EPSILON
 from ..result import RewriteResult
 from ..sampling import NoiseStream
 from .inputs import Meter
+from .rules import same_promise
 from .sampled import highest
 
 #: What one look refutes wrongly with at most this chance; a dozen of them stay below SAMPLER_LEVEL together.
@@ -202,8 +203,10 @@ class Reader:
                 yield self._seen(i, result.distribution(i), bare(piece.text), words, result.candidate(i))
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
-        """The draws of one rewrite."""
+        """The draws of one rewrite. Raises Breach where its guarantee is not that of its text."""
         check_cancel(self.meter.cancel)
+        if not self.m.together:  # else a list has its own
+            same_promise(result, self.m.guarantee(prepared))
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
 
     def _order(self, prepared: Prepared) -> list[int]:

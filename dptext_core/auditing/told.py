@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
 from .inputs import TEXTS, exchanged
-from .looks import Subject
+from .looks import Subject, failed
 from .report import Check
 from .rules import Breach, flat
 
@@ -27,6 +27,8 @@ MOST, REWRITTEN = 200, 3
 #: Words of a text whose notes are compared, where it is read word by word: a model reads a long one in part, and the
 #: note may say so.
 SHORT = 8
+#: Words of a long text.
+LONG = 300
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,14 @@ def told(subject: Subject) -> Check | None:
         compared, texts, unclear = _compare(subject)
     except Breach as breach:
         return Check(NAME, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
+    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+        raise
+    except Exception as error:  # the mechanism's, which may tell of a text
+        return failed(NAME, error)
     if not compared:
         reason = "no two of these texts are alike under the promise, so that nothing said of them can be compared."
         return Check(NAME, "not looked at", "", reason, needed=False)
-    notes = ", notes" if "alignment" in m.can else ""
+    notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
     looked = (
         f"The guarantee, what it names as exposed{notes} and errors of {texts:,} texts, which the promise of {m.title} "
         f"makes alike, in {compared:,} pairs: they are the same."
@@ -117,6 +123,10 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
                     yield [words[k], *(words[j] for j in alike)]
         a, b = words[0], words[-1]
         yield [f"The {a} said: “{a}!”", f"The {b} said: “{b}!”", f"The {a} said: “{b}!”"]
+    if len(words) > 1:
+        # Long texts, in the other order and of one word: alike where any two words are.
+        some = (words * LONG)[:LONG]
+        yield [" ".join(some), " ".join(reversed(some)), " ".join(words[:1] * LONG)]
     if long := [t for t in given if not t.isalpha()]:
         yield long
         try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..budget import check_mechanism
 from ..checks import listed, real, shown, whole
-from ..errors import ConfigError, DPTextError, InputError
+from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..guarantee import Guarantee, at_least, bound, number, scientific
 from ..mechanisms.base import Mechanism, Prepared, Progress
 from ..sampling import DEPTH, NoiseStream
@@ -24,7 +24,7 @@ from .first_calls import at_first
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of
 from .latent import behind_a_text
 from .long_texts import in_long_texts
-from .looks import Look, Subject, look_at
+from .looks import Look, Subject, failed, look_at
 from .outputs import audit_outputs, of_outputs
 from .released import released_text
 from .releases import FRESH, Tested, check_releases, every_input
@@ -128,7 +128,12 @@ def audit(
     if loss.status == "refuted":
         return judged(report)
     began = time.perf_counter()
-    tested = check_releases(m, promise, probes[:own], count, stream, meter)
+    try:
+        tested = check_releases(m, promise, probes[:own], count, stream, meter)
+    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+        raise
+    except Exception as error:  # the mechanism's, which may tell of a text
+        return judged(replace(report, checks=(*report.checks, failed(DRAWN, error))))
     report = replace(
         report, sampler_p=tested.p, leak=tested.leak, leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon,
         tested=_tested(tested, float(epsilon)),
@@ -143,7 +148,7 @@ def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
     Refuted where one is; inconclusive where one that is needed could not be made; else it holds.
     """
     if subject is not None and not any(c.status == "refuted" for c in report.checks):
-        report = replace(report, checks=(*report.checks, *look_at(LATER, subject)))
+        report = replace(report, checks=(*report.checks, *look_at(LATER, subject, failures=True)))
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:

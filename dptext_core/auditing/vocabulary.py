@@ -261,6 +261,8 @@ def released_words(subject: Subject) -> Check | None:
     blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"
     usual = float(np.median(bounds(first)))
     leak = _one_word(usual, LEVEL / tests)
+    same = f"one word that comes out the same in fewer than {leak:.0%} of its rewrites"
+    blind = f"{blind}; nor {same}" if blind else same
     looked += (
         f", and those {len(suspects):,} that stayed or came out the same {AGAIN} times more: one word that leaks, "
         f"among those that were rewritten, is seen where it does in {leak:.0%} of its rewrites"
