@@ -230,7 +230,7 @@ def test_only_words_that_all_of_them_draw_are_compared():
 
 def test_mechanisms_that_cannot_be_measured_do_not_stop_the_others():
     found = equal_privacy(
-        [dpt.get_mechanism("diffractor"), dpt.get_mechanism("mvc")], {"bayes": 0.5}, text="doctor insulin"
+        [dpt.get_mechanism("custext"), dpt.get_mechanism("mvc")], {"bayes": 0.5}, text="doctor insulin"
     )
     assert found[0].epsilon is not None and found[1].epsilon is None and "no formula" in found[1].reason
 

@@ -156,7 +156,8 @@ def pdf(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
         try:
             while True:
                 try:
-                    out, _ = reader.communicate(timeout=LOOK)
+                    left = max(0.0, deadline - time.monotonic())
+                    out, _ = reader.communicate(timeout=min(LOOK, left))
                     break
                 except subprocess.TimeoutExpired:
                     check_cancel(cancel)

@@ -214,7 +214,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     settled(page)
     page.get_by_text("Ledger", exact=True).click()
-    page.get_by_text("Text 1 was drawn 2 times").wait_for(timeout=LONG)
+    page.get_by_text("It was drawn 2 times").wait_for(timeout=LONG)
     page.get_by_text("share their noise").first.wait_for(timeout=LONG)
     seen.assert_clean()
 
