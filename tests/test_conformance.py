@@ -399,6 +399,8 @@ def test_no_listed_word_is_released(make):
 def test_no_look_of_an_audit_refutes_it(make):
     """Each refutes a sound mechanism with a chance below 5e-8; fixed seeds."""
     m, text = make(), "doctor friend pain home letter told wrote"
+    if hasattr(m.config, "max_tokens"):
+        m = m.with_(max_tokens=3)
     subject = Subject(m, m.guarantee(text), [text], NoiseStream(4), Meter(None, None))
     for which in LATER:
         check = which(subject)
