@@ -31,6 +31,7 @@ from .seen import (
     drawn_words,
     least_hits,
     least_share,
+    noise_of,
     once_in,
     public_words,
     small,
@@ -68,8 +69,7 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
 
 def _called(m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int) -> list[RewriteResult]:
     """A list of texts, rewritten as ``rewrite_records`` does."""
-    own = stream.at("noise", call) if stream.seed is not None else NoiseStream()
-    own = own.numbered(range(call * len(texts), (call + 1) * len(texts)))
+    own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
     return list(m.rewrite_each(texts, stream=own)) if m.together else m.rewrite(list(texts), stream=own)
 
 

@@ -22,6 +22,7 @@ from .seen import (
     drawn_words,
     least_hits,
     least_share,
+    noise_of,
     once_in,
     public_words,
     shuffled,
@@ -74,17 +75,13 @@ def at_first(subject: Subject) -> Check | None:
         way = [*WAYS][k % len(WAYS)]
         # Half of the texts by an instance of their own, half by one that has rewritten others.
         own = anew(m) if k // len(WAYS) % 2 == 0 else fresh
-        seeds = [_noise(stream, k, j) for j in range(times)]
+        seeds = [noise_of(stream, k, j) for j in range(times)]
         subject.meter.at(0.96)
         for number, result in enumerate(WAYS[way](own, text, seeds)):
             released.append((way, number, text, result))
     if chances:
         return _by_chances(subject, m, released, times)
     return _by_guesses(m, lineups, released, stream, times)
-
-
-def _noise(stream: NoiseStream, *path: int) -> NoiseStream:
-    return stream.at("noise", *path) if stream.seed is not None else NoiseStream()
 
 
 def _of_text(m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:

@@ -21,7 +21,20 @@ from .guesses import TEXTS, guess, guessable, picked, right
 from .inputs import Probe
 from .looks import Subject
 from .report import Check, Witness
-from .seen import LEVEL, Reader, Seen, aligned, anew, drawn_words, least_share, public_words, shuffled, small, too_many
+from .seen import (
+    LEVEL,
+    Reader,
+    Seen,
+    aligned,
+    anew,
+    drawn_words,
+    least_share,
+    noise_of,
+    public_words,
+    shuffled,
+    small,
+    too_many,
+)
 
 NAME = "long texts"
 #: Tokens of a long text; drawn words that repeat in it, where equal words are drawn anew.
@@ -71,15 +84,11 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
         times = COSTLY
     text = " ".join(tokens)
     prepared = m.prepare(text, cancel=meter.cancel)
-    results = [m.rewrite(prepared, stream=_noise(stream, k), cancel=meter.cancel) for k in range(times // 2)]
-    results += m.rewrites(prepared, times - times // 2, stream=_noise(stream, times), cancel=meter.cancel)
+    results = [m.rewrite(prepared, stream=noise_of(stream, k), cancel=meter.cancel) for k in range(times // 2)]
+    results += m.rewrites(prepared, times - times // 2, stream=noise_of(stream, times), cancel=meter.cancel)
     own = prepared if m.by_word is None else stated.prepare(text, cancel=meter.cancel)
     seen = [s for r in results for s in reader.read(own, r)]
     return _judge(m, text, seen, times)
-
-
-def _noise(stream: NoiseStream, k: int) -> NoiseStream:
-    return stream.at("noise", k) if stream.seed is not None else NoiseStream()
 
 
 def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check | None:
@@ -136,8 +145,8 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     texts = late_texts(m, stream, 2)
     prepared = [m.prepare(t, cancel=subject.meter.cancel) for t in texts]
     reader = Reader(m, subject.meter)
-    results = [m.rewrite(prepared[0], stream=_noise(stream, k), cancel=subject.meter.cancel) for k in range(COSTLY)]
-    other = m.rewrite(prepared[1], stream=_noise(stream, COSTLY), cancel=subject.meter.cancel)
+    results = [m.rewrite(prepared[0], stream=noise_of(stream, k), cancel=subject.meter.cancel) for k in range(COSTLY)]
+    other = m.rewrite(prepared[1], stream=noise_of(stream, COSTLY), cancel=subject.meter.cancel)
     promise = m.guarantee(prepared[0])
     if promise.notion == "pure":
         pairs = _stated(m, prepared, results[0], other)
@@ -185,7 +194,7 @@ def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[
 def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
     p, n = right(m, texts), GUESSED
     order = picked(n, len(texts), stream.at("order"))
-    results = m.rewrite([texts[k] for k in order], stream=_noise(stream, 0), cancel=subject.meter.cancel)
+    results = m.rewrite([texts[k] for k in order], stream=noise_of(stream, 0), cancel=subject.meter.cancel)
     right_ones = zip(order, results, strict=True)
     hits = sum(guess(texts, r, stream.at("guess", j)) == k for j, (k, r) in enumerate(right_ones))
     epsilon = float(m.config.epsilon)

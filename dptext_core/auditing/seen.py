@@ -247,7 +247,12 @@ def bare(word: str) -> str:
     return word.strip(" ▁Ġ#").casefold()
 
 
-# --- texts of one's own
+# --- noise and texts of one's own
+
+
+def noise_of(stream: NoiseStream, *path: int) -> NoiseStream:
+    """The noise of one call of the mechanism: that of the audit's seed at this path, or fresh where it has none."""
+    return stream.at("noise", *path) if stream.seed is not None else NoiseStream()
 
 
 def shuffled(items: Sequence[Any], stream: NoiseStream) -> list[Any]:

@@ -28,7 +28,7 @@ from .exact import TOLERANCE, largest_loss
 from .inputs import Probe
 from .looks import Subject
 from .report import Check, Witness
-from .seen import LEVEL, Reader, bare, bounds, least_hits, shuffled, small, too_many, unknown
+from .seen import LEVEL, Reader, bare, bounds, least_hits, noise_of, shuffled, small, too_many, unknown
 
 STATED, RELEASED = "stated distributions of every word", "releases of every word"
 #: Chances that are computed unless the audit is thorough: words times outputs.
@@ -298,7 +298,7 @@ def _released(
     for start in range(0, len(words), _TEXT):
         subject.meter.at(0.97)
         prepared = m.prepare(" ".join(words[start : start + _TEXT]))
-        noise = stream.at("noise", turn, start) if stream.seed is not None else NoiseStream()
+        noise = noise_of(stream, turn, start)
         for step in m.rewrite(prepared, stream=noise).steps:
             if step.action in ("replace", "keep") and not unknown(by_word, prepared, step.index):
                 yield step.original, step.replacement

@@ -195,8 +195,7 @@ class _Layer:
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """A text h (L, d) and queries (QUERIES, d) each -> the text as the next layer reads it (that of the last layer
         nobody reads: it stays), and what each query reads. hidden (1, 1, L): what is beyond the end of the text."""
-        n, d = h.shape
-        hidden = hidden.expand(self.heads, 1, n)
+        hidden = hidden.expand(self.heads, 1, len(h))
         q, k, v = self.parts(h)
         read = []
         for tile in tiles:
@@ -204,8 +203,7 @@ class _Layer:
             read.append(_ask(asked, (key, value), k, v, hidden).to(h.dtype))
         if self.is_last:
             return h, read
-        scores = torch.baddbmm(hidden.expand(-1, n, -1), q, k.transpose(1, 2), alpha=(d // self.heads) ** -0.5)
-        attended = torch.bmm(torch.softmax(scores, -1), v).transpose(0, 1).reshape(n, d)
+        attended = self.attend(q[None], k[None], v[None], hidden)[0]
         return self.finish(h, attended.to(h.dtype)), read
 
     def read_at(self, h: torch.Tensor, hidden: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
