@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import re
 import threading
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 import streamlit
 from streamlit import config
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.runtime import backend_operation_handler
 from streamlit.testing.v1 import AppTest
+from streamlit.web import skills
 
 import dptext_core as dpt
 from dptext_core import hosting, plugins
@@ -86,6 +90,32 @@ def test_the_settings_of_the_server_keep_others_out():
     # What is off unless it is asked for stays so: files of a folder, a way in for programs, names from headers.
     assert config.get_option("server.enableStaticServing") is False
     assert config.get_option("server.enableAgentApi") is False and config.get_option("server.trustedUserHeaders") == {}
+
+
+def test_headless_streamlit_installs_nothing_for_a_visitor(monkeypatch, tmp_path):
+    """A visitor behind a proxy comes from the loopback device, where Streamlit awaits its developer."""
+    installed = []
+    monkeypatch.setattr(skills, "agent_harness_present", lambda: True)
+    monkeypatch.setattr(backend_operation_handler, "connection_locality", lambda session: "loopback")
+
+    def install(**given):
+        installed.append(given)
+        raise OSError("nothing is written by a test")
+
+    monkeypatch.setattr(skills, "install_skills", install)
+    handler = backend_operation_handler.InstallSkillsHandler(lambda: str(tmp_path))
+    before = config.get_option("server.headless")
+    try:
+        for headless in (False, True):
+            config.set_option("server.headless", headless)
+            answer = asyncio.run(handler.handle(BackendOperationRequest(request_id="a"), "session"))
+            assert (answer.error_reason == "refused:headless") is headless
+            assert len(installed) == 1, "only where it is not headless"
+    finally:
+        config.set_option("server.headless", before)
+    # Where strangers are served, it is headless; and whoever puts a proxy before it is told so.
+    assert "--server.headless true" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "`--server.headless true`" in DOCUMENT.split("A reverse proxy in front", 1)[1].split("\n## ", 1)[0]
 
 
 #: What hands out addresses in the pinned Streamlit: these modules of it, and what pages call of them. The icon of the
