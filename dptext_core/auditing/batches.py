@@ -20,7 +20,7 @@ from ..result import RewriteResult
 from ..sampling import NoiseStream
 from .guesses import guess, guessable, picked, right
 from .looks import Subject
-from .report import Check, Witness
+from .report import NOR, Check, Witness, share
 from .seen import (
     LEVEL,
     Reader,
@@ -115,7 +115,7 @@ class _Row:
 
 
 def _broken(reason: str, text: str, told: str = "") -> Check:
-    witness = Witness(text, text, (), 0.0, 0.0, 0.0, None, None, "release", told or f"This was seen of “{text}”.")
+    witness = Witness.of_rule(told or f"This was seen of “{text}”.", text, kind="release")
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
 
@@ -138,7 +138,7 @@ def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream
                 f"chances add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
                 f"“{one.result.text}”."
             )
-            witness = Witness(one.result.original, one.result.original, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+            witness = Witness.of_rule(told, one.result.original)
             reason = "texts that are rewritten in one call come through more often than is stated."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     for found, said in pairs:
@@ -150,7 +150,7 @@ def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream
                 f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (a chance of "
                 f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
             )
-            witness = Witness(a.result.original, b.result.original, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+            witness = Witness.of_rule(told, a.result.original, b.result.original)
             reason = "two texts share their noise, so that one tells something of the other."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     each = max(1, min((len(p) for p in places), default=1))
@@ -160,21 +160,17 @@ def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream
     leak = once_in(CALLS) if one_text else least_share(each, mean, LEVEL / tests)
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
-        f": a leak in one place is seen from {_share(leak or 1.0)} of its texts on, one in all places from "
-        f"{_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a mirror, "
+        f": a leak in one place is seen from {share(leak or 1.0)} of its texts on, one in all places from "
+        f"{share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a mirror, "
         "at the same place"
     )
-    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {_share(leak or 1.0)} of the calls"
-    blind += "; nor noise that texts share in another way than place by place"
+    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {share(leak or 1.0)} of the calls"
+    blind += f"{NOR}noise that texts share in another way than place by place"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
 
 def _place(i: int) -> str:
     return f"place {i + 1} of {BATCH}"
-
-
-def _share(x: float) -> str:
-    return f"{x:.2g}" if x < 0.01 else f"{x:.0%}"
 
 
 def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[dict[tuple[int, int], float], str]]:
@@ -267,14 +263,14 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
                 f"In lists of {BATCH} texts, {where}: the words of a rewrite named the text that it was made of in "
                 f"{int(mine.sum())} of {mine.size} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
             )
-            witness = Witness(texts[0], texts[1], (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+            witness = Witness.of_rule(told, texts[0], texts[1])
             reason = "texts that are rewritten in one call come through more often than is promised."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=hits.size)
     leak = least_share(n, p, LEVEL / tests) or 1.0
     everywhere = least_share(hits.size, p, LEVEL / tests) or 1.0
     looked += (
-        f": a leak in one place is seen where {_share(leak)} of its texts come through, one in all places where "
-        f"{_share(everywhere)} do"
+        f": a leak in one place is seen where {share(leak)} of its texts come through, one in all places where "
+        f"{share(everywhere)} do"
     )
-    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {_share(leak)} of the calls"
+    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {share(leak)} of the calls"
     return Check(NAME, "tested", f"{looked}.", leak=leak, blind=blind, draws=hits.size)

@@ -13,7 +13,7 @@ from ..sampling import NoiseStream
 from .batches import texts_of
 from .guesses import TEXTS, guess, guessable, picked, right
 from .looks import Subject
-from .report import Check, Witness
+from .report import Check, Witness, share
 from .seen import (
     LEVEL,
     Reader,
@@ -140,7 +140,7 @@ def _by_chances(
             f"up to {sum(s.chance for s in mine):.2g} (ε = {epsilon:.3g})."
         )
         text = groups[best[1]][0][2]
-        witness = Witness(text, text, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+        witness = Witness.of_rule(told, text)
         reason = "the first rewrites of a text come through more often than is stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     mean = float(np.mean([s.chance for *_, some in seen for s in some]))
@@ -150,8 +150,8 @@ def _by_chances(
     leak = (
         once_in(occasions) if enough is not None else least_share(of_text * occasions, mean, LEVEL / len(groups)) or 1.0
     )
-    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {leak:.0%} of the texts"
-    blind = f"a leak at the first rewrites of fewer than {leak:.0%} of the texts"
+    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {share(leak)} of the texts"
+    blind = f"a leak at the first rewrites of fewer than {share(leak)} of the texts"
     return Check(NAME, "tested", f"{looked}{said}.", leak=leak, blind=blind, draws=draws)
 
 
@@ -180,9 +180,9 @@ def _by_guesses(
                     f"that it was made of in {hits} of {len(mine)} guesses, and the promise allows {p:.1%} (ε = "
                     f"{epsilon:.3g})."
                 )
-                witness = Witness(texts[0], texts[1], (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+                witness = Witness.of_rule(told, texts[0], texts[1])
                 reason = "the first rewrites of a text come through more often than is promised."
                 return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(released))
-    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {least:.0%} of the texts"
-    blind = f"a leak at the first rewrites of fewer than {least:.0%} of the texts"
+    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {share(least)} of the texts"
+    blind = f"a leak at the first rewrites of fewer than {share(least)} of the texts"
     return Check(NAME, "tested", f"{looked}{said}.", leak=least, blind=blind, draws=len(released))

@@ -24,7 +24,7 @@ from ..result import RewriteResult
 from ..sampling import NoiseStream
 from .inputs import TEXTS
 from .looks import Subject
-from .report import Check, Witness
+from .report import Check, Witness, share
 from .sampled import highest, lowest
 from .seen import LEVEL, small, with_epsilon
 
@@ -90,9 +90,9 @@ def behind_a_text(subject: Subject) -> Check | None:
     leak = min(least)
     said = (
         f"“{one.text}” and “{other.text}”, which the stated noise makes most different: {'; '.join(looked)}. Seen "
-        f"where {leak:.0%} of the rewrites tell the text for certain"
+        f"where {share(leak)} of the rewrites tell the text for certain"
     )
-    blind = f"noise that is smaller than stated, as long as fewer than {leak:.0%} of the rewrites tell their text"
+    blind = f"noise that is smaller than stated, as long as fewer than {share(leak)} of the rewrites tell their text"
     detectable = lower_bound(n - n // 2, 0, n - n // 2, level)
     return Check(NAME, "tested", f"{said}.", detectable=detectable, leak=leak, blind=blind, draws=draws)
 

@@ -20,7 +20,7 @@ from .exact import TOLERANCE, largest_loss
 from .guesses import TEXTS, guess, guessable, picked, right
 from .inputs import Probe
 from .looks import Subject
-from .report import Check, Witness
+from .report import NOR, Check, Witness, share
 from .seen import (
     LEVEL,
     Reader,
@@ -117,7 +117,7 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
             f"through, where the stated chances add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
         )
         short = text if len(text) < 200 else text[:200] + "…"
-        witness = Witness(short, short, (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+        witness = Witness.of_rule(told, short)
         reason = "words of long texts come through more often than is stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     mean = float(chances.mean())
@@ -125,18 +125,18 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
     late = int((places >= last - _BLOCK).sum())
     block = least_share(late, mean, LEVEL / len(spans))
     looked += (
-        f": words that stay are seen from a share of {_share(single)} at one token and of {_share(block)} in its last "
-        f"{_BLOCK}"
+        f": words that stay are seen from a share of {_seen_from(single)} at one token and of {_seen_from(block)} "
+        f"in its last {_BLOCK}"
     )
-    blind = f"a leak at one token of a long text in fewer than {_share(single)} of its draws"
-    if single is None:
-        blind = "a leak at one single token of a long text"
-    blind += f"; nor anything after token {last + 1} of a longer one"
+    blind = "a leak at one single token of a long text"
+    if single is not None:
+        blind = f"a leak at one token of a long text in fewer than {share(single)} of its draws"
+    blind += f"{NOR}anything after token {last + 1} of a longer one"
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=len(seen))
 
 
-def _share(x: float | None) -> str:
-    return "all draws (not even these at one token alone)" if x is None else f"{x:.0%}"
+def _seen_from(x: float | None) -> str:
+    return "all draws (not even these at one token alone)" if x is None else share(x)
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -204,11 +204,11 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
             f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite named the right one in "
             f"{hits} of {n} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
         )
-        witness = Witness(texts[0][-120:], texts[1][-120:], (), 0.0, 0.0, 0.0, kind="sampler", told=told)
+        witness = Witness.of_rule(told, texts[0][-120:], texts[1][-120:])
         reason = "long texts come through more often than is promised."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=n)
     leak = least_share(n, p, LEVEL) or 1.0
-    said = f"{looked}: seen where {leak:.0%} of them come through."
+    said = f"{looked}: seen where {share(leak)} of them come through."
     return Check(
-        NAME, "tested", said, leak=leak, blind=f"fewer than {leak:.0%} of long texts that come through", draws=n
+        NAME, "tested", said, leak=leak, blind=f"fewer than {share(leak)} of long texts that come through", draws=n
     )

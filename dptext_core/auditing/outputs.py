@@ -30,7 +30,7 @@ from ..result import RewriteResult, check_pieces
 from ..sampling import NoiseStream
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
-from .report import AuditReport, Check, Witness, chance, share
+from .report import NOR, AuditReport, Check, Witness, chance, share
 from .rules import Breach, Spelling, follow_steps
 from .sampled import TESTED, could_show, event, highest, lowest, misfit
 
@@ -155,7 +155,7 @@ def of_outputs(report: AuditReport) -> tuple[Check, ...]:
     rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
     blind = f"what shows in fewer than {share(rare)} of the rewrites of a text"
     if report.detectable < report.claimed < math.inf:
-        blind = f"by themselves a loss above {at_least(report.detectable)}; nor {blind}"
+        blind = f"by themselves a loss above {at_least(report.detectable)}{NOR}{blind}"
     tested = Check(
         "whole outputs", "tested", report.tested, "", report.witness, report.detectable, rare, blind, draws=report.draws
     )

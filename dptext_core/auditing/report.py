@@ -33,6 +33,13 @@ class Witness:
     kind: str = "loss"
     told: str = ""
 
+    @classmethod
+    def of_rule(
+        cls, told: str, first: str, second: str | None = None, *, at: str | None = None, kind: str = "sampler"
+    ) -> Witness:
+        """One that has no probabilities of one output, and is said in words: of one text, or of two."""
+        return cls(first, first if second is None else second, (), 0.0, 0.0, 0.0, at, None, kind, told)
+
     @property
     def output(self) -> str:
         return self.outputs[0]
@@ -67,6 +74,8 @@ class Witness:
 LINES = {"holds": "Holds for what was tried ✓", "refuted": "Refuted ✗", "inconclusive": "Cannot be told"}
 #: What a check can come to. "not looked at" where it could not be made, which ``reason`` says.
 STATUSES = ("proven", "tested", "refuted", "not looked at")
+#: Stands between two clauses of what the draws of one look could not have seen.
+NOR = "; nor "
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,9 @@ class Check:
     name: a noun ("released text"). looked: what was looked at, a sentence. reason: why it is refuted or could not be
     looked at, a clause that ends with a full stop. detectable: the largest loss that its draws could have shown; leak:
     the smallest share of rewrites that leak and would have been seen with a chance of 95%; None where it has no draws.
-    blind: what its draws could not have seen, a clause for the first sentence of the verdict ("leaks in fewer than 1%
-    of ..."), "" for nothing. needed: whether the verdict cannot be "holds" where it was not looked at. draws: rewrites,
-    or words drawn.
+    blind: what its draws could not have seen, a clause that goes on after "could not have seen" ("a leak in fewer than
+    1% of ..."), several joined by NOR, "" for nothing. needed: whether the verdict cannot be "holds" where it was not
+    looked at. draws: rewrites, or words drawn.
     """
 
     name: str
@@ -167,7 +176,8 @@ class AuditReport:
     @property
     def blind(self) -> tuple[str, ...]:
         """What the draws could not have seen, in clauses."""
-        return tuple(dict.fromkeys(c.blind for c in self.checks if c.blind and c.status != "refuted"))
+        told = [part for c in self.checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
+        return tuple(dict.fromkeys(told))
 
     def sentence(self) -> str:
         """The verdict in plain words: it, what the draws could not have seen, what was proven and what was tested."""
@@ -181,7 +191,8 @@ class AuditReport:
         return (self.line, _capital(first), *parts)
 
     def first(self) -> str:
-        """What the verdict rests on, in a sentence that goes on after :attr:`line`."""
+        """What the verdict rests on, in sentences of which the first goes on after :attr:`line`. Where it holds, that
+        one names a thing that the draws could not have seen, and those after it the others."""
         per = f" per unit of distance ({self.unit})" if self.unit else ""
         beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
         per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
@@ -207,8 +218,10 @@ class AuditReport:
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""
             return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
-        unseen = f"; the draws could not have seen {'; nor '.join(self.blind)}" if self.blind else ""
-        return f"{scope}, {found}, and {claim}{unseen}. Inputs that were not tried may lose more."
+        said = f"{scope}, {found}, and {claim}"
+        if self.blind:
+            said += f"; the draws could not have seen {'. Nor could they have seen '.join(self.blind)}"
+        return f"{said}. Inputs that were not tried may lose more."
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """What was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""
@@ -245,8 +258,10 @@ def chance(log_p: float) -> str:
 
 
 def share(leak: float) -> str:
-    """A share of draws that would have been seen, rounded up: 0.07%."""
-    return f"{math.ceil(leak * 1e4) / 1e4:.2%}"
+    """A share of draws that would have been seen, in two digits, rounded up: 0.07%, 3.1%, 64%."""
+    digits = 2 if leak < 0.01 else 1 if leak < 0.1 else 0
+    # What is a whole number of them but for the last bits of the product is that number.
+    return f"{math.ceil(leak * 10 ** (digits + 2) - 1e-9) / 10**digits:.{digits}f}%"
 
 
 def _capital(sentence: str) -> str:

@@ -29,7 +29,7 @@ class Breach(Exception):
 
     def __init__(self, text: str, told: str, reason: str, at: str | None = None, other: str | None = None):
         super().__init__(reason)
-        self.witness = Witness(text, text if other is None else other, (), 0.0, 0.0, 0.0, at, None, "release", told)
+        self.witness = Witness.of_rule(told, text, other, at=at, kind="release")
         self.reason = reason
 
 

@@ -28,7 +28,7 @@ from .looks import Look, Subject, failed, look_at
 from .outputs import audit_outputs, of_outputs
 from .released import released_text
 from .releases import FRESH, Tested, check_releases, every_input
-from .report import AuditReport, Check, share
+from .report import NOR, AuditReport, Check, share
 from .sampled import TESTED, could_show, estimate
 from .told import told
 from .vocabulary import released_words, stated_words
@@ -292,7 +292,7 @@ def _drawn(report: AuditReport, tested: Tested) -> Check:
         blind.append(f"by themselves a loss above {at_least(report.detectable)}")
     detectable = report.detectable if report.exact else None
     return Check(
-        DRAWN, "tested", report.tested, "", None, detectable, tested.leak_fresh, "; nor ".join(blind),
+        DRAWN, "tested", report.tested, "", None, detectable, tested.leak_fresh, NOR.join(blind),
         draws=tested.draws,
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ from .distance import named_distances
 from .exact import TOLERANCE, largest_loss
 from .inputs import Probe
 from .looks import Subject
-from .report import Check, Witness
+from .report import NOR, Check, Witness, share
 from .seen import LEVEL, Reader, bare, bounds, least_hits, noise_of, shuffled, small, too_many, unknown
 
 STATED, RELEASED = "stated distributions of every word", "releases of every word"
@@ -261,11 +261,11 @@ def released_words(subject: Subject) -> Check | None:
     blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"
     usual = float(np.median(bounds(first)))
     leak = _one_word(usual, LEVEL / tests)
-    same = f"one word that comes out the same in fewer than {leak:.0%} of its rewrites"
-    blind = f"{blind}; nor {same}" if blind else same
+    same = f"one word that comes out the same in fewer than {share(leak)} of its rewrites"
+    blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
         f", and those {len(suspects):,} that stayed or came out the same {AGAIN} times more: one word that leaks, "
-        f"among those that were rewritten, is seen where it does in {leak:.0%} of its rewrites"
+        f"among those that were rewritten, is seen where it does in {share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
 
