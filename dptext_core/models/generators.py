@@ -21,6 +21,7 @@ from .registry import (
     _hub_folder,
     _range,
     _read_json,
+    while_unchanged,
 )  # fmt: skip
 
 #: Weights that stand on the MiniLM trunk: the format of the bundled generators (tools/train_generator.py).
@@ -107,7 +108,8 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_add(name)}")
     local = usable_path(name, ConfigError)
     if local.is_dir():
-        return _describe(local.resolve(), str(local.resolve()), local.name)
+        folder = local.resolve()
+        return _describe(folder, str(folder), local.name)
     if not _HUB_ID.fullmatch(name):
         raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
     folder_or_none = _hub_folder(name) or _hub_folder(ALIASES.get(name, name))
@@ -119,6 +121,7 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
     return _describe(folder_or_none, name, name)
 
 
+@while_unchanged
 def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
     on_trunk = (folder / WEIGHTS_FILE).is_file()
     notes_file = folder / ("spec.json" if on_trunk else "dptext.json")

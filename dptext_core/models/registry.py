@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .._assets import assets_folder, sha256_of
 from ..checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 
+T = TypeVar("T")
+
 BUNDLED = "bundled"
 #: The bundled model with the update that was trained on skeletons: for proposals, see ``public_prior``.
 BUNDLED_PROPOSER = "bundled:public-prior"
 _READ = (".json", ".safetensors", ".txt", ".model")
+#: What a folder's description is read from: which files there are, notes and settings.
+_TOLD = ("", "spec.json", "dptext.json", "config.json", "tokenizer_config.json")
 UPDATE_FILE = "masked_lm.safetensors"
 """Weights that stand on the MiniLM trunk: the format of the bundled model (written by tools/train_masked_lm.py)."""
 LOW_RANK_FILE = "public_prior.safetensors"
@@ -137,7 +142,8 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
         return spec if name == BUNDLED else replace(spec, low_rank=_low_rank_file())
     local = usable_path(name, ConfigError)
     if local.is_dir():
-        return _describe(local.resolve(), str(local.resolve()), local.name)
+        folder = local.resolve()
+        return _describe(folder, str(folder), local.name)
     if not _HUB_ID.fullmatch(name):
         raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
     folder_or_none = _hub_folder(name)
@@ -206,6 +212,27 @@ def _parsed(path: Path, changed: int, size: int) -> Mapping[str, Any]:
     return content
 
 
+def while_unchanged(describe: Callable[[Path, str, str], T]) -> Callable[[Path, str, str], T]:
+    """What a model's folder says of it, worked out again where a file was added, left out or changed: every word that
+    is drawn asks for its model."""
+    known = lru_cache(maxsize=64)(lambda folder, name, title, state: describe(folder, name, title))
+
+    @wraps(describe)
+    def described(folder: Path, name: str, title: str) -> T:
+        return known(folder, name, title, tuple(_state(os.path.join(folder, file)) for file in _TOLD))
+
+    return described
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+@while_unchanged
 def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
     on_trunk = (folder / UPDATE_FILE).is_file()
     notes_file = folder / ("spec.json" if on_trunk else "dptext.json")
