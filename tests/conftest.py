@@ -100,6 +100,15 @@ def tiny_autoencoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
+def few_looks(monkeypatch):
+    """Audits without the looks that come last: test_conformance takes those to every mechanism, and test_audit_draws
+    and test_faults to what they find."""
+    from dptext_core.auditing import verdict
+
+    monkeypatch.setattr(verdict, "LATER", ())
+
+
+@pytest.fixture
 def light(monkeypatch):
     """Bags of letters in place of the sentence encoder, and nothing of them kept."""
     import numpy as np

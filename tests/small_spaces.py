@@ -1,6 +1,6 @@
 """Small word spaces and lists, on which everything can be worked out by brute force, and what the tests share.
 
-A mechanism reads its vocabulary once (``cached_property``), so a test can put a small one in its place.
+A mechanism reads its vocabulary once (``cached_property``), so a test can put a small one in its place (:func:`over`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ def random_space(n: int = 40, d: int = 6, seed: int = 0, scale: float = 0.5) -> 
     return WordSpace("small", "a small space", words(n), vectors.astype(np.float32))
 
 
+def over(vocabulary, cls: type, **options):
+    """A mechanism of this class over this vocabulary, which it keeps with other options too (``with_``)."""
+    own = type(cls.__name__, (cls,), {"vocabulary": vocabulary, "__module__": cls.__module__, "__doc__": cls.__doc__})
+    return own.create(**options)
+
+
 def on(vocabulary, name: str, **options):
     """A mechanism over this vocabulary, which releases words as they are in it."""
-    m = dpt.get_mechanism(name, **({"recase": "none", "keep_stopwords": False} | options))
-    m.__dict__["vocabulary"] = vocabulary
-    return m
+    return over(vocabulary, dpt.mechanism_class(name), **({"recase": "none", "keep_stopwords": False} | options))
 
 
 def small_bundle(orders: Sequence[Sequence[str]]) -> Bundle:

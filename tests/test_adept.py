@@ -202,6 +202,7 @@ def test_the_stated_loss_is_that_of_the_noise(tiny_autoencoder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_the_audit_holds_for_the_corrected_one_and_refutes_the_claim_of_the_original(tiny_autoencoder):
     texts = [*TEXTS, TEXT]
     m = made(tiny_autoencoder, epsilon=50.0)

@@ -12,7 +12,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from marks import slow_but
-from small_spaces import diffractor, on, random_space, shuffled_lists, words
+from small_spaces import diffractor, on, over, random_space, shuffled_lists, words
 from small_spaces import small_bundle as bundle_of
 
 import dptext_core as dpt
@@ -25,6 +25,8 @@ from dptext_core.mechanisms.custext import CusText
 from dptext_core.mechanisms.santext import SanText
 
 SPACE = random_space(30, 4)
+
+pytestmark = pytest.mark.usefixtures("few_looks")
 
 
 def audit(m, inputs=None, claim=None, **options):
@@ -48,6 +50,7 @@ def brute(m, names) -> float:
     return best
 
 
+EVERY = verdict.LATER
 CLOSED = {
     "santext": lambda: on(SPACE, "santext", epsilon=3.0),
     "santext-plus": lambda: on(SPACE, "santext-plus", epsilon=3.0, sensitive=0.7),
@@ -61,7 +64,8 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("name", slow_but(["santext", "tem", "one list"], CLOSED))
-def test_a_closed_form_is_measured_exactly_and_holds(name):
+def test_a_closed_form_is_measured_exactly_and_holds(name, monkeypatch):
+    monkeypatch.setattr(verdict, "LATER", EVERY)
     m = CLOSED[name]()
     names = list(words(30))
     report = audit(m, names, seed=3)
@@ -198,8 +202,7 @@ def test_equal_vectors_must_give_equal_distributions():
                     channel.scores[2] -= 0.5
             return out
 
-    peeks = Peeks.create(epsilon=3.0, keep_stopwords=False)
-    peeks.__dict__["vocabulary"] = space
+    peeks = over(space, Peeks, epsilon=3.0, keep_stopwords=False)
     assert audit(peeks, list(words(3)), seed=1).measured == math.inf
 
 
@@ -211,8 +214,7 @@ def test_a_rewrite_that_draws_otherwise_is_refuted():
         def _draw(self, draws, cancel=None, progress=None):
             return [self.vocabulary.words[r] for r in draws.rows]
 
-    m = Other.create(epsilon=0.5, k=5, keep_stopwords=False)
-    m.__dict__["vocabulary"] = SPACE
+    m = over(SPACE, Other, epsilon=0.5, k=5, keep_stopwords=False)
     report = audit(m, list(words(30)), seed=1)
     assert report.verdict == "refuted" and report.witness.kind == "sampler" and report.sampler_p < 1e-6
     assert "does not follow" in report.sentence() and "of the draws" in report.sentence()
@@ -281,9 +283,7 @@ class Noisy(SanText):
 
 
 def noisy(epsilon):
-    m = Noisy.create(epsilon=epsilon, keep_stopwords=False)
-    m.__dict__["vocabulary"] = SPACE
-    return m
+    return over(SPACE, Noisy, epsilon=epsilon, keep_stopwords=False)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from foreign import Generator, Latent, Swap, SwapTrace
-from small_spaces import on, random_space, words
+from small_spaces import on, over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing.batches import in_batches
@@ -126,8 +126,7 @@ def test_a_leak_at_the_stated_power_is_refuted_that_often():
             return [replace(r, steps=tuple(replace(s, replacement=s.original) for s in r.steps)) if yes else r
                     for r, yes in zip(results, leaks.tolist(), strict=True)]  # fmt: skip
 
-    m = Sometimes.create(k=5, keep_stopwords=False)
-    m.__dict__["vocabulary"] = random_space(60, 4)
+    m = over(random_space(60, 4), Sometimes, k=5, keep_stopwords=False)
     text = " ".join(words(4))
     Sometimes.share = look(m, in_batches, text=text).leak / 4  # in all places, of which the stated one is but one
     assert all(look(m, in_batches, seed, text=text).status == "refuted" for seed in range(6))
@@ -286,6 +285,5 @@ class Truthful(CusText):
 
 def test_a_result_that_states_its_leak_truthfully_is_not_believed():
     """What is stated comes from the mechanism, asked by itself."""
-    m = Truthful.create(k=5, keep_stopwords=False)
-    m.__dict__["vocabulary"] = random_space(60, 4)
+    m = over(random_space(60, 4), Truthful, k=5, keep_stopwords=False)
     assert look(m, in_batches, text=" ".join(words(4))).status == "refuted"

@@ -7,11 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+from small_spaces import random_space
 from streamlit.testing.v1 import AppTest
 
 from dptext_core import auditing as core
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS
+from dptext_core.faults.stated import TinyLatent
 from dptext_core.figures import audit_figure
 from dptext_core.figures.glossary import said_of
 from pages.ui.text import literal
@@ -84,7 +86,8 @@ def test_typed_words_are_audited():
         pytest.param("unchanged-text", "The car was sold.\nThe house was bought.", marks=pytest.mark.slow),
     ],
 )
-def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines):
+def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines, monkeypatch, few_looks):
+    monkeypatch.setattr(TinyLatent, "vocabulary", random_space(40, 4))  # in the place of 21,719 words
     at = planted(app(), fault)
     at.text_area(key="audit_lines").set_value(lines).run()
     assert any(literal(FAULTS[fault].explanation)[:30] in c.value for c in at.caption)
@@ -97,7 +100,7 @@ def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines):
 
 
 @pytest.mark.slow
-def test_an_own_claim_is_held_against_it():
+def test_an_own_claim_is_held_against_it(few_looks):
     at = choose(app(), "custext")
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
     settle(at)

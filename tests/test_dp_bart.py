@@ -175,6 +175,7 @@ def test_the_noise_is_as_large_as_the_promise_needs():
         assert 0.999999e-5 < gaussian_delta(500.0, 2 * GRID * math.sqrt(n) / sigma) <= 1e-5
 
 
+@pytest.mark.usefixtures("few_looks")
 def test_the_audit_compares_what_texts_are_written_from(folders):
     for noise in ("gaussian", "laplace"):
         m = make(folders["bart"], noise=noise, epsilon=3.0, max_tokens=2)
@@ -185,6 +186,7 @@ def test_the_audit_compares_what_texts_are_written_from(folders):
     assert claimed.verdict == "refuted" and "times as likely" in claimed.witness.sentence()
 
 
+@pytest.mark.usefixtures("few_looks")
 def test_the_audit_finds_noise_that_is_too_small(folders):
     class Quiet(dp_bart.DPBART):
         """A quarter of the noise that its promise needs."""

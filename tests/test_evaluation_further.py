@@ -56,6 +56,8 @@ def test_n_w_and_s_w_of_the_lists_are_those_of_the_closed_form():
 @pytest.mark.slow
 def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, capsys, monkeypatch):
     out, summary = tmp_path / "equal.jsonl", tmp_path / "equal.json"
+    # Not those that pass through all words of the vocabulary, or a model: test_evaluation_attacked has them.
+    monkeypatch.setattr(further, "ATTACKERS", ("attack_nearest", "attack_query"))
     given = ["equal", "--set", "builtin", "--n", "12", "--mechanism", "diffractor", "--seeds", "1"]
     assert further.main([*given, "--out", str(out), "--summary", str(summary)]) == 0
     found = results.read(summary)

@@ -6,11 +6,11 @@ import math
 from functools import cached_property
 
 import pytest
-from small_spaces import random_space, words
+from small_spaces import over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.auditing.inputs import TEXTS
+from dptext_core.auditing.inputs import TEXTS, default_inputs
 from dptext_core.evaluation import audit as bench
 from dptext_core.faults import FAULTS, broken, sound
 from dptext_core.faults.stated import STATED, Float32DPMLM, StretchedSpace
@@ -48,13 +48,28 @@ def small(make, name, tiny_model):
         return make(name, model=tiny_model, shift_min=-0.5, shift_max=0.5, epsilon=0.1)
     if name in LANGUAGE_MODELS:
         return make(name, model=tiny_model, clip_min=-1.0, clip_max=1.0)
-    m = make(name, recase="none", keep_stopwords=False)
-    if name == "other-unit":
-        s = StretchedSpace(SPACE.name, SPACE.title, SPACE.words, SPACE.vectors)
-        m.__dict__["vocabulary"] = s if make is broken else SPACE
-    else:
-        m.__dict__["vocabulary"] = SPACE
-    return m
+    space = SPACE
+    if name == "other-unit" and make is broken:
+        space = StretchedSpace(SPACE.name, SPACE.title, SPACE.words, SPACE.vectors)
+    return on(space, make, name, recase="none")
+
+
+def on(space, make, name, **options):
+    """The fault, or its twin, on this vocabulary."""
+    fault = FAULTS[name]
+    cls = fault.broken if make is broken else fault.sound
+    return over(space, cls, **{**fault.options, "keep_stopwords": False, **options})
+
+
+_CLEARED: dict = {}
+
+
+def twin_of(name, m, inputs, draws):
+    """What the audit says of the sound twin of a fault, once for all faults that have this one."""
+    key = FAULTS[name].sound, m.config, tuple(inputs or ()), draws
+    if key not in _CLEARED:
+        _CLEARED[key] = audit(m, inputs, seed=1, draws=draws)
+    return _CLEARED[key]
 
 
 @pytest.mark.parametrize(
@@ -68,17 +83,16 @@ def small(make, name, tiny_model):
 def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_model):
     """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
     # Fewest where the fault shows in what is stated, or in every draw.
-    draws = {"too-often": 400, "unchanged-noise": 400, "other-sampler": 200}
-    options = {"seed": 1, "draws": draws.get(name, 100)}
+    draws = {"too-often": 400, "unchanged-noise": 400, "other-sampler": 200}.get(name, 100)
     texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
     alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
     inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(40))
     inputs = inputs[: 8 if name == "unchanged-noise" else 40]
-    report = audit(small(broken, name, tiny_model), inputs, **options)
+    report = audit(small(broken, name, tiny_model), inputs, seed=1, draws=draws)
     assert report.verdict == "refuted" and report.witness is not None and report.witness.sentence()
     if name == "telling-capitals":
         assert report.witness.kind == "release" and report.measured < report.claimed
-    twin = audit(small(sound, name, tiny_model), inputs, **options)
+    twin = twin_of(name, small(sound, name, tiny_model), inputs, draws)
     assert twin.verdict == ("inconclusive" if name == "unchanged-noise" else "holds"), twin.sentence()
     assert twin.claimed == report.claimed and math.isfinite(twin.detectable)
 
@@ -91,15 +105,11 @@ DOUBTS = {"telling-rule": "released text", "telling-note": "what is said beside 
 def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
     """And what is said beside it. On few words and with few draws: nothing of it is a matter of chance."""
     fault, inputs = FAULTS[name], None if issubclass(FAULTS[name].sound, TinyWriter) else list(words(12))
-    options = {} if inputs is None else {"keep_stopwords": False}
 
-    def of(make, draws):
-        m = make(name, **options)
-        if inputs is not None:
-            m.__dict__["vocabulary"] = SPACE
-        return audit(m, inputs, seed=1, draws=draws)
+    def of(make):
+        return make(name) if inputs is None else on(SPACE, make, name)
 
-    report = of(broken, 2000 if name == "copied-word" else 100)
+    report = audit(of(broken), inputs, seed=1, draws=2000 if name == "copied-word" else 100)
     last = report.checks[-1]
     if name in DOUBTS:
         assert report.verdict == "inconclusive" and report.line == "Cannot be told"
@@ -108,7 +118,11 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
         assert report.verdict == "refuted" and report.line == "Refuted ✗" and report.witness.sentence()
         assert last.status == "refuted" and not report.parts() and report.claimed > 0
         assert (last.draws < 300) == (name != "copied-word"), "before anything else"
-    assert of(sound, 100).verdict == ("inconclusive" if inputs is None else "holds"), fault.title
+    twin = twin_of(name, of(sound), inputs, 100)
+    assert twin.verdict == ("inconclusive" if inputs is None else "holds"), fault.title
+
+
+def test_a_small_writer_that_is_sound_holds_where_the_draws_could_have_shown_its_loss():
     assert "Holds for what was tried ✓" in audit(sound("appended-original", epsilon=0.3), seed=1, draws=2000).sentence()
 
 
@@ -119,6 +133,8 @@ def test_the_audit_finds_the_fault_and_clears_its_twin(name):
     options: dict = {"seed": 1, "draws": 250 if name == "seldom-leak" else 200}
     if name == "float32-softmax":
         options["inputs"] = TEXTS[:2]
+    if name == "private-support":
+        options |= {"inputs": default_inputs(broken(name))[:60], "draws": 100}
     report = audit(broken(name), **options)
     assert report.verdict == "refuted" and report.witness is not None
     w = report.witness
@@ -172,6 +188,14 @@ def test_an_unknown_fault_says_which_there_are():
 
 def test_the_bench_prints_faults_beside_their_twins(monkeypatch, capsys):
     names = ["appended-original", "counting-blanks"]
+    reports = {}
+
+    def once(m, *given, **options):
+        if type(m) not in reports:
+            reports[type(m)] = audit(m, *given, **options)
+        return reports[type(m)]
+
+    monkeypatch.setattr(bench, "audit", once)
     assert bench.main(["--planted", *(a for n in names for a in ("--fault", n))]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
     assert [r[1] for r in rows] == ["Refuted ✗"] * 2 and [r[2] for r in rows] == ["Holds for what was tried ✓"] * 2

@@ -401,6 +401,7 @@ def audited(m, **options):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("options", [{}, {"prior": "released"}])
 def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders, options):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=4, **options)
@@ -419,6 +420,7 @@ def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folde
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     """The proposal of the text itself is no proposal that two texts share."""
     m = make(folders["gpt2"], epsilon=0.5, max_tokens=3, prior="released")

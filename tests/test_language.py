@@ -7,7 +7,7 @@ import gzip
 import re
 
 import pytest
-from small_spaces import on, random_space, words
+from small_spaces import over, random_space, words
 from test_house import python_files, texts
 
 import dptext_core as dpt
@@ -54,12 +54,9 @@ def cut(text: str, language: Language) -> list[str]:
 
 def of_toy(name: str, vocabulary=None, **options):
     """A mechanism for Toyish: a subclass that names it, and nothing more."""
-    m = on(vocabulary, name, **options)
-    cls = type("Toy", (type(m),), {"language": TOY})
-    toy = cls(m.config)
-    if vocabulary is not None:
-        toy.__dict__["vocabulary"] = vocabulary
-    return toy
+    toy = type("Toy", (dpt.mechanism_class(name),), {"language": TOY})
+    options = {"recase": "none", "keep_stopwords": False} | options
+    return toy.create(**options) if vocabulary is None else over(vocabulary, toy, **options)
 
 
 # --- English

@@ -199,6 +199,7 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
 
 
 @pytest.mark.slow  # for its two audits
+@pytest.mark.usefixtures("few_looks")
 def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys):
     guide = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
     (python,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)

@@ -281,6 +281,7 @@ class LeaksLater(DPMLMPrior):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("order", ["sequential", "certain"])
 def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model, order):
     texts = ["the red car was sold in paris", "the sad dog was left in london"]

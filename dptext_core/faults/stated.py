@@ -112,7 +112,7 @@ class CellChannel(Channel):
         above = np.log(0.5) - (self.cell - self.point) / b
         between = np.log(-np.expm1(np.logaddexp(below, above)))
         each = np.stack([below, between, above], axis=1)
-        log_p = np.array([sum(each[i, c] for i, c in enumerate(cell)) for cell in product(range(3), repeat=4)])
+        log_p = (each[0][:, None, None, None] + each[1][:, None, None] + each[2][:, None] + each[3]).ravel()
         return TokenDistribution(self.candidates, log_p, self.source, float(epsilon), None, self.source_index)
 
 
