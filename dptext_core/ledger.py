@@ -77,6 +77,7 @@ class Entry:
     one_delta: float = 0.0
     _output: int = field(default=0, repr=False)
     _batch: str = field(default="", repr=False)
+    _source: int = field(default=0, repr=False, compare=False)
     _texts: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict:
@@ -188,10 +189,22 @@ class Ledger:
             self._taken += [] if there else [taken]
         return there[0] if there else taken
 
-    def record(self, result: RewriteResult, released: bool = False) -> Entry:
-        """Write a draw down. One that stands there already is not counted twice, and stays released once it was."""
+    def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> Entry:
+        """Write a draw down. One that stands there already is not counted twice, and stays released once it was.
+
+        edited: the text that this one was edited from. Both are one text from now on, so that what is released of them
+        adds up. Where the draw moved on with the text, what was looked at of it before is no entry any more: of all
+        that is seen while a text is typed, what it is by now stays.
+        """
         with self._lock:
-            return self._put(self._entry(result, released), _same)
+            if edited is not None:
+                self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
+            return self._put(self._entry(result, released, edited), _same)
+
+    def spent(self, result: RewriteResult) -> bool:
+        """Whether another text was released under the noise of this draw, so that this one has no promise beside it."""
+        mine = self._hash(result.original)
+        return any(e.released and e.noise_id == result.noise_id and e._source != mine for e in self._entries)
 
     def record_rows(
         self, m: Mechanism, rows: Iterable[tuple[str, Guarantee | None]], noise_id: str, released: bool = False
@@ -332,16 +345,17 @@ class Ledger:
         self._entries.append(entry)
         return entry
 
-    def _entry(self, result: RewriteResult, released: bool) -> Entry:
+    def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> Entry:
         drawn = " ".join(_letters(s.original) for s in result.steps if s.action in ("replace", "delete"))
         keys = [self._hash(_letters(result.original)), *[self._hash(f"drawn: {drawn}")] * bool(drawn)]
+        keys += [] if edited is None else [self._hash(_letters(edited))]
         number = self._number_of(np.array(keys, np.uint64))
         self._texts |= dict.fromkeys(keys, number)
         g = result.guarantee
         return Entry(
             self._clock(), number, result.mechanism, result.config, g.notion, g.epsilon, g.total, g.total_delta,
             result.noise_id, result.seed is not None, released, _kind(g), g.reason, 0, g.total, g.total_delta,
-            self._hash(result.text), result.batch,
+            self._hash(result.text), result.batch, self._hash(result.original),
         )  # fmt: skip
 
 

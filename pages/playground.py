@@ -31,6 +31,7 @@ from pages.ui import (
     hide,
     ledger,
     links,
+    live,
     model,
     risk,
     runs,
@@ -71,7 +72,7 @@ state = st.session_state
 
 def use_text(text: str) -> None:
     """Put a text into the box; what stood there can be brought back."""
-    forget_upload_error()
+    forget_problems()
     session().undo = state.get("play_text", "")
     state.play_text = text
 
@@ -84,12 +85,8 @@ def use_example() -> None:
         use_text(next(e.text for e in examples() if e.title == chosen))
 
 
-def forget_upload_error() -> None:
-    session().upload_error = ""
-
-
 def use_upload() -> None:
-    forget_upload_error()
+    forget_problems()
     if state.play_upload is not None:
         try:
             data, name = state.play_upload.getvalue(), state.play_upload.name
@@ -101,8 +98,9 @@ def use_upload() -> None:
             session().upload_error = str(error)
 
 
-def forget_link_problem() -> None:
-    session().link_problem = ""
+def forget_problems() -> None:
+    """What was wrong with a file or a link is said until something else is asked for."""
+    session().upload_error = session().link_problem = ""
 
 
 def keep_link() -> None:
@@ -133,8 +131,9 @@ def follow_link() -> None:
     setting, problem = links.from_query(query or {})
     if query is not None:
         mine.link_problem = problem or ""
-    if mine.link_problem:
-        st.warning(literal(mine.link_problem))
+    with st.container():  # there in any case, so that the text box does not move, and keeps the cursor
+        if mine.link_problem:
+            st.warning(literal(mine.link_problem))
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
         state.play_mechanism, state.play_budget_on = setting["mechanism"], False
@@ -153,25 +152,36 @@ def text_box() -> None:
     st.markdown(f"**{literal(mine.problem)}**" if mine else f"**{OWN_TEXT}**")
     st.text_area(
         "Text", key="play_text", height=172, placeholder="Type or paste a text, or pick an example below.",
-        help="It stays in this session. It is not stored and not logged.", on_change=forget_upload_error,
+        help="It stays in this session. It is not stored and not logged.", on_change=forget_problems,
     )  # fmt: skip
     st.pills(
         "Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True,
         label_visibility="collapsed",
     )  # fmt: skip
-    with st.container(horizontal=True):
-        st.button("Rewrite", type="primary", key="play_rewrite", on_click=forget_link_problem)
-        before = session().undo
-        if before and before != state.play_text:
-            st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
+    before = session().undo
+    if before and before != state.play_text:
+        st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
+    if waits := patience():
+        st.caption(waits)
     if too_long(state.play_text):
         st.caption("This text is too long for this page.")
+
+
+def patience() -> str:
+    """Why the rewrite waits for a longer pause in typing; empty where it follows at once."""
+    run = session().run
+    return live.waits(state.play_text, None if run is None else run.seconds)
 
 
 def options_column() -> runs.Inputs | None:
     """Mechanism and options. None where there is nothing to rewrite yet."""
     specs = {s.name: s for s in dpt.mechanisms()}
-    spec = specs[st.selectbox("Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism")]
+    spec = specs[
+        st.selectbox(
+            "Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism",
+            on_change=forget_problems,
+        )
+    ]  # fmt: skip
     st.caption(spec.summary)
     chosen = controls.options(spec, "play", skip=frozenset({"clip", "clip_min", "clip_max"}))
     spec, chosen = public_start(spec, specs, chosen)
@@ -332,6 +342,9 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     """Begin a rewrite, from scores that are bundled where there are some."""
     mine = session()
     before, number_ = mine.run, mine.next_number()
+    if before is not None and before.inputs.text != inputs.text and was_released(before):
+        # Under one noise no two texts may leave.
+        redraw = True
     epsilon = axis[2] if linked else current_epsilon(axis, inputs)
     example = example_of(inputs.text)
     pin = example.sensitive if example else ""
@@ -356,7 +369,22 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
 def take(run: runs.Run) -> None:
     """A finished run: it is shown, and written down as a draw."""
     session().show(run)
-    book().record(run.result)
+    book().record(run.result, edited=run.edited)
+
+
+def was_released(run: runs.Run) -> bool:
+    """Whether anything that was made with the noise of this run has left."""
+    return any(e.released and e.noise_id == run.result.noise_id for e in book().entries)
+
+
+def overtaken(run: runs.Run) -> bool:
+    """Whether another text left under the noise of this run, as a copy may be told of when the text has gone on. Then
+    it is drawn afresh, so that it can be released too."""
+    work = session().at("rewrite")
+    if run.inputs.seed is not None or work.job is not None or work.error is not None or not book().spent(run.result):
+        return False
+    redraw()
+    return True
 
 
 def under_way(inputs: runs.Inputs) -> str:
@@ -406,6 +434,9 @@ def rewritten() -> None:
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
         run = moved(run, epsilon, axis)
         epsilon = run.payload["eps"]
+    copied(view_of(state.get("play_strip")).get("copies", []))
+    if overtaken(run):
+        st.rerun(scope="app")
     if run.note:
         st.warning(literal(run.note))
     prompts(run, epsilon)
@@ -416,8 +447,6 @@ def rewritten() -> None:
     if marked and attack is not None:
         risk.below(run, result)
     kept_at_any_epsilon(run)
-    if view:
-        copied(view["copies"])
     token = chosen_token(run, view)
     beside_the_plain(run, result, epsilon)
     void = spoilt(result)
@@ -790,6 +819,7 @@ def main() -> None:
         inputs = options_column()
     with right:
         result_column(inputs)
+    live.follow("play_text", busy=session().at("rewrite").job is not None, patient=bool(patience()))
     engine = model.warm()
     if "masked language model" in dpt.mechanism_class(state.play_mechanism).needs:
         with left:
@@ -800,6 +830,7 @@ def result_column(inputs: runs.Inputs | None) -> None:
     """The rewrite of what was asked for, or why there is none yet."""
     slot = st.empty()
     if inputs is None:
+        session().at("rewrite").stop()
         nothing_to_rewrite()
         return
     axis = axis_of(inputs)
@@ -810,7 +841,7 @@ def result_column(inputs: runs.Inputs | None) -> None:
     under_work, refused = work.job is not None, work.error is not None
     known = [work.asked] if under_work or refused else []
     known += [] if run is None or under_work else [run.inputs]
-    if linked or inputs not in known or (refused and state.play_rewrite):
+    if linked or inputs not in known:
         start(inputs, axis, redraw=False, linked=linked)
     running = work.running()
     if not running and (made := work.take()) is not None:
@@ -818,8 +849,9 @@ def result_column(inputs: runs.Inputs | None) -> None:
     with slot.container():
         if running:
             work.waiting("play_stop", partial(under_way, inputs))
-        if work.asked == inputs and (said := work.said("Stopped. Press Rewrite to start again.")):
+        if work.asked == inputs and (said := work.said("Stopped.")):
             st.error(literal(said))
+            st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))
         if mine.run is not None and running:
             st.html(DIMMED) if mine.run.inputs.text == work.asked.text else of_another_text()
     if mine.run is not None:

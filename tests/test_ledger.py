@@ -57,6 +57,36 @@ def test_fresh_draws_add_up_by_text():
     assert (second.text, second.releases) == (2, 1) and ledger.draws(1) == 3 and not first.void
 
 
+def test_of_a_text_that_is_typed_what_it_is_by_now_stays_and_it_is_one_text():
+    ledger, m, stream = Ledger(), diffractor(), NoiseStream()
+    typed = [TEXT[:12], TEXT[:20], TEXT]
+    for before, text in zip([None, *typed], typed, strict=False):
+        ledger.record(m.rewrite(text, stream=stream), edited=before)
+    assert [e.text for e in ledger.entries] == [1] and ledger.draws(TEXT) == 1
+    again = m.rewrite(TEXT)
+    ledger.record(again)
+    ledger.record(m.rewrite(f"{TEXT} It helped."), edited=TEXT)
+    assert ledger.draws(1) == 3 and len(ledger.accounts()) == 1, "who drew again before an edit drew more than once"
+
+
+def test_releases_before_and_after_an_edit_add_up_and_share_no_noise():
+    ledger, m, stream, longer = Ledger(), diffractor(), NoiseStream(), f"{TEXT} It helped."
+    first = m.rewrite(TEXT, stream=stream)
+    ledger.record(first, released=True)
+    assert not ledger.spent(first), "the same text under its own noise is judged by the account"
+    shared = m.rewrite(longer, stream=stream)
+    ledger.record(shared, edited=TEXT)
+    assert ledger.spent(shared) and first.noise_id == shared.noise_id
+    assert [e.released for e in ledger.entries] == [True, False], "what has left stays written down"
+    fresh = m.rewrite(longer)
+    ledger.record(fresh, released=True, edited=TEXT)
+    (account,) = ledger.accounts()
+    assert not ledger.spent(fresh) and not account.void
+    assert account.totals[0].epsilon == pytest.approx(first.guarantee.total + fresh.guarantee.total)
+    ledger.record(shared, released=True)
+    assert "share their noise" in ledger.account(longer).void
+
+
 @pytest.mark.slow
 def test_different_notions_stand_side_by_side():
     ledger = Ledger()

@@ -367,7 +367,7 @@ def test_an_error_is_explained_and_nothing_is_lost(monkeypatch):
     settle(at)
     assert "try **again**" in at.error[0].value.replace("\\", "") and payload(at)["tokens"] == before["tokens"]
     monkeypatch.undo()
-    at.button(key="play_rewrite").click()
+    at.button(key="play_retry").click()
     settle(at)
     assert not at.error and payload(at)["tokens"][0]["o"] == "Another"
 

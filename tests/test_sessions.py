@@ -69,7 +69,7 @@ def test_work_stops_some_seconds_after_its_visitor_left_and_says_so(visit):
     look(10.0)
     assert not look(10.0 + sessions.STOP - 0.1) and not job.wait(0.1) and not job.cancel.is_set()
     assert not look(10.0 + sessions.STOP) and job.wait(5) and server.closed == []
-    assert said(job, "Stopped. Press Rewrite to start again.") == str(job.error) == GONE
+    assert said(job, "Stopped.") == str(job.error) == GONE
 
 
 def test_a_short_loss_of_the_connection_changes_nothing(visit):

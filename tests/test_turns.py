@@ -73,6 +73,31 @@ def test_who_has_the_fewest_turns_goes_first_then_who_came_first():
     assert until(lambda: len(order) == 5) and sorted(order[3:]) == ["a", "d"]
 
 
+def test_what_was_given_up_leaves_the_queue_at_once():
+    queue, order, hold = Turns(1), [], threading.Event()
+    first = Begun(queue, turn("a"), order, hold)
+    assert until(lambda: order == ["a"])
+    stale, other = turn("b"), turn("c")
+
+    def wait_for_it() -> None:
+        with pytest.raises(dpt.Cancelled), queue.take(stale):
+            order.append("b")
+
+    waits = threading.Thread(target=wait_for_it, daemon=True)
+    waits.start()
+    assert until(lambda: queue.waiting == 1)
+    last = Begun(queue, other, order, hold)
+    assert until(lambda: queue.waiting == 2) and queue.before(other) == 1
+    queue.give_up(stale)
+    assert queue.before(other) == 0, "nobody counts it any more, whether its thread has noticed or not"
+    waits.join(5)
+    assert queue.waiting == 1
+    hold.set()
+    assert until(lambda: order == ["a", "c"])
+    for thread in (first, last):
+        thread.join(5)
+
+
 def test_long_work_gives_way_and_comes_again(monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.0)
     queue, order = Turns(1), []

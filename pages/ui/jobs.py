@@ -18,6 +18,8 @@ from pages.ui.turns import Turn, all_turns
 
 #: Seconds that a run of a page waits for work before it shows progress and a way to stop.
 PATIENCE = 0.8
+#: Seconds after which a waiting run of a page looks whether another one is wanted.
+LOOK = 0.05
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
 
 
@@ -91,6 +93,11 @@ class Job:
             if (fragment := self.awaited) is not None and self._visitor is not None:
                 sessions.wake(self._visitor, fragment, lambda: self.awaited == fragment)
 
+    def give_up(self) -> None:
+        """Stop, and leave the queue at once: something newer is wanted in its place."""
+        self.awaited = None
+        all_turns.give_up(self._turn)
+
     def leave(self) -> None:
         """Stop, because nobody is there."""
         if not self._ended.is_set() and not self.cancel.is_set():
@@ -157,7 +164,8 @@ class Work:
     def start(self, asked: Any, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str) -> None:
         """Begin, in the place of what runs there; or say in ``error`` that the visitor has too much under way."""
         self.stop()
-        if (most := limits().pieces) <= sum(isinstance(w, Job) and not w.wait(0) for w in sessions.mine()):
+        under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.cancel.is_set() or w.wait(0))]
+        if (most := limits().pieces) <= len(under_way):
             self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
         self.attach(asked, Job(work, label))
@@ -171,8 +179,7 @@ class Work:
     def stop(self) -> None:
         """Stop what runs, and want its result no more."""
         if self.job is not None:
-            self.job.cancel.set()
-            self.job.awaited = None
+            self.job.give_up()
             self.job = None
 
     def wait(self, seconds: float) -> None:
@@ -186,7 +193,7 @@ class Work:
         job = self.job
         if job is None:
             return False
-        if not job.wait(max(0.0, patience - job.age)):
+        if not _ends(job, patience - job.age):
             return True
         self.job = job.awaited = None
         if job.error is None:
@@ -213,6 +220,17 @@ class Work:
         if self.job is not None:
             self.job.every = _often()
             st.fragment(_waiting, run_every=self.job.every)(self.job, key, text)
+
+
+def _ends(job: Job, seconds: float) -> bool:
+    """Whether it is finished, after waiting at most so long. A run of the page that is to make way for another one ends
+    here: what was typed meanwhile does not wait for the answer to what was typed before."""
+    end = time.monotonic() + seconds
+    while not job.wait(max(0.0, min(LOOK, end - time.monotonic()))):
+        if time.monotonic() >= end:
+            return False
+        st.session_state.get("session")  # where Streamlit looks whether another run is wanted
+    return True
 
 
 def _often(age: float = 0.0) -> float:

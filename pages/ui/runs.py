@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -28,6 +29,8 @@ class Inputs(Private):
 @dataclass(frozen=True)
 class Run(Private):
     """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text.
+    edited: the text that this one was edited from, where it was. seconds: that its scores took; None where they were
+    there already.
 
     plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior.
     """
@@ -41,6 +44,8 @@ class Run(Private):
     payload: Payload
     note: str = ""
     plain: tuple[dpt.Mechanism, dpt.Prepared] | None = None
+    edited: str | None = None
+    seconds: float | None = None
     _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
     _at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
 
@@ -87,19 +92,26 @@ def make(
     progress: Callable[[int, int], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Run:
-    """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, unless ``redraw``.
+    """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, where the text is the same or
+    was edited, unless ``redraw``. So a place of the text keeps its noise as long as it is the same place, counted from
+    the beginning: what stands before an edit is drawn with the noise that it had.
 
     given: the text with scores that are bundled, so that no model is loaded. pin: the word to look at first.
     """
     mechanism = dpt.get_mechanism(inputs.mechanism, **({"epsilon": epsilon} | dict(inputs.options)))
     same_text = before is not None and before.inputs.text == inputs.text
+    edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
+    seconds = None
     if before is not None and same_text and before.prepared.key == mechanism.key:
-        prepared = before.prepared
+        prepared, seconds = before.prepared, before.seconds
     elif given is not None:
         prepared = given
     else:
+        begun = time.monotonic()
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
-    keep_stream = before is not None and not redraw and same_text and before.inputs.seed == inputs.seed
+        seconds = time.monotonic() - begun
+    goes_on = same_text or edited is not None
+    keep_stream = before is not None and not redraw and goes_on and before.inputs.seed == inputs.seed
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, progress=progress, cancel=cancel)
     shown = _payload(result, number, axis, progress, cancel, pin)
@@ -107,7 +119,22 @@ def make(
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
-    return Run(number, inputs, mechanism, prepared, stream, result, shown, note, _plain(mechanism, prepared, cancel))
+    plain = _plain(mechanism, prepared, cancel)
+    return Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, seconds)
+
+
+def from_edit(before: str, after: str) -> bool:
+    """Whether a text is another one that was edited: it continues it or is its beginning, or at the beginning and the
+    end together at least half of the words of the shorter one are the same."""
+    if before == after or not (before.strip() and after.strip()):
+        return False
+    if before.startswith(after) or after.startswith(before):
+        return True
+    a, b = before.split(), after.split()
+    n = min(len(a), len(b))
+    head = next((i for i in range(n) if a[i] != b[i]), n)
+    tail = next((i for i in range(n - head) if a[-1 - i] != b[-1 - i]), n - head)
+    return 2 * (head + tail) >= n
 
 
 def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:

@@ -57,10 +57,17 @@ class Turns:
             self._leave(turn)
             self._enter(turn)
 
+    def give_up(self, turn: Turn) -> None:
+        """Nobody wants it any more: it stops, and where it waits, it is no longer in the way of others."""
+        with self._changed:
+            turn.cancel.set()
+            self._changed.notify_all()
+
     def before(self, turn: Turn) -> int:
         """How many wait before it; 0 for what runs, or is next."""
         with self._changed:
-            return self._waiting.index(turn) if turn in self._waiting else 0
+            wanted = self._wanted()
+            return wanted.index(turn) if turn in wanted else 0
 
     @property
     def waiting(self) -> int:
@@ -92,7 +99,11 @@ class Turns:
             return False
         busy = [t.whose for t in self._running]
         # The first of those who have the fewest turns, as the queue is in the order in which they came.
-        return min(self._waiting, key=lambda t: busy.count(t.whose)) is turn
+        return min(self._wanted(), key=lambda t: busy.count(t.whose), default=None) is turn
+
+    def _wanted(self) -> list[Turn]:
+        """Those that wait, without those that were given up."""
+        return [t for t in self._waiting if not t.cancel.is_set()]
 
 
 #: Of all visitors of this server.

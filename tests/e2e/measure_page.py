@@ -2,10 +2,11 @@
 
 Starts a server of its own and a Chromium, and prints a table. Linux. Run:
 
-    python tests/e2e/measure_page.py [--first] [--markdown] [--app PATH]
+    python tests/e2e/measure_page.py [--first | --typing] [--markdown] [--app PATH]
 
 With ``--first``, only what a new visitor with an empty cache waits for: until something is seen, and until the text and
-the slider can be read.
+the slider can be read. With ``--typing``, only how old the rewrite is that stands beside a text of 60 words while it is
+typed on at 5 characters a second.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 TOP = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP / "tools"))
+sys.path[:0] = [str(TOP / "tools"), str(TOP / "tests" / "e2e")]
 
+import typed  # noqa: E402
 from measure_reruns import TEXTS  # noqa: E402  the same texts with and without a browser
 
 #: Once the server has spent less than this in the last second, it has answered.
@@ -135,6 +137,33 @@ def visits(new_page: Callable[[], Page], url: str, rounds: int) -> None:
         print(f"{name:<30}{statistics.median(times):.2f} s ({times[0]:.2f} to {times[-1]:.2f}, {rounds} visitors)")
 
 
+def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
+    """Print how old what is shown is while a text of 60 words is typed on, under quick mechanisms and a model."""
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    for title in ("CusText", "1-Diffractor", "DP-MLM"):
+        choose_mechanism(page, title)
+        idle(page)
+        seen, spent, took = [], 0.0, 0.0
+        for _ in range(rounds):
+            box.fill(typed.SIXTY)
+            shows(page, "neighbour")()
+            Meter(pid).quiet(page)
+            box.click()
+            page.keyboard.press("Control+End")
+            before, begun = cpu(pid), time.monotonic()
+            seen.append(typed.watched(page, per_second=per_second))
+            spent, took = spent + cpu(pid) - before, took + time.monotonic() - begun
+        every = typed.Watched(
+            [age for s in seen for age in s.ages], sum(s.unknown for s in seen), sum(s.backwards for s in seen),
+            sum(s.unfocused for s in seen), statistics.median(s.settled for s in seen),
+        )  # fmt: skip
+        print(
+            f"{title:<14}age of what is shown: median {every.age(0.5):.2f} s, 95% {every.age(0.95):.2f} s; after the "
+            f"last key {every.settled:.2f} s; {spent / took:.2f} of a processor; {len(every.ages):,} looks, of them "
+            f"{every.backwards} at an older text after a newer one, {every.unfocused} without the focus"
+        )
+
+
 def type_text(page: Page, text: str) -> None:
     page.get_by_role("textbox", name="Text", exact=True).fill(text)
     page.keyboard.press("Control+Enter")
@@ -209,7 +238,9 @@ def main() -> None:
     ap.add_argument("--app", type=Path, default=TOP / "app.py", help="another copy of the app, to compare with")
     ap.add_argument("--rounds", type=int, default=3, help="how often each action is done; the table has medians")
     ap.add_argument("--markdown", action="store_true")
-    ap.add_argument("--first", action="store_true", help="only what new visitors wait for")
+    only = ap.add_mutually_exclusive_group()
+    only.add_argument("--first", action="store_true", help="only what new visitors wait for")
+    only.add_argument("--typing", action="store_true", help="only how old what is shown is while somebody types")
     a = ap.parse_args()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -224,6 +255,12 @@ def main() -> None:
                 if a.first:
                     view: Any = {"width": 1280, "height": 720}
                     visits(lambda: browser.new_context(viewport=view).new_page(), url, a.rounds)
+                    return
+                if a.typing:
+                    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+                    page.set_default_timeout(120_000)
+                    visit(page, url)
+                    ages(page, server.pid, a.rounds)
                     return
                 meter = Meter(server.pid)
                 loads = []

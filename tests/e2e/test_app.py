@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import typed
 
 pytestmark = pytest.mark.e2e
 
@@ -50,9 +51,8 @@ def opened(open_app: Callable, **options):
 
 
 def type_text(page, text: str) -> None:
-    box = page.get_by_role("textbox", name="Text", exact=True)
-    box.fill(text)
-    page.get_by_role("button", name="Rewrite", exact=True).click()
+    """It is sent by itself."""
+    page.get_by_role("textbox", name="Text", exact=True).fill(text)
 
 
 def settled(page) -> None:
@@ -132,6 +132,75 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
         page.get_by_role("button", name="Download text").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert text.endswith(".") and text.startswith("My ") and len(text.split()) == 11
+    seen.assert_clean()
+
+
+def own_text(open_app: Callable):
+    """The Playground with 60 words under a mechanism that answers at once, and the cursor behind the last one."""
+    seen = opened(open_app, query="/?mechanism=custext")
+    page = seen.page
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    box.fill(typed.SIXTY)
+    page.locator(".strip .text .was", has_text="neighbour").wait_for(state="attached", timeout=LONG)
+    settled(page)
+    box.click()
+    page.keyboard.press("Control+End")
+    return seen, box
+
+
+def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_app: Callable) -> None:
+    seen, box = own_text(open_app)
+    page = seen.page
+    drawn = page.locator(".strip .text .now").all_inner_texts()
+    found = typed.watched(page)
+    assert box.input_value() == typed.SIXTY + typed.MORE
+    assert (found.unknown, found.backwards, found.unfocused) == (0, 0, 0)
+    assert page.locator(".strip .text .now").all_inner_texts()[: len(drawn)] == drawn, "what stands before stays drawn"
+    assert page.evaluate("(b => b.selectionStart === b.value.length)(document.activeElement)")
+    # While keys were pressed some texts were sent, and not every one; each is in no address.
+    sent = [size for size in seen.frames if size > len(typed.SIXTY)]
+    assert len(sent) < len(typed.MORE) and "neighbour" not in page.url
+    assert page.get_by_role("button", name="Rewrite", exact=True).count() == 0
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+def test_the_cursor_stays_in_the_middle_and_the_last_words_can_be_taken_back(open_app: Callable) -> None:
+    seen, box = own_text(open_app)
+    page = seen.page
+    page.keyboard.press("Control+Home")
+    for _ in range(3):
+        page.keyboard.press("Control+ArrowRight")
+    page.keyboard.type("Xylander ")
+    page.locator(".strip .text .was", has_text="Xylander").wait_for(state="attached", timeout=LONG)
+    settled(page)
+    where = page.evaluate("document.activeElement.selectionStart")
+    assert box.input_value()[:where].endswith("Xylander ") and where < 60
+    page.keyboard.type("Yves ")
+    page.locator(".strip .text .was", has_text="Yves").wait_for(state="attached", timeout=LONG)
+    for _ in range(len("Xylander Yves ")):
+        if box.input_value() != typed.SIXTY:
+            page.keyboard.press("Control+z")
+    assert box.input_value() == typed.SIXTY
+    page.locator(".strip .text .was", has_text="Xylander").wait_for(state="detached", timeout=LONG)
+    assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+def test_nothing_is_sent_of_a_word_that_is_still_composed(open_app: Callable) -> None:
+    """As with input methods for Chinese, Japanese and Korean, or a dead key."""
+    seen, box = own_text(open_app)
+    page = seen.page
+    client = page.context.new_cdp_session(page)
+    before = len(seen.frames)
+    for letters in ("k", "ka", "kaw", "kawa"):
+        client.send("Input.imeSetComposition", {"text": letters, "selectionStart": 0, "selectionEnd": len(letters)})
+        page.wait_for_timeout(400)
+    assert len(seen.frames) == before and box.input_value().endswith("kawa")
+    client.send("Input.insertText", {"text": "kawa"})
+    page.locator(".strip .text", has_text="kawa").wait_for(timeout=LONG)
+    assert box.input_value() == f"{typed.SIXTY}kawa" and len(seen.frames) > before
     seen.assert_clean()
 
 

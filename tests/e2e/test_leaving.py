@@ -36,7 +36,6 @@ def opened(browser, url: str):
 
 def rewrite(page, text: str) -> None:
     page.get_by_role("textbox", name="Text", exact=True).fill(text)
-    page.get_by_role("button", name="Rewrite", exact=True).click()
 
 
 def until(met: Callable[[], bool]) -> bool:

@@ -41,7 +41,7 @@ PATIENCE = 120.0
 MIX = {"rewrite": 40, "drag": 20, "again": 10, "mechanism": 10, "panel": 10, "page": 10}
 MECHANISMS = ("DP-MLM", "CusText", "SanText", "1-Diffractor")
 #: What has to be on the page for it.
-NEEDS = {"rewrite": "play_rewrite", "again": "play_again", "mechanism": "play_mechanism", "panel": "play_further"}
+NEEDS = {"rewrite": "play_text", "again": "play_again", "mechanism": "play_mechanism", "panel": "play_further"}
 PANELS = ("Ledger", "Same privacy elsewhere")
 WHO = ("doctor", "lawyer", "teacher", "nurse", "judge", "banker", "farmer", "waiter", "painter", "driver")
 WHERE = ("Lisbon", "Oslo", "Leeds", "Madrid", "Vienna", "Dublin", "Prague", "Athens", "Warsaw", "Rome")

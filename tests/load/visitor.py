@@ -80,8 +80,7 @@ class Visitor:
     # What a visitor does. Each returns at once; what comes of it is seen by ``until``.
 
     async def rewrite(self, text: str) -> None:
-        self._state("play_text").string_value = text
-        await self.press("play_rewrite")
+        await self._changed("play_text", "string_value", text)
 
     async def press(self, key: str) -> None:
         await self._changed(key, "trigger_value", True)

@@ -1,0 +1,107 @@
+// Sends what is typed into a text box of the page while it is typed. The box sends what stands in it on Ctrl+Enter: that
+// key is pressed here in the writer's place, so that focus, cursor and undo stay what they are. What is typed goes
+// nowhere else.
+
+const LOOK_MS = 50; // from one look at what is not sent to the next
+const BEGIN_MS = 300; // by then the page runs, or it has been so quick that nobody saw it
+const BUSY = ["running", "rerunRequested", "stopRequested"];
+
+const followers = new Map();
+
+export default function ({ data }) {
+  let follower = followers.get(data.box);
+  if (!follower) followers.set(data.box, (follower = new Follower(data.box)));
+  follower.data = data;
+  const turn = (follower.turn += 1);
+  // Of all the cleanups handed out, only the newest may end it.
+  return () => {
+    if (follower.turn !== turn) return;
+    follower.destroy();
+    followers.delete(data.box);
+  };
+}
+
+class Follower {
+  constructor(box) {
+    this.turn = 0;
+    this.inside = `.st-key-${box}`;
+    this.first = null; // when the first key was pressed of what is not sent yet
+    this.last = 0; // and the last one
+    this.composing = false;
+    this.sent = null; // when something was sent that is not answered yet
+    this.seen = false; // whether the page has been seen at work on it
+    this.free = 0; // from when on something may be sent while keys are still pressed
+    this.timer = 0;
+    this.off = new AbortController();
+    const on = (kind, act) =>
+      document.addEventListener(kind, (event) => event.target.closest?.(this.inside) && act(event), {
+        capture: true, signal: this.off.signal,
+      });
+    on("input", (event) => this.typed(event.isComposing));
+    on("compositionstart", () => (this.composing = true));
+    on("compositionend", () => this.typed(false));
+    // In both cases the box sends by itself.
+    on("focusout", () => this.forget());
+    on("keydown", (event) => {
+      if (event.isTrusted && event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.forget();
+    });
+  }
+
+  destroy() {
+    this.off.abort();
+    clearTimeout(this.timer);
+  }
+
+  typed(composing) {
+    this.composing = composing;
+    this.last = performance.now();
+    this.first ??= this.last;
+    this.soon();
+  }
+
+  forget() {
+    this.first = null;
+    this.composing = false;
+  }
+
+  soon(wait = LOOK_MS) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.look(), wait);
+  }
+
+  // Whether the page has answered all that was sent.
+  idle() {
+    const state = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState;
+    return !BUSY.includes(state) && !this.data.busy;
+  }
+
+  look() {
+    const now = performance.now();
+    if (this.sent !== null) {
+      const idle = this.idle();
+      this.seen ||= !idle || now - this.sent > BEGIN_MS;
+      if (idle && this.seen) {
+        // Half as long as the answer took, the server is left to others.
+        this.free = now + (now - this.sent) / 2;
+        this.sent = null;
+      }
+    }
+    if (this.first !== null && !this.composing) {
+      const { pause, along } = this.data;
+      const rested = now - this.last >= pause;
+      const due = along && this.sent === null && now >= this.free && now - this.first >= pause;
+      if (rested || due) this.send(now);
+    }
+    if (this.first !== null || this.sent !== null) this.soon();
+  }
+
+  send(now) {
+    const area = document.querySelector(`${this.inside} textarea`);
+    if (!area || area.disabled) return; // without a connection: later
+    this.first = null;
+    this.sent = now;
+    this.seen = false;
+    const key = { key: "Enter", code: "Enter", ctrlKey: true, bubbles: true, cancelable: true };
+    area.dispatchEvent(new KeyboardEvent("keydown", key));
+  }
+}

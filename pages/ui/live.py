@@ -1,0 +1,45 @@
+"""A text box that is answered while it is typed into: what is typed reaches the server when the keys rest.
+
+Where an answer comes quickly, it is also asked for while keys are still pressed, as soon as the one before is there and
+half as long again has passed: who types on and on sees the rewrite follow, and where many type, each asks less often.
+Where it takes longer, a longer rest is waited for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+#: Seconds without a key after which a text is sent; and where its answer takes long.
+PAUSE, LONG_PAUSE = 0.25, 1.5
+#: Seconds of work from which on an answer takes long, and words from which on a page does.
+SECONDS, WORDS = 1.0, 300
+
+#: What the box says of Ctrl+Enter by itself would flicker over the words, and is said below it where it is of use.
+_PLAIN = "<style>.st-key-{} [data-testid=InputInstructions] {{ display: none; }}</style>"
+
+_mount = st.components.v2.component(
+    "dptext_live",
+    html="<span hidden></span>",
+    js=(Path(__file__).parent / "live.js").read_text(encoding="utf-8"),
+)
+
+
+def waits(text: str, seconds: float | None) -> str:
+    """Why the answer to a text waits for a longer rest, in a sentence; empty where it does not. seconds: that the last
+    answer took, None where that is not known."""
+    when = f"it follows when you pause for {LONG_PAUSE:g} seconds, or press Ctrl+Enter."
+    if seconds is not None and seconds > SECONDS:
+        return f"The last rewrite took {seconds:.1f} seconds. While you type, {when}"
+    if len(text.split()) > WORDS:
+        return f"This text has more than {WORDS} words. While you type, {when}"
+    return ""
+
+
+def follow(box: str, *, busy: bool, patient: bool) -> None:
+    """Send what is typed into a text area while this is on the page. box: the key of the area. busy: whether what was
+    sent is still worked on. patient: whether a longer rest is waited for, and nothing is sent without one."""
+    st.html(_PLAIN.format(box))
+    pause = LONG_PAUSE if patient else PAUSE
+    _mount(key=f"{box}_live", data={"box": box, "pause": 1000 * pause, "along": not patient, "busy": busy})
