@@ -201,10 +201,15 @@ class Ledger:
                 self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
             return self._put(self._entry(result, released, edited), _same)
 
-    def spent(self, result: RewriteResult) -> bool:
-        """Whether another text was released under the noise of this draw, so that this one has no promise beside it."""
-        mine = self._hash(result.original)
-        return any(e.released and e.noise_id == result.noise_id and e._source != mine for e in self._entries)
+    def spent(self, noise_id: str, text: str) -> bool:
+        """Whether another text was released under this noise, so that this one would have no promise beside it."""
+        mine = self._hash(text)
+        return any(e.released and e.noise_id == noise_id and e._source != mine for e in self._entries)
+
+    def knows(self, noise_id: str, text: str) -> bool:
+        """Whether a draw of this text with this noise stands here."""
+        mine = self._hash(text)
+        return any(e.noise_id == noise_id and e._source == mine for e in self._entries)
 
     def record_rows(
         self, m: Mechanism, rows: Iterable[tuple[str, Guarantee | None]], noise_id: str, released: bool = False

@@ -18,9 +18,10 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number, percent
 from dptext_core.mechanisms import codec
 from dptext_core.metrics import score
-from pages.ui import address, controls, download, hide, ledger, links, share
+from pages.ui import address, controls, download, hide, ledger, links, live, share
 from pages.ui.compared import Asked, Column, Outcome, rewrites
 from pages.ui.rewrite_view import payload, rewrite_view, word_of
+from pages.ui.runs import from_edit
 from pages.ui.session import COLUMNS, session
 from pages.ui.shell import within_app
 from pages.ui.stay import stay
@@ -211,8 +212,12 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
 
 def start(asked: Asked) -> None:
     """Rewrite in a thread. What is kept is used again."""
-    kept, run = session().kept, session().run
-    session().at("compare").start(asked, partial(rewrites, asked, kept, run), "Rewriting")
+    mine = session()
+    before, edited = mine.compared
+    if before != asked.text:
+        edited = before if from_edit(before, asked.text) else None
+    work = partial(rewrites, asked, mine.kept, mine.run, mine.ledger, edited)
+    mine.at("compare").start(asked, work, "Rewriting")
 
 
 # --- what is shown
@@ -374,9 +379,13 @@ def compared(text: str) -> None:
 def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool) -> None:
     mine = session()
     results = [o.looked.result if o.looked is not None else None for o in outcomes]
+    before, edited = mine.compared
+    if before != asked.text:
+        edited = before if from_edit(before, asked.text) else None
+        mine.compared = asked.text, edited
     for result in results:
-        if result is not None and not any(e.noise_id == result.noise_id for e in mine.ledger.entries):
-            mine.ledger.record(result)  # a draw that was looked at; its other settings share it
+        if result is not None and not mine.ledger.knows(result.noise_id, asked.text):
+            mine.ledger.record(result, edited=edited)  # a draw that was looked at; its other settings share it
     at = mine.word
     if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
         at = side_by_side.first_drawn(results)
@@ -384,6 +393,10 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
     for place, column, outcome in zip(places, asked.columns, outcomes, strict=True):
         with place:
             show_rewrite(column, outcome, at, own)
+    if any(r is not None and mine.ledger.spent(r.noise_id, asked.text) for r in results):
+        # A copy of the text before was told of after the text had gone on: this one is drawn with noise of its own.
+        mine.at("compare").asked = None
+        st.rerun()
     warn(asked)
     if word is not None:
         st.subheader("What one word was drawn from")
@@ -420,14 +433,19 @@ def main() -> None:
     follow_link()
     st.markdown("## Compare")
     st.caption("The same text under two to four mechanisms or settings. Underlined words differ from your text.")
-    text = text_box("compare_text", 110)
+    text, work = text_box("compare_text", 110), session().at("compare")
+    waits = live.waits(text, session().kept.seconds)
     if not text.strip():
+        work.stop()
         st.info("Type a text, and its rewrites appear here.")
-        return
-    if said := too_long(text):
+    elif said := too_long(text):
+        work.stop()
         st.error(said)
-        return
-    compared(text)
+    else:
+        if waits:
+            st.caption(waits)
+        compared(text)
+    live.follow("compare_text", busy=work.job is not None, patient=bool(waits))
 
 
 address.keep(PAGE)

@@ -342,7 +342,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     """Begin a rewrite, from scores that are bundled where there are some."""
     mine = session()
     before, number_ = mine.run, mine.next_number()
-    if before is not None and before.inputs.text != inputs.text and was_released(before):
+    if before is not None and book().spent(before.result.noise_id, inputs.text):
         # Under one noise no two texts may leave.
         redraw = True
     epsilon = axis[2] if linked else current_epsilon(axis, inputs)
@@ -372,16 +372,13 @@ def take(run: runs.Run) -> None:
     book().record(run.result, edited=run.edited)
 
 
-def was_released(run: runs.Run) -> bool:
-    """Whether anything that was made with the noise of this run has left."""
-    return any(e.released and e.noise_id == run.result.noise_id for e in book().entries)
-
-
 def overtaken(run: runs.Run) -> bool:
     """Whether another text left under the noise of this run, as a copy may be told of when the text has gone on. Then
     it is drawn afresh, so that it can be released too."""
     work = session().at("rewrite")
-    if run.inputs.seed is not None or work.job is not None or work.error is not None or not book().spent(run.result):
+    if run.inputs.seed is not None or work.job is not None or work.error is not None:
+        return False
+    if not book().spent(run.result.noise_id, run.inputs.text):
         return False
     redraw()
     return True

@@ -19,8 +19,8 @@ from dptext_core.figures.glossary import said_of
 from dptext_core.guarantee import bound, number
 from dptext_core.mechanisms import codec
 from dptext_core.trade_off import Advice, Point
-from pages.ui import address, download, hide, links, share
-from pages.ui.jobs import Work
+from pages.ui import address, download, hide, links, live, share
+from pages.ui.jobs import LOOK, Work
 from pages.ui.kept import Options
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
@@ -430,6 +430,8 @@ def main() -> None:
     top, right, left = beside("trade")
     with top:
         text = text_box("trade_text", 130)
+        st.caption(live.said("The points are measured anew"))
+    live.follow("trade_text", busy=False, patient=True)
     with left:
         settings, points, draws = settings_controls()
         kept = st.selectbox(
@@ -459,14 +461,14 @@ def main() -> None:
         work, after = mine.at("trade-off"), mine.at("trade-off more")
         if tried != before:
             start(tried)
-            while not mine.points and work.job is not None and work.job.age < FIRST_AFTER and not work.job.wait(0.05):
-                pass
+            while not mine.points and work.job is not None and work.job.age < FIRST_AFTER and not work.job.wait(LOOK):
+                state.get("session")  # where a run of the page ends that is to make way for another one
         if not work.running(0) and work.error is None:
             wanted = missing(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
             if wanted and after.asked != (tried, wanted):
                 start_more(tried, wanted)
-        live = work.job is not None or after.job is not None
-        st.fragment(body, run_every=EVERY if live else None)(tried, hidden, kept)
+        under_way = work.job is not None or after.job is not None
+        st.fragment(body, run_every=EVERY if under_way else None)(tried, hidden, kept)
 
 
 address.keep(PAGE)

@@ -182,6 +182,39 @@ def test_what_is_copied_or_downloaded_is_released_and_two_of_one_draw_void_it(pa
     assert copies_of({"copies": [1, 2.0, True, "x"]}) == [1, 2] and copies_of({"copies": "12"}) == []
 
 
+def typed(at: AppTest, text: str) -> list[str]:
+    at.text_area(key="compare_text").set_value(text)
+    return texts(settle(at))
+
+
+def test_the_noise_of_a_place_stays_while_the_text_is_typed_and_the_ledger_holds_one_draw_of_each():
+    at = opened(text=TEXT[:-1])
+    before = texts(at)
+    after = typed(at, f"{TEXT[:-1]} and her nurse")
+    assert [a.startswith(b) for a, b in zip(after, before, strict=True)] == [True, True]
+    book = mine(at).ledger
+    assert len(book.entries) == 2 and len(book.accounts()) == 1 and not any(e.released for e in book.entries)
+
+
+def test_a_release_before_an_edit_and_one_after_it_share_no_noise():
+    at = opened(text=TEXT[:-1])
+    released = views(at)[0]["copies"]
+    first = mine(at).kept.shown[released].noise_id
+    longer = f"{TEXT[:-1]} and her nurse"
+    typed(at, longer)
+    number = views(at)[0]["copies"]
+    assert mine(at).kept.shown[number].noise_id == first, "until something is released"
+    key = next(k for k in (f"compare{id_}_view" for id_, _ in mine(at).columns))
+    at.session_state[key] = {"copies": [released]}  # told of when the text has gone on
+    settle(at)
+    second = mine(at).kept.shown[views(at)[0]["copies"]]
+    assert second.original == longer and second.noise_id != first
+    at.session_state[key] = {"copies": [released, views(at)[0]["copies"]]}
+    settle(at)
+    (account,) = mine(at).ledger.accounts()
+    assert account.releases == 2 and not account.void
+
+
 def test_draw_again_is_fresh_noise_for_all(page):
     before = {o.looked.result.noise_id for o in mine(page).at("compare").result}
     page.button(key="compare_again").click()

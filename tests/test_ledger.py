@@ -73,15 +73,16 @@ def test_releases_before_and_after_an_edit_add_up_and_share_no_noise():
     ledger, m, stream, longer = Ledger(), diffractor(), NoiseStream(), f"{TEXT} It helped."
     first = m.rewrite(TEXT, stream=stream)
     ledger.record(first, released=True)
-    assert not ledger.spent(first), "the same text under its own noise is judged by the account"
+    assert not ledger.spent(first.noise_id, TEXT), "the same text under its own noise is judged by the account"
     shared = m.rewrite(longer, stream=stream)
     ledger.record(shared, edited=TEXT)
-    assert ledger.spent(shared) and first.noise_id == shared.noise_id
+    assert ledger.spent(shared.noise_id, longer) and first.noise_id == shared.noise_id
     assert [e.released for e in ledger.entries] == [True, False], "what has left stays written down"
+    assert ledger.knows(shared.noise_id, longer) and not ledger.knows(m.rewrite(longer).noise_id, longer)
     fresh = m.rewrite(longer)
     ledger.record(fresh, released=True, edited=TEXT)
     (account,) = ledger.accounts()
-    assert not ledger.spent(fresh) and not account.void
+    assert not ledger.spent(fresh.noise_id, longer) and not account.void
     assert account.totals[0].epsilon == pytest.approx(first.guarantee.total + fresh.guarantee.total)
     ledger.record(shared, released=True)
     assert "share their noise" in ledger.account(longer).void

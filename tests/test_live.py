@@ -148,8 +148,9 @@ def test_a_copy_that_is_told_late_makes_the_newer_text_draw_afresh():
     told(at, first)
     third = settle(at).session_state["session"].run
     assert third.inputs == second.inputs and third.result.noise_id != first.result.noise_id
-    (entry,) = (e for e in at.session_state["session"].ledger.entries if e.released)
-    assert entry.noise_id == first.result.noise_id and not at.session_state["session"].ledger.spent(third.result)
+    book = at.session_state["session"].ledger
+    (entry,) = (e for e in book.entries if e.released)
+    assert entry.noise_id == first.result.noise_id and not book.spent(third.result.noise_id, second.inputs.text)
 
 
 def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
@@ -166,4 +167,4 @@ def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
     typed(at, "My doctor paid again.")
     at.run()
     assert asked() == {"box": "play_text", "pause": 1500.0, "along": False, "busy": False}
-    assert any("While you type, it follows when you pause" in c.value for c in at.caption)
+    assert any("The next one follows when you pause" in c.value for c in at.caption)

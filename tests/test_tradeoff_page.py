@@ -160,6 +160,12 @@ def test_draw_again_is_fresh_noise_and_another_text_starts_anew(page):
     assert all(len(t.split()) == 3 for p in mine(page).points for t in p.texts) and mine(page).text == "My nurse wrote."
 
 
+def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
+    (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
+    assert asked == {"box": "trade_text", "pause": 1500.0, "along": False, "busy": False}
+    assert any("measured anew when you pause for 1.5 seconds" in c.value for c in page.caption)
+
+
 def test_stopping_keeps_the_points_that_are_there(monkeypatch):
     cls, going, gate = dpt.mechanism_class("diffractor"), threading.Event(), threading.Event()
     real = cls._rewrites

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,6 +12,7 @@ from typing import ClassVar
 import dptext_core as dpt
 from dptext_core import side_by_side
 from dptext_core.evaluation import curves
+from dptext_core.ledger import Ledger
 from dptext_core.private import Private
 from pages.ui.kept import Draw, Kept, Looked, Options
 from pages.ui.runs import Run
@@ -62,14 +64,17 @@ class Outcome(Private):
 
 
 def rewrites(
-    asked: Asked, kept: Kept, run: Run | None, progress: Callable[[int, int], None], cancel: threading.Event
-) -> list[Outcome]:
-    """What becomes of each column. What is kept, and what the Playground's run has, is used again."""
+    asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None,
+    progress: Callable[[int, int], None], cancel: threading.Event,
+) -> list[Outcome]:  # fmt: skip
+    """What becomes of each column. What is kept, and what the Playground's run has, is used again. edited: the text
+    that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
+    begun, known = time.monotonic(), any(text == asked.text for text, *_ in kept.draws)
     draws: list[Draw | str] = []
     for c in asked.columns:
         try:
-            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, cancel))
+            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, cancel, ledger=ledger, edited=edited))
         except dpt.Cancelled:
             raise
         except dpt.DPTextError as error:
@@ -88,6 +93,8 @@ def rewrites(
         texts = [o.looked.result.text for o in found if o.looked is not None]
         like = dict(zip(texts, kept.like(asked.text, texts), strict=True))
         found = [dataclasses.replace(o, likeness=like[o.looked.result.text]) if o.looked else o for o in found]
+    if not known:
+        kept.seconds = time.monotonic() - begun
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import dptext_core as dpt
 from dptext_core import metrics, precomputed
+from dptext_core.ledger import Ledger
 from dptext_core.private import Private
 from pages.ui.runs import Run
 
@@ -42,16 +43,22 @@ class Draw(Private):
 
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "at")
 
+    def free(self, text: str, ledger: Ledger) -> bool:
+        """Whether this text may be released with its noise: no other one was."""
+        return not ledger.spent(noise_of(self.stream), text)
+
 
 @dataclass(eq=False)
 class Kept(Private):
-    """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's."""
+    """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's. seconds: that the
+    settings of Compare took on the newest text."""
 
     draws: dict[tuple[str, str, Options], Draw] = field(default_factory=dict)
     scores: dict[tuple[str, tuple], dpt.Prepared] = field(default_factory=dict)
     shown: dict[int, dpt.RewriteResult] = field(default_factory=dict)
     likeness: dict[tuple[str, str], float] = field(default_factory=dict)
     number: int = 0
+    seconds: float | None = None
     lock: Any = field(default_factory=threading.RLock, repr=False)
 
     _shown: ClassVar[tuple[str, ...]] = ("draws", "scores", "shown")
@@ -73,16 +80,21 @@ class Kept(Private):
             return _newest(self.scores, key, found, TEXTS)
 
     def draw(
-        self, text: str, name: str, options: Options, run: Run | None = None, cancel: threading.Event | None = None
-    ) -> Draw:
-        """The draw of a setting, made where there is none: that of the Playground's run where it is the same one."""
+        self, text: str, name: str, options: Options, run: Run | None = None, cancel: threading.Event | None = None,
+        *, ledger: Ledger, edited: str | None = None,
+    ) -> Draw:  # fmt: skip
+        """The draw of a setting, made where there is none: that of the Playground's run where it is the same one. Else
+        it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
+        own, unless that was released by the ``ledger``."""
         key = (text, name, options)
-        if (found := self.draws.get(key)) is None:
+        if (found := self.draws.get(key)) is None or not found.free(text, ledger):
             mechanism = dpt.get_mechanism(name, epsilon=1.0, **dict(options))
             prepared = self.prepared(text, mechanism, dict(options), run, cancel)
             same = run is not None and (run.inputs.text, run.inputs.mechanism, run.inputs.options) == key
-            stream = run.stream if run is not None and same and run.inputs.seed is None else dpt.NoiseStream()
-            found = Draw(mechanism, prepared, stream)
+            streams = [run.stream] if run is not None and same and run.inputs.seed is None else []
+            streams += [d.stream for d in [self.draws.get((edited or "", name, options))] if d is not None]
+            stream = next((s for s in streams if not ledger.spent(noise_of(s), text)), None)
+            found = Draw(mechanism, prepared, stream or dpt.NoiseStream())
         with self.lock:
             return _newest(self.draws, key, found, SETTINGS)
 
@@ -115,6 +127,11 @@ class Kept(Private):
             for key, old in list(self.draws.items()):
                 if key[0] == text:
                     self.draws[key] = Draw(old.mechanism, old.prepared, dpt.NoiseStream())
+
+
+def noise_of(stream: dpt.NoiseStream) -> str:
+    """By what name the ledger knows the noise of one text under this stream."""
+    return stream.at(0).noise_id
 
 
 def _newest(held: dict[K, V], key: K, value: V, most: int) -> V:

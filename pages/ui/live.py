@@ -29,12 +29,16 @@ _mount = st.components.v2.component(
 def waits(text: str, seconds: float | None) -> str:
     """Why the answer to a text waits for a longer rest, in a sentence; empty where it does not. seconds: that the last
     answer took, None where that is not known."""
-    when = f"it follows when you pause for {LONG_PAUSE:g} seconds, or press Ctrl+Enter."
     if seconds is not None and seconds > SECONDS:
-        return f"The last rewrite took {seconds:.1f} seconds. While you type, {when}"
+        return f"The last rewrite took {seconds:.1f} seconds. {said('The next one follows')}"
     if len(text.split()) > WORDS:
-        return f"This text has more than {WORDS} words. While you type, {when}"
+        return f"This text has more than {WORDS} words. {said('Its rewrite follows')}"
     return ""
+
+
+def said(what: str) -> str:
+    """When something that takes long begins anew. what: the beginning of the sentence."""
+    return f"{what} when you pause for {LONG_PAUSE:g} seconds in typing, or press Ctrl+Enter."
 
 
 def follow(box: str, *, busy: bool, patient: bool) -> None:

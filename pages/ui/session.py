@@ -37,7 +37,8 @@ class Session:
     a new pass was last asked for. hidden: names of controls that a link hides. upload: the data of the page Batch;
     uploads: how many there were; batch_error: what went wrong there and is still to be said. kept: scores and draws of
     settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
-    its controls show them. word: where the word begins in the text that Compare shows. points: of the trade-off, as
+    its controls show them. word: where the word begins in the text that Compare shows.
+    compared: that text, and the one that it was edited from. points: of the trade-off, as
     they are measured; tried: what they are measured for. chosen_in: the text in which a word was last chosen. followed:
     the prompts that were followed. bring: whether the panel that was opened by one is to be brought into sight.
     """
@@ -69,6 +70,7 @@ class Session:
     columns: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     columns_new: bool = False
     word: int | None = None
+    compared: tuple[str, str | None] = ("", None)
     points: list[Point] = field(default_factory=list)
     tried: Tried | None = None
     chosen_in: str | None = None

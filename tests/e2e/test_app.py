@@ -631,10 +631,14 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     words = page.locator(".rewrite .word")
     words.first.wait_for(timeout=LONG)
     box = page.get_by_role("textbox", name="Text", exact=True)
-    box.fill("<img src=x onerror=alert(1)> **bold** My doctor $x$ paid.")
-    box.press("Control+Enter")
+    box.fill("<img src=x onerror=alert(1)> **bold** My doctor $x$")
     page.locator(".rewrite .text", has_text="**").first.wait_for(timeout=LONG)
     calm(page)
+    box.press("Control+End")
+    page.keyboard.type(" paid.", delay=100)
+    page.locator(".rewrite .text", has_text=re.compile(r"\.$")).nth(1).wait_for(timeout=LONG)
+    calm(page)
+    assert page.evaluate("document.activeElement.tagName") == "TEXTAREA", "the rewrites follow, and take no focus"
     assert page.locator(".rewrite .text img, .rewrite .text strong").count() == 0
     assert page.locator(".rewrite").count() == 2
     last = words.last.get_attribute("data-at")
