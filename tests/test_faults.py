@@ -127,6 +127,7 @@ def test_a_small_writer_that_is_sound_holds_where_the_draws_could_have_shown_its
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("name", ["float32-softmax", "private-support", "seldom-leak"])
 def test_the_audit_finds_the_fault_and_clears_its_twin(name):
     """With what is bundled, as the page has them: those whose fault needs a large vocabulary or a real model."""

@@ -103,13 +103,11 @@ def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 time.sleep(0.1)
 
     yield start
+    # Who is asked to end waits for its threads first, for seconds, and nothing is read of it any more.
     for server, _ in running.values():
-        server.terminate()
+        server.kill()
     for server, _ in running.values():
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
+        server.wait()
 
 
 @contextmanager
