@@ -28,6 +28,8 @@ PAGE, CELL = 20, 1000
 #: Long words of a cell are broken.
 STYLE = "<style>[class*='st-key-batch_pairs'] td {overflow-wrap: anywhere; vertical-align: top; width: 50%} "
 STYLE += "[class*='st-key-batch_pairs'] td:first-child {width: auto; overflow-wrap: normal}</style>"
+#: Seconds up to which the first rows are rewritten whenever a setting changes.
+QUICK = 2.0
 FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts alone"}
 
 state = st.session_state
@@ -208,31 +210,58 @@ def named(header: bool) -> Any:
 
 
 def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
-    """Ten rows rewritten for a look; then all of them can be."""
+    """Ten rows rewritten for a look; then all of them can be. They follow the settings where that is quick."""
     work = session().at("batch_first")
     n = min(core.FIRST, look.count)
-    label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
-    kind: Any = "primary" if work.result is None else "secondary"
-    if st.button(label, type=kind, key="batch_ten", disabled=asked is None) and asked is not None:
-        batch = core.Batch(upload.folder, asked, limits().row)
-        work.start(asked, lambda progress, cancel: batch.first(cancel=cancel), "Rewriting")
+    mine = work.asked is not None and work.asked[0] == upload.folder
+    wanted = (upload.folder, asked)
+    done = work.asked == wanted and work.error is None
+    if asked is not None and work.asked != wanted and quick(upload, asked):
+        first(upload, asked)
+    elif not done:
+        label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
+        st.button(
+            label, type="primary", key="batch_ten", disabled=asked is None, on_click=first, args=(upload, asked),
+        )  # fmt: skip
     if work.running():
         work.waiting("batch_ten_stop")
         return
     if said := work.said("Stopped."):
         st.error(literal(said))
-    if work.result is None or work.asked is None or work.asked.file != upload.file or asked is None:
+    if work.result is None or not (mine or work.asked == wanted) or asked is None:
         st.caption("The first rows of the file. Nothing is rewritten yet.")
         st.dataframe([{k: short(v) for k, v in row.items()} for row in look.rows], hide_index=True, key="batch_look")
         return
     pairs(work.result, "batch_pairs")
-    if work.asked != asked:
+    if work.asked != wanted:
         st.info("The settings have changed since. Rewrite the first rows again to see what they do.")
         return
     st.caption(
         "These rows are for your eyes. All rows are drawn afresh below: release that result, and not this one too."
     )
     every(upload, look, asked)
+
+
+def quick(upload: Upload, asked: core.Asked) -> bool:
+    """Whether the first rows of this file follow the settings: as long as they took last time under this mechanism, or
+    before that is known, by what the mechanism says of itself."""
+    took = upload.took.get(asked.mechanism)
+    return took < QUICK if took is not None else not dpt.mechanism_class(asked.mechanism).slow_to_prepare
+
+
+def first(upload: Upload, asked: core.Asked | None) -> None:
+    """Rewrite the first rows, in the place of those that are under way."""
+    if asked is None:
+        return
+    batch = core.Batch(upload.folder, asked, limits().row)
+
+    def work(progress, cancel):
+        begun = time.monotonic()
+        found = batch.first(cancel=cancel)
+        upload.took[asked.mechanism] = time.monotonic() - begun
+        return found
+
+    session().at("batch_first").start((upload.folder, asked), work, "Rewriting")
 
 
 def every(upload: Upload, look: core.Look, asked: core.Asked) -> None:

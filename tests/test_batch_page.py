@@ -95,19 +95,16 @@ def running(at: AppTest, key: str) -> AppTest:
 def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     at = page()
     assert at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Column to rewrite")).value == "text"
-    assert "45 rows" in said(at) and not any(b.key == "batch_start" for b in at.button)
+    assert "45 rows" in said(at) and not any(b.key == "batch_ten" for b in at.button)
     assert at.number_input[0].help == said_of("ε")
-    press(at, "batch_ten")
     assert f"Row 0: {TEXT}." in said(at) and "This text is refused" in said(at) and "drawn afresh" in said(at)
-    at.number_input[0].set_value(3.0).run()
+    settle(at.number_input[0].set_value(3.0).run())
     # Another page was shown, where Streamlit forgets the controls.
     assert page(data=None, session=at.session_state["session"]).number_input[0].value == 3.0
-    assert "settings have changed" in said(at) and not any(b.key == "batch_start" for b in at.button)
-    press(at, "batch_ten")
     keep = at.multiselect[0]
-    keep.set_value(["label"]).run()
+    settle(keep.set_value(["label"]).run())
     assert "Nothing protects the columns" in at.warning[0].value
-    press(press(at, "batch_ten"), "batch_start")
+    press(settle(at), "batch_start")
     assert "Done: 43 rows are rewritten, 1 had no word to draw and came out as it went in, 1 has an error." in said(at)
     assert "Each of 43 rows has its own promise" in at.info[0].value and "1 row had an error" in said(at)
     assert [m.label for m in at.metric] == ["Words unchanged"] and "Rows with an error: 1" in [
@@ -132,8 +129,33 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert not list(folder.iterdir())
 
 
+def test_the_first_rows_follow_the_settings_where_that_is_quick_and_wait_for_a_button_elsewhere(monkeypatch):
+    at = page()
+    mine = at.session_state["session"]
+    before = mine.at("batch_first").result
+    settle(at.number_input[0].set_value(3.0).run())
+    assert mine.at("batch_first").result is not before and any(b.key == "batch_start" for b in at.button)
+    mine.upload.took[Gated.name] = 60.0
+    before = mine.at("batch_first").result
+    settle(at.number_input[0].set_value(2.0).run())
+    assert mine.at("batch_first").result is before and "settings have changed" in said(at)
+    assert not any(b.key == "batch_start" for b in at.button)
+    press(at, "batch_ten")
+    assert mine.at("batch_first").result is not before and not any(b.key == "batch_ten" for b in at.button)
+    monkeypatch.setattr(Gated, "slow_to_prepare", True)
+    assert "Nothing is rewritten yet" in said(page())
+
+
+def test_another_file_of_the_same_name_has_first_rows_of_its_own():
+    at = page()
+    mine = at.session_state["session"]
+    at.button(key="batch_other").click().run()
+    other = page(data=CSV.replace("Row 0:", "Line 0:"), session=mine)
+    assert "Line 0:" in said(other) and "Row 0:" not in said(other)
+
+
 def test_a_job_that_is_stopped_shows_what_is_done_and_goes_on(folder):
-    at = press(page(), "batch_ten")
+    at = page()
     Gated.gate.clear()
     running(at, "batch_start")
     assert "Download so far" in [b.label for b in at.get("download_button")]
@@ -148,7 +170,7 @@ def test_a_job_that_is_stopped_shows_what_is_done_and_goes_on(folder):
 
 
 def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folder):
-    at = press(page(), "batch_ten")
+    at = page()
     at.toggle(key="batch_stay").set_value(True).run()
     assert "where its owner can read them" in said(at) and "24 hours from now" in said(at)
     Gated.gate.clear()
@@ -184,7 +206,7 @@ def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folde
 @pytest.mark.parametrize("way", ["its own", "a code", "time"])
 def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
     """Without a page that would stop it too: the visitor who began it has gone."""
-    at = press(page(), "batch_ten")
+    at = page()
     at.toggle(key="batch_stay").set_value(True).run()
     Gated.gate.clear()
     running(at, "batch_start")
@@ -200,7 +222,7 @@ def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
 
 
 def test_a_job_that_is_not_kept_ends_where_its_visitor_goes_back(folder):
-    at = press(page(), "batch_ten")
+    at = page()
     Gated.gate.clear()
     running(at, "batch_start")
     job = at.session_state["session"].at("batch_all").job
@@ -210,14 +232,14 @@ def test_a_job_that_is_not_kept_ends_where_its_visitor_goes_back(folder):
 
 @pytest.mark.slow
 def test_delete_now_stops_what_runs_and_time_does_too(folder):
-    at = press(page(), "batch_ten")
+    at = page()
     at.toggle(key="batch_stay").set_value(True).run()
     Gated.gate.clear()
     running(at, "batch_start")
     job = at.session_state["session"].at("batch_all").job
     at.button(key="batch_delete").click().run()
     assert job.wait(10) and not list(folder.iterdir())
-    other = press(page(), "batch_ten")  # the gate is at a row that ten rows do not reach
+    other = page()  # the gate is at a row that ten rows do not reach
     other.toggle(key="batch_stay").set_value(True).run()
     running(other, "batch_start")
     job = other.session_state["session"].at("batch_all").job
@@ -230,7 +252,6 @@ def test_hostile_cells_and_names_are_shown_as_they_are():
     at = page("a<b>*c*.csv", f'"{hostile}","*n*"\n"{hostile}",=1+1\n"{hostile}",x\n')
     column = next(s for s in at.selectbox if s.label == "Column to rewrite")
     assert column.value == hostile
-    press(at, "batch_ten")
     (table,) = [m.value for m in at.markdown if m.value.startswith("| row |")]
     lines = table.split("\n")
     assert len(lines) == 4 and all("\\<img" in line and "\\*\\*b" in line and "\\|" in line for line in lines[2:])
@@ -274,7 +295,7 @@ def test_the_example_and_a_code_that_nobody_has():
 @pytest.mark.slow
 def test_shared_draws_cannot_go_on_and_say_so(monkeypatch, folder):
     monkeypatch.setattr(Gated, "together", property(lambda self: True))
-    at = press(page(), "batch_ten")
+    at = page()
     press(at, "batch_start")
     run = at.session_state["session"].upload.batch.run
     lines = (run / "rows.jsonl").read_bytes().splitlines(keepends=True)

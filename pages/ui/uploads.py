@@ -30,13 +30,14 @@ _watching = False
 
 class Upload:
     """A file in a folder of its own. code, expires: of a kept job; look: what is in it; batch: once all rows were asked
-    for."""
+    for; took: the seconds that its first rows took last, by mechanism."""
 
     def __init__(self, folder: Path, file: str, code: str = "", expires: float = 0.0):
         self.folder, self.file, self.code, self.expires = folder, file, code, expires
         self.look: Look | None = None
         self.batch: Batch | None = None
         self.count = 0
+        self.took: dict[str, float] = {}
         # At the latest when the server ends.
         self._end = weakref.finalize(self, job_folders.delete, folder)
         if code:

@@ -81,7 +81,6 @@ def trade_off(page: Page) -> None:
 
 def batch(page: Page) -> None:
     page.get_by_role("button", name="Use an example").click(timeout=LONG)
-    page.get_by_role("button", name="Rewrite the first").click(timeout=LONG)
     page.get_by_role("button", name="Rewrite all").wait_for(timeout=LONG)
 
 

@@ -568,10 +568,6 @@ def batch_of(open_app: Callable, name: str, data: bytes):
     page.get_by_text("Come back to a job").wait_for(timeout=LONG)
     calm(page)
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
-    first = page.get_by_role("button", name="Rewrite the first")
-    first.wait_for(timeout=LONG)
-    calm(page)
-    first.click()
     page.get_by_role("button", name="Rewrite all").wait_for(timeout=LONG)
     calm(page)
     return seen
