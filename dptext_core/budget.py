@@ -100,7 +100,7 @@ def distribute(
     elif by == "public":
         every = _by_openness(one, prepared)
     if by == "hand":
-        parts = _by_hand(shares or {}, drawn)
+        parts = _by_hand({} if shares is None else shares, drawn)
     else:
         parts = [every[i] / math.fsum(every[j] for j in drawn) for i in drawn]
     values = [p * total / draws_each for p in parts]
