@@ -171,6 +171,7 @@ def test_a_broken_mechanism_rewrites_by_its_fault():
     assert set(broken("l2-clipping").rewrite("doctor", seed=1).text) <= set("-0+")
 
 
+@pytest.mark.usefixtures("few_looks")
 def test_options_reach_the_mechanism(tiny_model):
     m = broken("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
     assert isinstance(m, Float32DPMLM) and m.config.epsilon == 250.0 and m.config.clip_max == 1.0

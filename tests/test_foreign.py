@@ -369,6 +369,7 @@ def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
     assert report.verdict == "refuted" and report.of == "the first piece"
 
 
+@pytest.mark.usefixtures("few_looks")
 def test_the_exact_loss_beyond_a_delta_is_that_of_the_worst_pair():
     cls = type("Leaky", (Leaky,), {"rate": 0.04})
     inputs = (["doctor", "nurse"], ["doctor", "Doctor", "nurse"])

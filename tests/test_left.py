@@ -144,6 +144,7 @@ PAGES = sorted(p.stem for p in (TOP / "pages").glob("*.py"))
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.usefixtures("few_looks")
 def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_none(page, asked):
     at = opened(page)
     expected = LEAVES.get(page, {})
