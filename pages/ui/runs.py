@@ -30,7 +30,7 @@ class Inputs(Private):
 class Run(Private):
     """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text.
     edited: the text that this one was edited from, where it was. seconds: that its scores took; None where they were
-    there already.
+    there already, or a model was loaded for them.
 
     plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior.
     """
@@ -107,9 +107,9 @@ def make(
     elif given is not None:
         prepared = given
     else:
-        begun = time.monotonic()
+        begun, ready = time.monotonic(), mechanism.model_ready
         prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - begun if ready else None
     goes_on = same_text or edited is not None
     keep_stream = before is not None and not redraw and goes_on and before.inputs.seed == inputs.seed
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)

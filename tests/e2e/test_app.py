@@ -188,6 +188,31 @@ def test_the_cursor_stays_in_the_middle_and_the_last_words_can_be_taken_back(ope
 
 
 @pytest.mark.slow
+def test_a_long_text_waits_for_a_longer_pause_or_for_the_keys_that_send_it(open_app: Callable) -> None:
+    seen, box = own_text(open_app)
+    page = seen.page
+    box.fill(f"{typed.SIXTY} " * 6)
+    page.get_by_text("This text has more than 300 words").wait_for(timeout=LONG)
+    page.locator(".strip .text.long").wait_for(timeout=LONG)
+    settled(page)
+    page.wait_for_timeout(1000)  # until the page is idle for good
+    page.keyboard.press("Control+End")
+    before = len(seen.frames)
+    page.keyboard.type("Xylander and ", delay=120)
+    page.wait_for_timeout(700)
+    assert len(seen.frames) == before, "nothing is sent at a short pause"
+    page.locator(".strip .text .was", has_text="Xylander").wait_for(state="attached", timeout=LONG)
+    settled(page)
+    page.keyboard.type("Yves")
+    before = len(seen.frames)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_timeout(200)
+    assert len(seen.frames) > before, "it was sent at once"
+    page.locator(".strip .text .was", has_text="Yves").wait_for(state="attached", timeout=LONG)
+    seen.assert_clean()
+
+
+@pytest.mark.slow
 def test_nothing_is_sent_of_a_word_that_is_still_composed(open_app: Callable) -> None:
     """As with input methods for Chinese, Japanese and Korean, or a dead key."""
     seen, box = own_text(open_app)

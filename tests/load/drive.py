@@ -37,11 +37,14 @@ HERE = Path(__file__).resolve().parent
 EVERY = 10.0
 #: Seconds after which nobody waits any more.
 PATIENCE = 120.0
+#: Who types: so many letters a second, so many of a text, and sends them after a pause of so many seconds.
+LETTERS, LAST, PAUSE = 5.0, 30, 0.25
 #: What visitors do, and how often of a hundred.
 MIX = {"rewrite": 40, "drag": 20, "again": 10, "mechanism": 10, "panel": 10, "page": 10}
 MECHANISMS = ("DP-MLM", "CusText", "SanText", "1-Diffractor")
 #: What has to be on the page for it.
-NEEDS = {"rewrite": "play_text", "again": "play_again", "mechanism": "play_mechanism", "panel": "play_further"}
+NEEDS = {"rewrite": "play_text", "type": "play_text", "again": "play_again", "mechanism": "play_mechanism"}
+NEEDS |= {"panel": "play_further"}
 PANELS = ("Ledger", "Same privacy elsewhere")
 WHO = ("doctor", "lawyer", "teacher", "nurse", "judge", "banker", "farmer", "waiter", "painter", "driver")
 WHERE = ("Lisbon", "Oslo", "Leeds", "Madrid", "Vienna", "Dublin", "Prague", "Athens", "Warsaw", "Rome")
@@ -99,6 +102,8 @@ async def act(visitor: Visitor, action: str, dice: random.Random) -> float:
     def done() -> bool:
         return visitor.finished > before
 
+    if action == "type":
+        return await type_on(visitor, text(dice))
     do: Callable[[], Awaitable[Any]]
     met = rewritten
     if action == "rewrite":
@@ -125,6 +130,36 @@ async def act(visitor: Visitor, action: str, dice: random.Random) -> float:
     if not answered:
         raise Failed("never answered")
     return time.monotonic() - start
+
+
+async def type_on(visitor: Visitor, given: str) -> float:
+    """Type the last letters of a text as a browser sends them (pages/ui/live.js): seconds from the last key until the
+    rewrite is that of the whole text."""
+    begun, sent = time.monotonic(), ""
+    while True:
+        typed = int(LETTERS * (time.monotonic() - begun))
+        now = given[: max(1, len(given) - LAST) + typed]
+        if len(now) >= len(given):
+            break
+        if now != sent:
+            asked = time.monotonic()
+            await visitor.rewrite(sent := now)
+            await visitor.until(lambda: shows(visitor, sent), min(PAUSE + LAST / LETTERS, PATIENCE))
+            await asyncio.sleep(max(PAUSE, (time.monotonic() - asked) / 2))
+        else:
+            await asyncio.sleep(1 / LETTERS)
+    last = begun + LAST / LETTERS
+    await asyncio.sleep(max(0.0, last + PAUSE - time.monotonic()))
+    await visitor.rewrite(given)
+    if not await visitor.until(lambda: shows(visitor, given), PATIENCE):
+        raise Failed("never answered")
+    return time.monotonic() - last
+
+
+def shows(visitor: Visitor, given: str) -> bool:
+    """Whether the strip is that of this text."""
+    tokens = visitor.strip.get("tokens", ())
+    return "".join(t["pre"] + t["o"] for t in tokens) + visitor.strip.get("tail", "") == given
 
 
 async def stay(visitor: Visitor, number: int, seen: Seen, actions: Sequence[str], started: asyncio.Barrier) -> float:
@@ -284,7 +319,7 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, nargs="+", default=[1, 10, 30, 60])
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--float32", action="store_true", help="as on a processor with AVX2 only")
-    parser.add_argument("--only", choices=MIX, help="one kind of action alone")
+    parser.add_argument("--only", choices=[*MIX, "type"], help="one kind of action alone")
     parser.add_argument("--browsers", type=int, default=0, metavar="N", help="so many real browsers beside them")
     parser.add_argument("--after", type=float, default=0.0, help="seconds to look at the memory after they left")
     parser.add_argument("--json", type=Path, help="write every wait there")
