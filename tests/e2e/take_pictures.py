@@ -61,6 +61,7 @@ def playground(page: Page) -> None:
     if page.locator(".strip .from").inner_text() != WORD:  # a click on the word that is chosen would free it
         word.click()
     page.locator(".strip .from", has_text=WORD).wait_for(timeout=LONG)
+    page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Draw again” may have moved it
 
 
 def home(page: Page) -> None:
