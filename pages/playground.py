@@ -474,12 +474,19 @@ def kept_at_any_epsilon(run: runs.Run) -> None:
 
 
 def chosen_token(run: runs.Run, view: Mapping[str, Any] | None) -> int | None:
-    """The word that the browser shows. Where a text was rewritten again it keeps its choice, and does not tell."""
-    mine, text = session(), run.inputs.text
+    """The word that the browser shows. Where a text was rewritten again it keeps its choice, and does not tell; where
+    it was edited too, as long as the same word stands in the place."""
+    mine, text, words = session(), run.inputs.text, [t["o"] for t in run.payload["tokens"]]
+    place = None if view is None else view["token"]
     told = view is not None and (view["run"] == run.number or mine.chosen_in == text)
-    mine.chosen_in = text if told else None
-    token = view["token"] if view is not None and told else run.payload.get("pin")
-    return token if token is not None and token < len(run.result.units) else None
+    if not told and place is not None and place < len(words) and "pin" not in run.payload:
+        told = mine.chosen_word == words[place]
+    mine.chosen_in, mine.chosen_word = text if told else None, None
+    token = place if told else run.payload.get("pin")
+    if token is None or token >= len(run.result.units):
+        return None
+    mine.chosen_word = words[token] if told else None
+    return token
 
 
 def prompts(run: runs.Run, epsilon: float) -> None:

@@ -153,6 +153,25 @@ def test_a_copy_that_is_told_late_makes_the_newer_text_draw_afresh():
     assert entry.noise_id == first.result.noise_id and not book.spent(third.result.noise_id, second.inputs.text)
 
 
+def test_a_chosen_word_stays_chosen_while_it_stands_in_its_place():
+    at = app(TEXT)
+
+    def word() -> str:
+        return next(m.value for m in at.markdown if m.value.startswith("How “")).split("“")[1].split("”")[0]
+
+    place = TEXT.split().index("lawyer")
+    number = at.session_state["session"].run.number
+    at.session_state["play_strip"] = {"view": {"run": number, "eps": 8.1, "token": place}}
+    settle(at)
+    assert word() == "lawyer"
+    typed(at, f"{TEXT} and left")
+    assert word() == "lawyer"
+    typed(at, f"Yes: {TEXT} and left")
+    assert word() != "lawyer", "another word stands there"
+    typed(at, f"{TEXT} and left")
+    assert word() != "lawyer", "the browser has forgotten it too"
+
+
 def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
     at = app("My doctor paid.")
 

@@ -39,7 +39,8 @@ class Session:
     settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
     its controls show them. word: where the word begins in the text that Compare shows.
     compared: that text, and the one that it was edited from. points: of the trade-off, as
-    they are measured; tried: what they are measured for. chosen_in: the text in which a word was last chosen. followed:
+    they are measured; tried: what they are measured for. chosen_in, chosen_word: the text in which a word
+    was last chosen, and that word. followed:
     the prompts that were followed. bring: whether the panel that was opened by one is to be brought into sight.
     """
 
@@ -74,6 +75,7 @@ class Session:
     points: list[Point] = field(default_factory=list)
     tried: Tried | None = None
     chosen_in: str | None = None
+    chosen_word: str | None = None
     followed: set[str] = field(default_factory=set)
     bring: bool = False
 

@@ -151,12 +151,17 @@ def own_text(open_app: Callable):
 def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_app: Callable) -> None:
     seen, box = own_text(open_app)
     page = seen.page
+    page.locator(".strip .text button", has=page.locator(".was", has_text="clinic")).click()
+    settled(page)
+    box.click()
+    page.keyboard.press("Control+End")
     drawn = page.locator(".strip .text .now").all_inner_texts()
     found = typed.watched(page)
     assert box.input_value() == typed.SIXTY + typed.MORE
     assert (found.unknown, found.backwards, found.unfocused) == (0, 0, 0)
     assert page.locator(".strip .text .now").all_inner_texts()[: len(drawn)] == drawn, "what stands before stays drawn"
     assert page.evaluate("(b => b.selectionStart === b.value.length)(document.activeElement)")
+    assert page.locator(".strip .from").inner_text() == "clinic", "a chosen word stays chosen in its place"
     # While keys were pressed some texts were sent, and not every one; each is in no address.
     sent = [size for size in seen.frames if size > len(typed.SIXTY)]
     assert len(sent) < len(typed.MORE) and "neighbour" not in page.url

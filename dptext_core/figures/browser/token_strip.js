@@ -170,7 +170,7 @@ class Strip {
   }
 
   fail(problem) {
-    this.ui.error.textContent = `The live view stopped: ${problem?.message ?? problem}. Rewrite again to restart it.`;
+    this.ui.error.textContent = `The live view stopped: ${problem?.message ?? problem}. Draw again to restart it.`;
     this.ui.error.hidden = false;
   }
 
@@ -210,8 +210,10 @@ class Strip {
     const back = first && this.memo.run === data.run && this.memo.size === tokens.length;
     if (back) [this.active, this.told, this.pinned] = [this.memo.told, this.memo.told, this.memo.pinned];
     else if (!sameText) {
-      const pin = data.pin ?? null;
-      [this.active, this.told, this.pinned] = [pin, pin, pin !== null];
+      // While a text is edited, a choice stays as long as its word stands in its place.
+      const word = data.pin === undefined && this.told !== null ? this.tokens[this.told]?.o : undefined;
+      const chosen = word !== undefined && tokens[this.told]?.o === word ? this.told : (data.pin ?? null);
+      [this.active, this.told, this.pinned] = [chosen, chosen, chosen !== null];
     }
     if (this.active !== null && !tokens[this.active]?.button) {
       [this.active, this.told, this.pinned] = [null, null, false];
