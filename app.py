@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dptext_core.device import let_threads_sleep
+from dptext_core._internal.device import let_threads_sleep
 from pages.ui import forget, hide, public, sessions, shell, uploads
 
 let_threads_sleep()  # a room of visitors needs the processor for its pages

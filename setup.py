@@ -14,7 +14,7 @@ LEFT_OUT = {"pictures"}
 
 
 class BuildWithAssets(build_py):
-    """Puts ``assets`` into the package ``dptext_core``, where ``dptext_core._assets`` looks first."""
+    """Puts ``assets`` into the package ``dptext_core``, where ``dptext_core._internal.assets`` looks first."""
 
     def run(self) -> None:
         super().run()

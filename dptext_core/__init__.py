@@ -16,50 +16,42 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from . import errors, metrics
-from .distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistribution
-from .document import Document, Token
-from .errors import (
-    Busy,
-    Cancelled,
-    ConfigError,
-    DPTextError,
-    InputError,
-    ModelUnavailable,
-    NoDistribution,
-)
-from .guarantee import Guarantee
-from .language import Language
-from .languages import ENGLISH
+from . import errors
+from ._internal.version import __version__ as __version__
+from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable, NoDistribution
+from .measure import metrics
 from .mechanisms.base import Mechanism, MechanismSpec, Prepared
 from .mechanisms.config import epsilon_option, option
 from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
+from .privacy.distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistribution
+from .privacy.guarantee import Guarantee
+from .privacy.sampling import NoiseStream
 from .result import Release, RewriteResult, Step, Sweep, Trace
-from .sampling import NoiseStream
+from .text.document import Document, Token
+from .text.language import Language
+from .text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from .auditing import AuditReport, audit
-    from .calibration import Calibration, calibrate, equal_privacy
-    from .experiments.components import register_classifier, register_data_set
-    from .ledger import Ledger
-    from .records import Record, rewrite_records
-    from .trade_off import tradeoff
+    from .data.components import register_classifier, register_data_set
+    from .data.records import Record, rewrite_records
+    from .measure.calibration import Calibration, calibrate, equal_privacy
+    from .measure.ledger import Ledger
+    from .measure.trade_off import tradeoff
     from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
-
-__version__ = "0.1.0"
 
 _LAZY = {
     "AuditReport": "auditing",
-    "Calibration": "calibration",
-    "Ledger": "ledger",
-    "Record": "records",
+    "Calibration": "measure.calibration",
+    "Ledger": "measure.ledger",
+    "Record": "data.records",
     "audit": "auditing",
-    "calibrate": "calibration",
-    "equal_privacy": "calibration",
-    "register_classifier": "experiments.components",
-    "register_data_set": "experiments.components",
-    "rewrite_records": "records",
-    "tradeoff": "trade_off",
+    "calibrate": "measure.calibration",
+    "equal_privacy": "measure.calibration",
+    "register_classifier": "data.components",
+    "register_data_set": "data.components",
+    "rewrite_records": "data.records",
+    "tradeoff": "measure.trade_off",
     "WordSpace": "words",
     "antonyms": "words",
     "stop_words": "words",

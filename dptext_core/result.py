@@ -17,14 +17,14 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from .checks import told_config, whole
-from .distribution import Channel, TokenDistribution
+from ._internal.checks import told_config, whole
+from ._internal.private import Private
 from .errors import ConfigError, InputError, NoDistribution
-from .guarantee import Guarantee
-from .language import Language
-from .languages import ENGLISH
-from .private import Private
-from .sampling import NoiseStream
+from .privacy.distribution import Channel, TokenDistribution
+from .privacy.guarantee import Guarantee
+from .privacy.sampling import NoiseStream
+from .text.language import Language
+from .text.languages import ENGLISH
 
 #: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
 #: that answer to the words that were read.

@@ -7,8 +7,9 @@ from collections import defaultdict
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import _assets, references
-from dptext_core.experiments.folder import environment
+from dptext_core._internal import assets
+from dptext_core.data.folder import environment
+from dptext_core.show import references
 from pages.ui import download, forget
 from pages.ui.shell import compact, within_app
 from pages.ui.text import literal
@@ -60,7 +61,7 @@ def bundled() -> None:
     st.subheader("What comes with it, under which licence")
     st.markdown("The code is under the MIT licence. No data set of others comes with the program.")
     kinds: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for entry in _assets.read_json(_assets.assets_folder() / "MANIFEST.json"):
+    for entry in assets.read_json(assets.assets_folder() / "MANIFEST.json"):
         kinds[entry["licence"], entry["source"]].append(entry)
     rows = [
         {

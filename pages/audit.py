@@ -10,13 +10,13 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import auditing as core
-from dptext_core.evaluation import audit as bench
-from dptext_core.faults import FAULTS, broken, sound
-from dptext_core.figures import audit_figure
-from dptext_core.figures.glossary import said_of
-from dptext_core.guarantee import at_least, bound, number
+from dptext_core._internal.private import Private
+from dptext_core.auditing.planted import FAULTS, broken, sound
 from dptext_core.mechanisms import codec
-from dptext_core.private import Private
+from dptext_core.privacy.guarantee import at_least, bound, number
+from dptext_core.research import audit as bench
+from dptext_core.show.figures import audit_figure
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import controls, download
 from pages.ui.charts import chart, dark
 from pages.ui.session import session

@@ -10,10 +10,10 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.experiments import batch as core
-from dptext_core.experiments import job_folders, office, release_files, tables
-from dptext_core.figures.glossary import said_of
-from dptext_core.metrics.registry import measure
+from dptext_core.data import batch as core
+from dptext_core.data import job_folders, office, release_files, tables
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import controls, download, ledger
 from pages.ui.jobs import Job
 from pages.ui.public import limits

@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.cells import to_csv
-from dptext_core.evaluation import curves, results
-from dptext_core.figures import benchmarks as figures
-from dptext_core.figures.glossary import said_of
-from dptext_core.metrics import measure
+from dptext_core.measure.metrics import measure
+from dptext_core.research import curves, results
+from dptext_core.show.figures import benchmarks as figures
+from dptext_core.show.figures.glossary import said_of
+from dptext_core.text.cells import to_csv
 from pages.ui import download, links
 from pages.ui.shell import within_app
 from pages.ui.stay import stay

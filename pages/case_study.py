@@ -7,8 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.experiments import case_study as core
-from dptext_core.figures import case_study as figure_of
+from dptext_core.research import case_study as core
+from dptext_core.show.figures import case_study as figure_of
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app

@@ -11,13 +11,15 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import figures, side_by_side
-from dptext_core.checks import many, shown
-from dptext_core.evaluation import curves
-from dptext_core.figures.glossary import said_of
-from dptext_core.guarantee import bound, number, percent
+from dptext_core._internal.checks import many, shown
+from dptext_core.measure import side_by_side
+from dptext_core.measure.metrics import score
 from dptext_core.mechanisms import codec
-from dptext_core.metrics import score
+from dptext_core.mechanisms.registry import counted
+from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_core.research import curves
+from dptext_core.show import figures
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import address, controls, download, hide, ledger, links, live, share
 from pages.ui.compared import Asked, Column, Outcome, rewrites
 from pages.ui.rewrite_view import payload, rewrite_view, word_of
@@ -157,7 +159,7 @@ def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> 
             st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove, args=(id_,))
     if name == setting["mechanism"]:  # what a link or another page set, and no control here does
         chosen = {k: v for k, v in setting["options"].items() if k in ("clip_min", "clip_max")} | chosen
-    st.caption(literal(f"ε counts: {curves.counted(name)}."))
+    st.caption(literal(f"ε counts: {counted(name)}."))
     epsilon = None
     if mode == "own":
         low, high, default = controls.epsilon_range(specs[name], chosen)
@@ -288,7 +290,7 @@ def measures(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, list[str]]:
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
-        "counts": [curves.counted(c.mechanism) for c, *_ in rows],
+        "counts": [counted(c.mechanism) for c, *_ in rows],
         "total ε": [bound(f.total) for *_, f in rows],
         "words stay (N_w)": [measured(f.n_w, "{:.0%}", f) for *_, f in rows],
         "different words (S_w)": [measured(f.s_w, "{:.1f}", f) for *_, f in rows],

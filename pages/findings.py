@@ -6,21 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dptext_core import DPTextError, figures
-from dptext_core.cells import to_csv
-from dptext_core.evaluation import leaderboard, results
-from dptext_core.evaluation.data import title as title_of_data
-from dptext_core.evaluation.findings import (
-    AGREES,
-    DISAGREES,
-    MISSING,
-    OPEN,
-    PARTLY,
-    Finding,
-    findings,
-    tables,
-)
-from dptext_core.metrics import measure
+from dptext_core import DPTextError
+from dptext_core.measure.metrics import measure
+from dptext_core.research import leaderboard, results
+from dptext_core.research.data_sets import title as title_of_data
+from dptext_core.research.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings, tables
+from dptext_core.show import figures
+from dptext_core.text.cells import to_csv
 from pages.ui import download
 from pages.ui.charts import chart, dark
 from pages.ui.shell import compact, within_app

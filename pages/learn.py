@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.lessons import LESSONS, Lesson, Question, Reveal
+from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
 from pages.ui import classroom, forget, hide, links
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys

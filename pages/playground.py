@@ -11,15 +11,15 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import figures, precomputed
-from dptext_core._assets import Example, examples
-from dptext_core.coverage import WAITS, coverage_note
-from dptext_core.evaluation import clipping, deniability
-from dptext_core.figures.glossary import said_of
-from dptext_core.guarantee import bound, number
-from dptext_core.ledger import SHARED_NOISE, Ledger
+from dptext_core._internal.assets import Example, examples
+from dptext_core.measure.coverage import WAITS, coverage_note
+from dptext_core.measure.ledger import SHARED_NOISE, Ledger
 from dptext_core.mechanisms.base import ClipCost
 from dptext_core.models import clip
+from dptext_core.privacy.guarantee import bound, number
+from dptext_core.research import clipping, deniability
+from dptext_core.show import figures, precomputed
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import (
     address,
     attackers,

@@ -11,14 +11,15 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import figures, side_by_side, trade_off
-from dptext_core.evaluation import curves
-from dptext_core.exports import FILE
-from dptext_core.figures import to_html
-from dptext_core.figures.glossary import said_of
-from dptext_core.guarantee import bound, number
+from dptext_core.measure import side_by_side, trade_off
+from dptext_core.measure.trade_off import Advice, Point
 from dptext_core.mechanisms import codec
-from dptext_core.trade_off import Advice, Point
+from dptext_core.privacy.guarantee import bound, number
+from dptext_core.research import curves
+from dptext_core.show import figures
+from dptext_core.show.exports import FILE
+from dptext_core.show.figures import to_html
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import address, download, hide, links, live, share
 from pages.ui.jobs import LOOK, Work
 from pages.ui.kept import Options
@@ -357,7 +358,7 @@ def as_python(tried: Tried, hidden: str, kept: str) -> str:
     ]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
     return (
-        f"from pathlib import Path\n\nimport dptext_core as dpt\nfrom dptext_core import trade_off\n\n"
+        f"from pathlib import Path\n\nimport dptext_core as dpt\nfrom dptext_core.measure import trade_off\n\n"
         f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
         f"settings = [\n{''.join(made)}]\n"
         f"points = list(dpt.tradeoff(text, settings, points={tried.points}, draws={tried.draws}, metrics={wanted!r}))\n"

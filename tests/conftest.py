@@ -113,14 +113,14 @@ def light(monkeypatch):
     """Bags of letters in place of the sentence encoder, and nothing of them kept."""
     import numpy as np
 
-    from dptext_core.evaluation import run
-    from dptext_core.metrics import cosine
+    from dptext_core.models import sentence_encoder
+    from dptext_core.research import run
 
     def letters(text: str):
         counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
         return counts / np.linalg.norm(counts)
 
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
     yield
     run.originals.cache_clear()
     run._embedded.clear()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.skeleton import Edit
+from dptext_core.text.skeleton import Edit
 
 WORDS = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
 PIECES = ("sun", "rain", "walks", "sings", "slowly", "home", "again", "today", "blue", "warm")

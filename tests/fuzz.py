@@ -222,7 +222,7 @@ def place() -> Path:
 
 def of_table(kind: str) -> Callable[[bytes], None]:
     def run(data: bytes) -> None:
-        from dptext_core.experiments import batch
+        from dptext_core.data import batch
 
         path = place() / f"table{kind}"
         path.write_bytes(data)
@@ -251,7 +251,7 @@ def text_file(data: bytes) -> None:
 
 
 def session(data: bytes) -> None:
-    from dptext_core import exports
+    from dptext_core.show import exports
     from pages.ui import links
 
     saved = exports.read_session(data)
@@ -311,7 +311,7 @@ def checkpoints() -> Any:
 
 def checkpoint(given: tuple[str, bytes]) -> None:
     import dptext_core as dpt
-    from dptext_core.models import masked_lm, worker
+    from dptext_core.models import engines, masked_lm
 
     name, data = given
     folder = Path(tempfile.mkdtemp(dir=place()))
@@ -323,7 +323,7 @@ def checkpoint(given: tuple[str, bytes]) -> None:
         m = dpt.get_mechanism("dp-mlm", epsilon=50, model=str(folder), clip_min=-4, clip_max=8)
         assert m.rewrite("My doctor called.", seed=1).text
     finally:
-        held: tuple[dict[Any, Any], ...] = (masked_lm._loaded, worker._engines)
+        held: tuple[dict[Any, Any], ...] = (masked_lm._loaded, engines._engines)
         for kept in held:
             for key in [k for k in kept if str(folder) in map(str, k)]:
                 del kept[key]
@@ -383,8 +383,8 @@ def main() -> None:
         import atheris
 
         with atheris.instrument_imports(include=["dptext_core", "pages"]):
-            __import__("dptext_core.exports")
-            __import__("dptext_core.experiments.batch")
+            __import__("dptext_core.show.exports")
+            __import__("dptext_core.data.batch")
             __import__("pages.ui.links")
             __import__("dptext_core.words.files")
         test = fuzz(names[0], run=False)

@@ -40,9 +40,11 @@ TOP = Path(__file__).resolve().parent.parent
 ALIKE = TOP / "tests" / "mutants_alike.toml"
 #: What decides a promise.
 MODULES = (
-    *(f"dptext_core/{name}.py" for name in ("sampling", "distribution", "noise", "guarantee", "ledger", "budget")),
-    *(f"dptext_core/{name}.py" for name in ("never", "skeleton")),
+    "dptext_core/privacy/*.py",
+    *(f"dptext_core/measure/{name}.py" for name in ("ledger", "budget")),
+    "dptext_core/text/skeleton.py",
     "dptext_core/mechanisms/*.py",
+    "dptext_core/mechanisms/*/*.py",
     "dptext_core/auditing/*.py",
 )
 #: Tests of pages, documents, models, word lists and benchmarks: what they alone would kill, no test of the core kills.

@@ -13,7 +13,7 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core import WordSpace
-from dptext_core.mechanisms.diffractor import Bundle
+from dptext_core.mechanisms.words.diffractor import Bundle
 from dptext_core.words.lists import WordList
 
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]

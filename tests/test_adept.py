@@ -17,12 +17,13 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, cli
-from dptext_core.experiments import components, tables
-from dptext_core.experiments.tables import texts_of
-from dptext_core.mechanisms.adept import GRID, ADePT, clip_l1, clip_l2
+from dptext_core._internal import plugins
+from dptext_core.data import tables
+from dptext_core.data.tables import texts_of
+from dptext_core.mechanisms.latent.adept import GRID, ADePT, clip_l1, clip_l2
 from dptext_core.models import autoencoder as ae
 from dptext_core.models.pretraining import STATE, Settings, Training, _Model, pretrain
-from dptext_core.sampling import discrete_laplace
+from dptext_core.privacy.sampling import discrete_laplace
 
 TEXT = "My doctor in Lisbon treated my sister for diabetes."
 TEXTS = ["show me flights to boston", "play some jazz", "what is the weather in paris", "add this song to my list"]
@@ -237,8 +238,8 @@ def test_a_planned_text_is_read_when_it_is_rewritten(tiny_autoencoder):
 
 
 def test_a_text_of_which_nothing_comes_is_shown_and_written_down(tiny_autoencoder, monkeypatch):
-    from dptext_core.figures import token_view
-    from dptext_core.ledger import Ledger
+    from dptext_core.measure.ledger import Ledger
+    from dptext_core.show.figures import token_view
 
     monkeypatch.setattr(ae.Autoencoder, "decode", lambda self, contexts, most=None: [""] * len(contexts))
     r = made(tiny_autoencoder).rewrite(TEXT)
@@ -521,7 +522,7 @@ def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_
     rows = [{"dp": {}, "text": t} for t in ("play jazz", None, "show flights, now", "  ")]
     (tmp_path / "rewritten").mkdir()
     (tmp_path / "rewritten" / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    before = components.registered()
+    before = plugins.registered()
 
     @dpt.register_data_set("own")
     def own(split):
@@ -532,7 +533,7 @@ def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_
     try:
         assert cli.main(["pretrain", *given, *argv]) == 0
     finally:
-        components.restore(before)
+        plugins.restore(before)
     data = json.loads((tmp_path / "run" / "training.json").read_text())["data"]
     assert (data["texts"], data["validation"], data["file"]) == (2, 3, "rewritten/rows.jsonl")
     assert data["validation_file"] == "own/test"

@@ -18,10 +18,11 @@ from foreign import ALL, Generator, Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli
-from dptext_core.evaluation import grid, run
-from dptext_core.ledger import Ledger
-from dptext_core.metrics import cosine
+from dptext_core import attacks, cli
+from dptext_core.measure import budget
+from dptext_core.measure.ledger import Ledger
+from dptext_core.models import sentence_encoder
+from dptext_core.research import grid, run
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -41,7 +42,7 @@ def registered():
 @pytest.fixture(autouse=True)
 def light(monkeypatch):
     """Bags of letters in place of the sentence encoder, and nothing of them kept."""
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
     yield
     run.originals.cache_clear()
     run._embedded.clear()

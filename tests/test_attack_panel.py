@@ -13,7 +13,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes, which_text
-from dptext_core.figures import query_figure
+from dptext_core.show.figures import query_figure
 
 TEXT = "The movie was wonderful but the weather in Xyzzyville ruined our holiday."
 

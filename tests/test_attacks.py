@@ -13,8 +13,8 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query, risk
-from dptext_core.mechanisms import normalisers
-from dptext_core.mechanisms.custext import Groups
+from dptext_core.mechanisms.words import normalisers
+from dptext_core.mechanisms.words.custext import Groups
 from dptext_core.words import word_space
 
 TEXT = (
@@ -689,7 +689,7 @@ def test_without_a_reader_a_sentence_names_the_command(monkeypatch, tmp_path):
 def judge(tmp_path_factory):
     from tiny_causal import write_model
 
-    from dptext_core.metrics.lm_perplexity import Judge
+    from dptext_core.models.causal import Judge
 
     return Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), dtype="float32", device="cpu")
 

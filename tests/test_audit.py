@@ -20,9 +20,9 @@ from dptext_core import auditing as module
 from dptext_core.auditing import AuditReport, verdict
 from dptext_core.auditing.releases import Tested
 from dptext_core.auditing.sampled import misfit
-from dptext_core.distribution import Channel, TokenDistribution
-from dptext_core.mechanisms.custext import CusText
-from dptext_core.mechanisms.santext import SanText
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.privacy.distribution import Channel, TokenDistribution
 
 SPACE = random_space(30, 4)
 
@@ -376,7 +376,7 @@ def test_progress_grows_and_a_wish_to_stop_is_heard():
 
 @pytest.mark.slow
 def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, capsys):
-    from dptext_core.evaluation import audit as bench
+    from dptext_core.research import audit as bench
 
     names = {name for name, _ in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}
@@ -389,7 +389,7 @@ def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, ca
 
 
 def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
-    from dptext_core.evaluation import audit as bench
+    from dptext_core.research import audit as bench
 
     measured: list[str] = []
 
@@ -428,7 +428,7 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("change", [{"version": "0.0.0"}, {"seed": 2}])
 def test_the_bench_adds_to_no_table_of_another_version(change, tmp_path):
-    from dptext_core.evaluation import audit as bench
+    from dptext_core.research import audit as bench
 
     out = tmp_path / "audit.json"
     out.write_text(json.dumps({"about": {**bench.ABOUT, **change}, "rows": []}), encoding="utf-8")

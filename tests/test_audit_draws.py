@@ -19,15 +19,15 @@ from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.latent import behind_a_text, lower_bound, told_apart
 from dptext_core.auditing.long_texts import in_long_texts
 from dptext_core.auditing.looks import Subject
+from dptext_core.auditing.planted import FAULTS, broken, sound
+from dptext_core.auditing.planted.hidden import HIDDEN, LATE, NoisyLength
 from dptext_core.auditing.seen import LEVEL, anew, least_hits, least_share, once_in, small, too_many
 from dptext_core.auditing.verdict import LATER
 from dptext_core.auditing.vocabulary import released_words, stated_words
-from dptext_core.faults import FAULTS, broken, sound
-from dptext_core.faults.hidden import HIDDEN, LATE, NoisyLength
-from dptext_core.mechanisms.custext import CusText
-from dptext_core.noise import gaussian_advantage, laplace_advantage
-from dptext_core.records import BATCH
-from dptext_core.sampling import NoiseStream
+from dptext_core.mechanisms.base import BATCH
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.privacy.gaussian import gaussian_advantage, laplace_advantage
+from dptext_core.privacy.sampling import NoiseStream
 
 LOOKS = {
     "no-noise": behind_a_text, "weak-noise": behind_a_text, "full-batches": in_batches, "late-words": in_long_texts,

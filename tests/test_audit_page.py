@@ -11,11 +11,11 @@ from small_spaces import random_space
 from streamlit.testing.v1 import AppTest
 
 from dptext_core import auditing as core
-from dptext_core.evaluation import audit as bench
-from dptext_core.faults import FAULTS
-from dptext_core.faults.stated import TinyLatent
-from dptext_core.figures import audit_figure
-from dptext_core.figures.glossary import said_of
+from dptext_core.auditing.planted import FAULTS
+from dptext_core.auditing.planted.stated import TinyLatent
+from dptext_core.research import audit as bench
+from dptext_core.show.figures import audit_figure
+from dptext_core.show.figures.glossary import said_of
 from pages.ui.text import literal
 
 TOP = Path(__file__).resolve().parents[1]

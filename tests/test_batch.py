@@ -20,8 +20,8 @@ from test_office import paragraph, word
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.experiments import batch as core
-from dptext_core.experiments.batch import Asked, Batch
+from dptext_core.data import batch as core
+from dptext_core.data.batch import Asked, Batch
 
 TEXT = "My doctor sent a letter to my sister."
 

@@ -13,10 +13,10 @@ from foreign import Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.experiments import batch as core
-from dptext_core.experiments import job_folders
-from dptext_core.figures.glossary import said_of
-from dptext_core.metrics import cosine
+from dptext_core.data import batch as core
+from dptext_core.data import job_folders
+from dptext_core.models import sentence_encoder
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import uploads
 from pages.ui.jobs import Work
 from pages.ui.public import OWN
@@ -118,7 +118,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert settle(page(data=None, session=at.session_state["session"])).selectbox(key="batch_release").value == ".txt"
     command, python = (c.value for c in at.code)
     assert "--keep label" in command and "--mechanism gated --epsilon 3" in command and "dpt.rewrite_records" in python
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.eye(2)[[len(t) % 2 for t in texts]])
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.eye(2)[[len(t) % 2 for t in texts]])
     press(at, "batch_measure")
     assert [m.label for m in at.metric] == ["Words unchanged", "Cosine to the original", "BLEU"]
     assert not any(b.key == "batch_measure" for b in at.button)

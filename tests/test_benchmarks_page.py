@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
-from dptext_core.cells import to_csv
-from dptext_core.evaluation import curves, results
-from dptext_core.figures.glossary import said_of
+from dptext_core.research import curves, results
+from dptext_core.show.figures.glossary import said_of
+from dptext_core.text.cells import to_csv
 from pages.ui import links
 from pages.ui.session import Session
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dptext_core.metrics import score
+from dptext_core.measure.metrics import score
 from dptext_core.words.vocabulary import verified_trunk_folder
 
 ORIGINALS = [
@@ -62,7 +62,7 @@ def test_a_score_does_not_depend_on_its_neighbours(found):
 
 def test_corpus_bleu_of_tokenised_text_is_silent(capsys, caplog):
     """sacrebleu warns of text that looks tokenised; SST-2 is, and is meant to be."""
-    from dptext_core.metrics.bleu import corpus_bleu
+    from dptext_core.measure.metrics.bleu import corpus_bleu
 
     texts = [f"the film number {i} is good ." for i in range(120)]
     assert corpus_bleu(texts, texts) == pytest.approx(100)

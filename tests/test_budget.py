@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core.budget import distribute, frequency_weight
+from dptext_core.measure.budget import distribute, frequency_weight
 
 TEXT = "My doctor in Lisbon changed the dose of insulin, and the doctor left Xqzzy."
 MECHANISMS = {

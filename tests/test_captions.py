@@ -5,7 +5,7 @@ from __future__ import annotations
 from test_explain import cloud, group, hood
 
 from dptext_core.explain import DiffractionView
-from dptext_core.figures import caption, title
+from dptext_core.show.figures import caption, title
 
 
 def test_captions_of_lists():

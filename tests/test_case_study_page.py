@@ -12,9 +12,9 @@ from foreign import Latent
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.experiments import case_study as core
-from dptext_core.figures import case_study as draw
-from dptext_core.metrics import cosine
+from dptext_core.models import sentence_encoder
+from dptext_core.research import case_study as core
+from dptext_core.show.figures import case_study as draw
 
 TOP = Path(__file__).resolve().parents[1]
 SENTENCES = ("play some jazz", "add this song to my list")
@@ -118,7 +118,9 @@ def test_the_nearest_sentence_stands_beside_it_where_the_data_is_named(asked, mo
         (tmp_path / name).mkdir()
         (tmp_path / name / "train.csv").write_text("".join(f"x,{s}\n" for s in SENTENCES), encoding="utf-8")
     monkeypatch.setenv(core.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([[float(t == SENTENCES[0]), 0.1] for t in texts]))
+    monkeypatch.setattr(
+        sentence_encoder, "embed", lambda texts, **_: np.array([[float(t == SENTENCES[0]), 0.1] for t in texts])
+    )
     at = page()
     assert said(at).count(SENTENCES[0]) == 2 and "word for word" in said(at) and core.VARIABLE not in said(at)
     # The rewrite does not wait for it.

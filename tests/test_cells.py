@@ -17,9 +17,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core import cells
-from dptext_core.experiments import release_files, tables
-from dptext_core.experiments.rewriting import rewrite_data
+from dptext_core.data import release_files, tables
+from dptext_core.data.rewriting import rewrite_data
+from dptext_core.text import cells
 
 #: What can begin a formula or end a cell, what hides it, and what is plain.
 SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208a\u2212"

@@ -10,14 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 from streamlit.testing.v1 import AppTest
 
-from dptext_core import figures
-from dptext_core.figures.theme import Plot
+from dptext_core.show import figures
+from dptext_core.show.figures.theme import Plot
 
 
 def page():
     import numpy as np
 
-    from dptext_core import figures
+    from dptext_core.show import figures
     from pages.ui.charts import chart
 
     x = np.geomspace(1, 50, 9)

@@ -10,8 +10,8 @@ import pytest
 from small_spaces import on, random_space, words
 
 import dptext_core as dpt
-from dptext_core import budget
-from dptext_core.coverage import coverage_note
+from dptext_core.measure import budget
+from dptext_core.measure.coverage import coverage_note
 from dptext_core.mechanisms.config import MIN_EPSILON
 from dptext_core.words import files
 from dptext_core.words.lists import list_space, user_list

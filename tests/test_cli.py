@@ -22,7 +22,7 @@ from dptext_core import cli
 from dptext_core.cli import console
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.config import epsilon_option, option
-from dptext_core.skeleton import Edit
+from dptext_core.text.skeleton import Edit
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "Café au lait für Zoë 🙂\nin Łódź"
@@ -345,10 +345,10 @@ def test_models_lists_what_is_here(run, monkeypatch):
 
 
 def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):
-    from dptext_core.performance import speed
+    from dptext_core.research.speed import engine
 
     seen = []
-    monkeypatch.setattr(speed, "main", lambda argv: seen.append(argv) or 0)
+    monkeypatch.setattr(engine, "main", lambda argv: seen.append(argv) or 0)
     assert run("bench", "speed", "--words", "50")[0] == 0
     assert seen == [["--words", "50"]]
     status, _, err = run("bench")

@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import side_by_side
-from dptext_core.figures.glossary import said_of
+from dptext_core.measure import side_by_side
+from dptext_core.show.figures.glossary import said_of
 from pages.ui import equal_privacy
 from pages.ui.rewrite_view import copies_of, word_of
 from pages.ui.session import Session

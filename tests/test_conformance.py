@@ -16,12 +16,12 @@ from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core import document
 from dptext_core.auditing.inputs import Meter
 from dptext_core.auditing.looks import Subject
 from dptext_core.auditing.verdict import LATER
-from dptext_core.never import forms
-from dptext_core.sampling import DEPTH, NoiseStream
+from dptext_core.mechanisms.blocklist import forms
+from dptext_core.privacy.sampling import DEPTH, NoiseStream
+from dptext_core.text import document
 from dptext_core.words.space import SIZES
 
 TEXT = "The doctor told my friend that the pain was bad. She went home in 3 days, and wrote a letter!"

@@ -10,7 +10,7 @@ from tiny import tiny_roberta
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.coverage import EMPTY, coverage_note
+from dptext_core.measure.coverage import EMPTY, coverage_note
 
 ENGLISH = "My doctor in Lisbon treated my sister for diabetes. I paid 300 euros, x and y."
 FOREIGN = {
@@ -69,7 +69,7 @@ def test_a_byte_level_tokenizer_is_read_without_its_model(tmp_path):
 
 def test_the_bundled_model_is_counted_without_torch():
     code = (
-        "import sys, dptext_core as dpt\nfrom dptext_core.coverage import coverage_note\n"
+        "import sys, dptext_core as dpt\nfrom dptext_core.measure.coverage import coverage_note\n"
         "print(bool(coverage_note(dpt.get_mechanism('dp-mlm'), 'Мой врач')), 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,8 +15,8 @@ from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
-from dptext_core.evaluation import mappings
-from dptext_core.mechanisms.custext import MAPPINGS, build_groups
+from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
+from dptext_core.research import mappings
 
 SPACE = random_space(60, 5, seed=6)
 
@@ -250,7 +250,7 @@ def test_the_promise_names_what_repeated_words_show():
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monkeypatch):
     """Beyond 300 distinct words all tables of the space are worked out at once, here in several parts."""
-    from dptext_core.mechanisms import custext
+    from dptext_core.mechanisms.words import custext
 
     space = random_space(330, 4, seed=9)
     m = on(space, "custext", k=6, mapping=mapping, metric=metric)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dptext_core.device import best_device, resolve_device
+from dptext_core._internal.device import best_device, resolve_device
 from dptext_core.errors import ConfigError
 from dptext_core.words import space
 

@@ -15,9 +15,9 @@ from small_spaces import LIST_NAMES, diffractor, fit, rewritten, shuffled_lists,
 import dptext_core as dpt
 from dptext_core import ConfigError, NoiseStream
 from dptext_core.auditing.distance import named_distances
-from dptext_core.mechanisms import diffractor as module
-from dptext_core.mechanisms.diffractor import bundle, geometric_steps, log_pmf, noisy_place, released
-from dptext_core.sampling import LOG_DEPTH
+from dptext_core.mechanisms.words import diffractor as module
+from dptext_core.mechanisms.words.diffractor import bundle, geometric_steps, log_pmf, noisy_place, released
+from dptext_core.privacy.sampling import LOG_DEPTH
 from dptext_core.words.lists import WordList
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dptext_core import ConfigError, NoiseStream, ScoreTable, TokenDistribution
-from dptext_core.distribution import clopper_pearson, envelope, logsumexp, search_flips
+from dptext_core.privacy.distribution import clopper_pearson, envelope, logsumexp, search_flips
 
 
 def table(size=500, seed=0, source="w3") -> ScoreTable:

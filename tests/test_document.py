@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dptext_core import document
-from dptext_core.document import KINDS, Document, Token
 from dptext_core.errors import InputError
-from dptext_core.languages import english
+from dptext_core.text import document
+from dptext_core.text.document import KINDS, Document, Token
+from dptext_core.text.languages import english
 
 # Characters that break tokenizers more often than random code points do.
 PIECES = st.sampled_from(
@@ -177,7 +177,8 @@ def test_the_short_way_is_taken(monkeypatch):
     monkeypatch.setattr(document, "_general_spans", lambda *sentence: pytest.fail("went to NLTK"))
     assert Document.parse(text).tokens == general
     found = subprocess.run(
-        [sys.executable, "-c", f"import sys; from dptext_core.document import Document; d = Document.parse({text!r}); "
+        [sys.executable, "-c", f"import sys; from dptext_core.text.document import Document; "
+         f"d = Document.parse({text!r}); "
          "print(len(d.tokens), 'nltk' in sys.modules)"],
         capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1],
     )  # fmt: skip
@@ -200,7 +201,7 @@ def test_cutting_a_text_loads_no_nltk_and_does_where_its_files_are_others(tmp_pa
     """All of NLTK is over a second; of another layout it is imported."""
     text = "mail a@b.org: he said ''cannot''"
     code = (
-        "import sys; from dptext_core.document import Document; "
+        "import sys; from dptext_core.text.document import Document; "
         f"print([t.text for t in Document.parse({text!r}).tokens], 'nltk' in sys.modules)"
     )
     (tmp_path / "nltk" / "tokenize").mkdir(parents=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core import cli, plugins
+from dptext_core import cli
+from dptext_core._internal import plugins
 from dptext_core.cli import arguments
-from dptext_core.mechanisms import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = {
@@ -75,10 +75,10 @@ def test_files_that_are_named_exist(name):
 @pytest.fixture
 def no_plugins(monkeypatch):
     """A process that has loaded no plugin yet, and none afterwards."""
-    before = registry.registered()
+    before = plugins.registered()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     yield
-    registry.restore(before)
+    plugins.restore(before)
 
 
 @pytest.mark.parametrize(("name", "line"), commands())
@@ -141,7 +141,7 @@ def test_every_mechanism_and_attacker_is_described():
 
 
 def test_numbers_of_the_documents_are_those_of_the_bundled_results():
-    from dptext_core.faults import FAULTS
+    from dptext_core.auditing.planted import FAULTS
 
     def read(name: str) -> dict:
         return json.loads((ROOT / "assets" / "benchmarks" / name).read_text(encoding="utf-8"))

@@ -216,8 +216,8 @@ def test_what_each_range_costs_at_one_word(mlm):
 def test_the_first_example_goes_from_nothing_kept_to_most_kept_along_its_axis():
     from pathlib import Path
 
-    from dptext_core import precomputed
-    from dptext_core._assets import assets_folder
+    from dptext_core._internal.assets import assets_folder
+    from dptext_core.show import precomputed
 
     folder = Path(assets_folder()) / "examples"
     first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
@@ -255,7 +255,7 @@ def test_the_similarity_score_keeps_its_sensitivity(mlm):
 
 def test_unlike_words_count_as_not_alike_so_that_the_similarity_keeps_its_sensitivity(mlm, monkeypatch):
     """Cosines reach −1: two texts between which they do so must not differ by more than between 0 and 1."""
-    from dptext_core.mechanisms import dp_mlm
+    from dptext_core.mechanisms.masked import dp_mlm
 
     m = mlm(score="similarity", alpha=0.003, epsilon=40.0)
     cosines = {"doctor": np.linspace(-1, 1, len(m.candidates)), "friend": np.linspace(1, -1, len(m.candidates))}
@@ -267,7 +267,7 @@ def test_unlike_words_count_as_not_alike_so_that_the_similarity_keeps_its_sensit
 
 
 def test_the_antonym_filter_removes_antonyms_and_the_guarantee(mlm, monkeypatch):
-    from dptext_core.mechanisms import dp_mlm
+    from dptext_core.mechanisms.masked import dp_mlm
 
     class Antonyms:
         def of(self, word):

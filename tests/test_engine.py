@@ -17,14 +17,15 @@ import pytest
 from tiny import tiny_masked_lm
 
 from dptext_core import models
-from dptext_core.device import one_thread
-from dptext_core.document import Document
+from dptext_core._internal.device import one_thread
 from dptext_core.errors import Busy, Cancelled, ConfigError, InputError
 from dptext_core.models import MaskRequest
 from dptext_core.models.masked_lm import MaskedLM, rows_for
 from dptext_core.models.windows import ModelInput
 from dptext_core.models.worker import Engine, _Job
-from dptext_core.performance import share, speed
+from dptext_core.research.speed import engine as speed
+from dptext_core.research.speed import share
+from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG = "My old friend told the doctor in London that she was sick and afraid last winter. " * 8
@@ -467,7 +468,7 @@ def test_a_model_that_does_not_load_tells_every_caller(tmp_path):
 
 
 def test_one_engine_a_model_and_device(folder, engine):
-    from dptext_core.device import best_device
+    from dptext_core._internal.device import best_device
 
     assert models.engine(str(folder)) is engine
     assert models.engine(str(folder), best_device()) is engine
@@ -491,7 +492,7 @@ def run_script(code, folder, seconds=300):
 SETUP = """
 import os, sys, threading
 from dptext_core import models
-from dptext_core.document import Document
+from dptext_core.text.document import Document
 lm, engine = models.load_masked_lm(sys.argv[1], "cpu"), models.engine(sys.argv[1], "cpu")
 pieces = lm.encode(Document.parse("The doctor told me that he was sick. " * 40))
 reqs = [models.MaskRequest(pieces, pieces, i) for i in range(len(pieces))]

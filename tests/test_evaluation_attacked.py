@@ -9,11 +9,11 @@ from small_spaces import on, random_space, words
 import dptext_core as dpt
 from dptext_core.attacks import risk
 from dptext_core.attacks.prior import Prior, public_prior
-from dptext_core.distribution import ScoreTable, without_each
-from dptext_core.evaluation import attacked
-from dptext_core.evaluation.attacked import Words, asked
-from dptext_core.mechanisms import gumbel, mvc
-from dptext_core.sampling import NoiseStream
+from dptext_core.mechanisms.words import gumbel, mvc
+from dptext_core.privacy.distribution import ScoreTable, without_each
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.research import attacked
+from dptext_core.research.attacked import Words, asked
 
 SPACE = random_space()
 TEXTS = {3: " ".join(words(40)[:6]), 7: " ".join(words(40)[4:9])}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dptext_core as dpt
-from dptext_core import figures
-from dptext_core.evaluation import clipping, results
-from dptext_core.metrics import score
+from dptext_core.measure.metrics import score
 from dptext_core.models import masked_lm_spec
+from dptext_core.research import clipping, results
+from dptext_core.show import figures
 
 TEXTS = ["The doctor told my friend that the pain was bad.", "She sold the old house in London last year."]
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from dptext_core import ConfigError, InputError, figures
-from dptext_core.cells import to_csv
-from dptext_core.evaluation import curves, papers, results
-from dptext_core.figures import benchmarks as benchmark_figures
-from dptext_core.metrics import REGISTRY, measure
+from dptext_core import ConfigError, InputError
+from dptext_core.measure.front import pareto
+from dptext_core.measure.metrics import REGISTRY, measure
+from dptext_core.research import curves, papers, results
+from dptext_core.show import figures
+from dptext_core.show.figures import benchmarks as benchmark_figures
+from dptext_core.text.cells import to_csv
 
 #: Mechanism, options, ε: several configurations of two mechanisms, several notions.
 MEASURED = [
@@ -241,15 +243,15 @@ def test_the_plane_pairs_the_metrics_of_one_setting(found):
 )
 def test_the_front_is_what_no_other_point_beats(better, front):
     points = [(0.1, 0.2), (0.3, 0.25), (0.2, 0.5), (0.4, 0.4), (0.4, 0.9), (0.1, 0.2)]
-    assert curves.pareto(points, better) == front
-    assert curves.pareto([], better) == []
+    assert pareto(points, better) == front
+    assert pareto([], better) == []
     for i in front:
         assert not any(
             all(b * q >= b * p for b, p, q in zip(better, points[i], other, strict=True)) and other != points[i]
             for other in points
         )
     with pytest.raises(ConfigError, match="direction"):
-        curves.pareto(points, (0, 1))
+        pareto(points, (0, 1))
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.evaluation.data import NAMES, load
+from dptext_core.research.data_sets import NAMES, load
 
 PUBLIC = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[2] / "shared" / "data")
 # Labels and test texts of each set, as its authors give them.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_spaces import diffractor, shuffled_lists
 
-from dptext_core.evaluation.further import epsilon_where
+from dptext_core.research.further import epsilon_where
 
 
 def test_the_epsilon_of_a_given_n_w_is_that_of_the_formula():

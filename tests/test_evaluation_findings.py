@@ -14,20 +14,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dptext_core import figures
-from dptext_core.evaluation import findings as f
-from dptext_core.evaluation.deniability import Curve
-from dptext_core.evaluation.findings import base, custext, diffractor, dp_mlm, dp_rewrite, ours, several, tables
-from dptext_core.evaluation.further import Crossing
-from dptext_core.evaluation.generation import Line
-from dptext_core.evaluation.mappings import Alone
-from dptext_core.evaluation.public_prior import Mean
-from dptext_core.evaluation.queries import Queries
-from dptext_core.evaluation.results import Results
-from dptext_core.evaluation.rows import Gate, Row
-from dptext_core.experiments import case_study
-from dptext_core.performance import memory
-from dptext_core.performance import words as speeds
+from dptext_core.research import case_study
+from dptext_core.research import findings as f
+from dptext_core.research.deniability import Curve
+from dptext_core.research.findings import base, custext, diffractor, dp_mlm, dp_rewrite, ours, several, tables
+from dptext_core.research.further import Crossing
+from dptext_core.research.generation import Line
+from dptext_core.research.mappings import Alone
+from dptext_core.research.public_prior import Mean
+from dptext_core.research.queries import Queries
+from dptext_core.research.results import Results
+from dptext_core.research.rows import Gate, Row
+from dptext_core.research.speed import memory
+from dptext_core.research.speed import words as speeds
+from dptext_core.show import figures
 
 TEXTS = Path(os.environ.get("DPTEXT_PAPERS") or Path(__file__).resolve().parents[2] / "shared" / "papers")
 MEMORY = memory.bundled()

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from dptext_core.errors import ConfigError
-from dptext_core.evaluation import further, grid, queries, results
+from dptext_core.research import further, grid, queries, results
 
 
 def test_an_epsilon_is_found_where_a_chance_is_passed_and_nowhere_else():

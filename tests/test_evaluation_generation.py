@@ -9,7 +9,7 @@ import pytest
 from tiny_generators import tiny_generator
 
 from dptext_core.cli import main
-from dptext_core.evaluation import generation
+from dptext_core.research import generation
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dptext_core.errors import InputError
-from dptext_core.evaluation import judges
-from dptext_core.evaluation.data import load
-from dptext_core.evaluation.tasks import score
+from dptext_core.research import judges
+from dptext_core.research.data_sets import load
+from dptext_core.research.tasks import score
 
 
 def columns(texts) -> np.ndarray:

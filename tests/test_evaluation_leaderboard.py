@@ -10,13 +10,14 @@ import json
 import plotly.graph_objects as go
 import pytest
 
-from dptext_core import figures
-from dptext_core.cells import to_csv
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.evaluation import contributed, grid, leaderboard, results, run
-from dptext_core.evaluation.results import Results
-from dptext_core.evaluation.rows import Line, Row, point_id
-from dptext_core.metrics import measure
+from dptext_core.measure.metrics import measure
+from dptext_core.research import contributed, grid, leaderboard, results, run
+from dptext_core.research.results import Results
+from dptext_core.research.rows import Line, Row, point_id
+from dptext_core.show import figures
+from dptext_core.text.cells import to_csv
+from dptext_core.text.latex import latex
 
 
 def row(mechanism: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options) -> Row:
@@ -202,9 +203,9 @@ def test_a_board_is_a_table_for_a_file_and_for_a_paper():
     found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     read = list(csv.DictReader(io.StringIO(to_csv(leaderboard.table(found)))))
     assert [r["mechanism"] for r in read] == ["1-Diffractor", "MVC", "TEM"] and read[1]["between"] == "75 and 100"
-    latex = leaderboard.to_latex(found, "SST-2")
-    assert r"2 & MVC & 75 to 100 & 66.0\% $\pm$ 1.0\%" in latex and latex.count(r"\\") == 4
-    assert leaderboard.latex("a_b & 5% $x$ {y} \\ ε") == r"a\_b \& 5\% \$x\$ \{y\} \textbackslash{} $\varepsilon$"
+    printed = leaderboard.to_latex(found, "SST-2")
+    assert r"2 & MVC & 75 to 100 & 66.0\% $\pm$ 1.0\%" in printed and printed.count(r"\\") == 4
+    assert latex("a_b & 5% $x$ {y} \\ ε") == r"a\_b \& 5\% \$x\$ \{y\} \textbackslash{} $\varepsilon$"
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dptext_core.errors import InputError
-from dptext_core.evaluation import paired
-from dptext_core.evaluation.paired import compare, compare_rows, family, holm, mcnemar, pack, unpack
-from dptext_core.evaluation.rows import Row
+from dptext_core.research import paired
+from dptext_core.research.paired import compare, compare_rows, family, holm, mcnemar, pack, unpack
+from dptext_core.research.rows import Row
 
 
 def right(only_a: int, only_b: int, both: int = 5, none: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dptext_core.errors import InputError, ModelUnavailable
-from dptext_core.evaluation import papers
+from dptext_core.research import papers
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "assets" / "papers"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dptext_core as dpt
-from dptext_core.evaluation import public_prior
-from dptext_core.words.lexicons import stop_words
+from dptext_core.research import public_prior
+from dptext_core.text.lexicons import stop_words
 
 TWO = ["DP-MLM, tuned range", "with prior, parallel"]
 ARGS = ["--sets", "builtin", "--n", "3", "--epsilons", "20", "--seeds", "1"]
@@ -47,7 +47,7 @@ def test_points_are_measured_once_and_a_cut_line_is_measured_again(tmp_path, cap
 
 
 def originals():
-    found = public_prior.data.load("builtin", None, n_test=3, max_words=public_prior.MOST_WORDS)
+    found = public_prior.data_sets.load("builtin", None, n_test=3, max_words=public_prior.MOST_WORDS)
     return [found.texts[i][0] for i in found.test]
 
 

@@ -20,10 +20,10 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.evaluation import further, grid, results, run
-from dptext_core.evaluation.paired import unpack
-from dptext_core.evaluation.rows import Gate, Line, Row
-from dptext_core.metrics import measure
+from dptext_core.measure.metrics import measure
+from dptext_core.research import bench_run, further, grid, results, run
+from dptext_core.research.paired import unpack
+from dptext_core.research.rows import Gate, Line, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 FULL = grid.GRIDS["full"].points()
@@ -102,7 +102,7 @@ def test_a_share_that_is_none_is_refused():
     with pytest.raises(ConfigError, match="Unknown grid 'none'"):
         grid.named("full+none", True)
     with pytest.raises(ConfigError, match="such as 1/3"):
-        run.main(["--shard", "one", "--list"])
+        bench_run.main(["--shard", "one", "--list"])
 
 
 def letters(text: str) -> np.ndarray:
@@ -237,7 +237,7 @@ def test_no_bundled_row_of_words_claims_several_seeds():
 
 
 def test_a_row_keeps_each_seed_and_what_each_text_has():
-    from dptext_core.evaluation.paired import unpack
+    from dptext_core.research.paired import unpack
 
     texts = ("0 1 1 1100", "0 1 1 1010", "0 1 1 1000")
     lines = [replace(line(p, accuracy=v), outcomes={"accuracy": t})
@@ -268,13 +268,13 @@ def test_another_file_is_not_overwritten(tmp_path):
 
 def test_options_that_would_be_ignored_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="--merge goes with"):
-        run.main(["--merge", "a.jsonl", "--summary", "b.json", "--list"])
+        bench_run.main(["--merge", "a.jsonl", "--summary", "b.json", "--list"])
     for more in (["--shard", "1/2"], ["--merge", "a.jsonl"]):
         with pytest.raises(ConfigError, match="leave out"):
-            run.main(["--point", "x", *more])
+            bench_run.main(["--point", "x", *more])
     path = tmp_path / "points.jsonl"
     setup = run.Setup(command="c")
-    here = at(line(TEM[0]), stopwords=run._stop_list(None))
+    here = at(line(TEM[0]), stopwords=run.stop_list(None))
     path.write_text(json.dumps(here.to_dict()) + "\n")
     with pytest.raises(InputError, match="Use the same options"):
         run.run([TEM[0]], run.Setup(command="c --perplexity"), path)
@@ -360,7 +360,7 @@ def command(*args: str) -> list[str]:
 
 
 def summary(path: Path, tmp_path: Path) -> list[Row]:
-    assert run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
+    assert bench_run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
     rows = results.read(tmp_path / "summary.json").rows
     # Seconds are measured anew, and the noise behind Mahalanobis' estimates is fresh in each process.
     return [
@@ -394,7 +394,7 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
 @pytest.mark.slow
 def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    assert run.main([*PART, "--out", str(whole)]) == 0
+    assert bench_run.main([*PART, "--out", str(whole)]) == 0
     assert len(results.read_lines(whole)) == 11
     # The baseline, CusText and TEM: those with this letter.
     some = [*PART[:-1], "e", "--out", str(killed)]
@@ -409,7 +409,7 @@ def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
     with killed.open("ab") as file:
         file.write(b'{"id": "torn')
     capsys.readouterr()
-    assert run.main(some) == 0
+    assert bench_run.main(some) == 0
     assert f"5 points, {done} done, {5 - done} to run" in capsys.readouterr().err
     rows = summary(whole, tmp_path)
     assert [r for r in rows if r.mechanism in ("baseline", "custext", "tem")] == summary(killed, tmp_path)
@@ -440,7 +440,7 @@ def test_the_command_says_what_is_wrong(tmp_path):
         (["--grid", "full", "--only", "baseline", "--out", str(tmp_path / "x.jsonl")], InputError, "--data"),
     ):
         with pytest.raises(error, match=message):
-            run.main(args)
+            bench_run.main(args)
 
 
 def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
@@ -455,7 +455,7 @@ def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
 
 
 def test_a_list_of_the_full_grid_needs_no_data(capsys):
-    assert run.main(["--grid", "full", "--list", "--shard", "2/3"]) == 0
+    assert bench_run.main(["--grid", "full", "--list", "--shard", "2/3"]) == 0
     assert "core-minutes" in capsys.readouterr().out
 
 
@@ -503,13 +503,13 @@ def remembered(monkeypatch, tmp_path):
 
 
 def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkeypatch):
-    from dptext_core.evaluation.curves import command as printed
+    from dptext_core.research.curves import command as printed
 
     point, found, summary = remembered
     row = next(r for r in summary.rows if r.metric == "cosine" and r.mechanism != "baseline")
     again = shlex.split(printed(row))
     assert again[3:7] == ["bench", "run", "--point", point.id]
-    assert run.main(["--point", point.id]) == 0
+    assert bench_run.main(["--point", point.id]) == 0
     said = capsys.readouterr().out
     assert all(f"{metric} " in said for metric in found.scores)
     assert f"bundled {row.value:g} ({row.low:g} to {row.high:g}, {row.measured}): inside" in said
@@ -517,7 +517,7 @@ def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkey
     assert f"{len(held)} of {len(held)} metrics lie inside" in said and "outside" not in said
     moved = [replace(r, value=0.0, low=-0.1, high=0.0) if r.metric == "cosine" else r for r in summary.rows]
     monkeypatch.setattr(results, "bundled", lambda: replace(summary, rows=tuple(moved)))
-    run.main(["--point", point.id])
+    bench_run.main(["--point", point.id])
     assert "(-0.1 to 0, one seed): outside" in capsys.readouterr().out
 
 
@@ -560,7 +560,7 @@ def test_ten_points_are_measured_again_within_their_intervals(monkeypatch, capsy
     points = dict.fromkeys(point for point, _ in rows)
     assert len(points) == 10
     for point in points:
-        run.main(["--point", point])
+        bench_run.main(["--point", point])
         said = capsys.readouterr().out
         told = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)
         assert len(told) >= 16

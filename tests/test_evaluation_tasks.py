@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
-from dptext_core.evaluation import tasks
-from dptext_core.evaluation.data import NAMES, load
-from dptext_core.evaluation.tasks import (
+from dptext_core.research import tasks
+from dptext_core.research.data_sets import NAMES, load
+from dptext_core.research.tasks import (
     TASKS,
     Task,
     classify,

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import dptext_core as dpt
-from dptext_core.distribution import ScoreTable
-from dptext_core.evaluation import audit, deniability, grid, rows, run
 from dptext_core.mechanisms import registry
-from dptext_core.mechanisms.word_level import SpaceConfig, WordMechanism
-from dptext_core.metrics import cosine
+from dptext_core.mechanisms.words.word_level import SpaceConfig, WordMechanism, word_mechanism
+from dptext_core.models import sentence_encoder
+from dptext_core.privacy.distribution import ScoreTable
+from dptext_core.research import audit, deniability, grid, rows, run
 from dptext_core.words.space import SPACES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,7 +71,7 @@ def test_a_foreign_mechanism_is_audited_and_measured_as_it_says(two):
 @pytest.fixture
 def embeddings(monkeypatch):
     """Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept."""
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.stack([letters(text) for text in texts]))
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.stack([letters(text) for text in texts]))
     for kept in (run.originals.cache_clear, run._embedded.clear):
         kept()
     yield
@@ -125,7 +125,7 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
 
 def test_a_mechanism_without_a_vocabulary_is_refused_by_what_measures_words():
     with pytest.raises(dpt.ConfigError, match="'dp-mlm' has no vocabulary"):
-        registry.word_mechanism("dp-mlm")
+        word_mechanism("dp-mlm")
 
 
 def asked(path: Path) -> list[str]:
@@ -148,9 +148,9 @@ def test_nothing_outside_the_mechanisms_asks_which_one_it_has(tmp_path):
     core, pages = ROOT / "dptext_core", [*(ROOT / "pages").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
     files = [*(f for f in core.rglob("*.py") if "mechanisms" not in f.parts), *pages, ROOT / "app.py"]
     assert len(files) > 100
-    by_name = {core / "evaluation" / f"{n}.py" for n in ("grid", "papers")}
-    by_name |= set((core / "evaluation" / "findings").glob("*.py"))
-    by_name |= {core / "peers" / f"{n}.py" for n in ("table", "worker")}
+    by_name = {core / "research" / f"{n}.py" for n in ("grid", "papers")}
+    by_name |= set((core / "research" / "findings").glob("*.py"))
+    by_name |= {core / "research" / "peers" / f"{n}.py" for n in ("table", "worker")}
     assert [line for f in files if f not in by_name for line in asked(f)] == []
     planted = tmp_path / "planted.py"
     planted.write_text("if isinstance(m, WordMechanism) or name == 'custext':\n    pass\n")

@@ -11,9 +11,9 @@ from test_evaluation_curves import stored
 from test_evaluation_run import SLOW
 
 import dptext_core as dpt
-from dptext_core.evaluation import curves, results
-from dptext_core.figures import benchmarks as benchmark_figures
-from dptext_core.metrics import measure
+from dptext_core.measure.metrics import measure
+from dptext_core.research import curves, results
+from dptext_core.show.figures import benchmarks as benchmark_figures
 
 TOP = Path(__file__).resolve().parents[1]
 TEXT = "The movie was wonderful but the weather ruined our holiday."
@@ -98,8 +98,8 @@ def findings_page() -> AppTest:
 
 
 def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
-    from dptext_core.evaluation import leaderboard
-    from dptext_core.evaluation.findings import CLAIMS, findings
+    from dptext_core.research import leaderboard
+    from dptext_core.research.findings import CLAIMS, findings
 
     at = findings_page()
     labels = [e.label.replace("\\", "") for e in at.expander if "-badge[" in e.label]
@@ -156,14 +156,14 @@ def test_every_row_of_the_bundled_results_is_points_that_anyone_can_run():
     """Every curve of the app is rows of this file, of the declared grid or of an edition before it."""
     from argparse import Namespace
 
-    from dptext_core.evaluation import run
+    from dptext_core.research import bench_run
 
     whole = results.bundled()
     assert whole is not None
     assert bool(whole.about["missing"]) == ("not measured yet" in whole.about["cut"])
     args = Namespace(grid="full", data="here", n=None)
     for row in {r.point: r for r in whole.rows}.values():
-        point = run.declared(row.point, args, whole)[1].setting
+        point = bench_run.declared(row.point, args, whole)[1].setting
         assert {k: getattr(row, k) for k in ("mechanism", "options", "epsilon", "data")} == {
             k: point[k] for k in ("mechanism", "options", "epsilon", "data")
         }

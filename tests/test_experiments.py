@@ -27,17 +27,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
-from dptext_core import cli, document, plugins
-from dptext_core.evaluation import tasks
-from dptext_core.experiments import case_study, components, tables
-from dptext_core.experiments.compare import compare
-from dptext_core.experiments.downstream import Embeddings, downstream, part
-from dptext_core.experiments.folder import RunFolder
-from dptext_core.experiments.rewriting import rewrite_data, rewrite_file
+from dptext_core import cli
+from dptext_core._internal import plugins
+from dptext_core.data import components, tables
+from dptext_core.data.folder import RunFolder
+from dptext_core.data.records import Unread
+from dptext_core.data.rewriting import rewrite_data, rewrite_file
 from dptext_core.mechanisms import registry
 from dptext_core.mechanisms.config import option
-from dptext_core.metrics import cosine
-from dptext_core.records import Unread
+from dptext_core.models import sentence_encoder
+from dptext_core.research import case_study, tasks
+from dptext_core.research.compare import compare
+from dptext_core.research.downstream import Embeddings, downstream, part
+from dptext_core.text import document
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "My doctor sent a letter to my sister"
@@ -55,13 +57,12 @@ def light(monkeypatch):
             row /= np.linalg.norm(row) or 1
         return out
 
-    monkeypatch.setattr(cosine, "embed", bag)
-    before, others = registry.registered(), components.registered()
+    monkeypatch.setattr(sentence_encoder, "embed", bag)
+    before = plugins.registered()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     monkeypatch.delenv(plugins.VARIABLE, raising=False)
     yield
-    registry.restore(before)
-    components.restore(others)
+    plugins.restore(before)
 
 
 @pytest.fixture
@@ -395,7 +396,7 @@ def test_a_killed_process_loses_no_row_and_draws_none_twice(tmp_path, swap):
     import sys, time
     sys.path.insert(0, "tests")
     from foreign import Swap
-    from dptext_core.experiments.rewriting import rewrite_file
+    from dptext_core.data.rewriting import rewrite_file
 
     class Slow(Swap):
         def _rewrite(self, *rest):
@@ -443,7 +444,7 @@ def test_a_kill_in_the_first_moments_and_other_versions_later_do_no_harm(tmp_pat
     write(out / ".config.json.tmp", "{")
     assert rewrite_file(data, swap, out)["rows"] == 3
     assert "other versions" not in (out / "log.txt").read_text()
-    monkeypatch.setattr("dptext_core.experiments.folder.PACKAGES", ("numpy",))
+    monkeypatch.setattr("dptext_core.data.folder.PACKAGES", ("numpy",))
     rewrite_file(data, swap, out)
     assert "goes on with other versions" in (out / "log.txt").read_text()
     assert list(json.loads((out / "environment.json").read_text())["packages"]) == ["numpy"]
@@ -700,8 +701,8 @@ def test_each_seed_leaves_out_a_tenth_of_its_own():
 
 def test_every_text_is_embedded_once(monkeypatch):
     seen: list[str] = []
-    bag = cosine.embed
-    monkeypatch.setattr(cosine, "embed", lambda texts, **k: (seen.extend(texts), bag(texts))[1])
+    bag = sentence_encoder.embed
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **k: (seen.extend(texts), bag(texts))[1])
     reader = Embeddings()
     for seed in (1, 2):
         assert reader(["sun", "rain", "sun"], ["a", "b", "a"], ["sun", "rain"], seed)

@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 from token_engine import texts
 
 import dptext_core as dpt
-from dptext_core import cli, exports, lessons
+from dptext_core import cli
 from dptext_core.cli import arguments
-from dptext_core.exports import html, parts
-from dptext_core.exports import lesson as lesson_pages
-from dptext_core.exports import session as session_file
-from dptext_core.exports.gallery import gallery
-from dptext_core.figures import browser
 from dptext_core.mechanisms import codec
+from dptext_core.show import exports, lessons
+from dptext_core.show.exports import html, parts
+from dptext_core.show.exports import lesson as lesson_pages
+from dptext_core.show.exports import session as session_file
+from dptext_core.show.exports.gallery import gallery
+from dptext_core.show.figures import browser
 
 TEXT = "My doctor sent a letter.\u2028</script><img src=x onerror=alert(1)> My sister's <b>water</b> & “nurse”."
 #: Elements that our own files have beside those of the token view; a text brings in none.

@@ -11,10 +11,10 @@ from small_spaces import over, random_space, words
 import dptext_core as dpt
 from dptext_core.auditing import audit
 from dptext_core.auditing.inputs import TEXTS, default_inputs
-from dptext_core.evaluation import audit as bench
-from dptext_core.faults import FAULTS, broken, sound
-from dptext_core.faults.stated import STATED, Float32DPMLM, StretchedSpace
-from dptext_core.faults.text import TEXT, TinyWriter
+from dptext_core.auditing.planted import FAULTS, broken, sound
+from dptext_core.auditing.planted.stated import STATED, Float32DPMLM, StretchedSpace
+from dptext_core.auditing.planted.text import TEXT, TinyWriter
+from dptext_core.research import audit as bench
 
 SPACE = random_space(40, 4)
 SLOW = ("too-often", "other-sampler", "telling-capitals", "alone-only", "halved-sensitivity", "unchanged-text")

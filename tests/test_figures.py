@@ -10,10 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dptext_core import InputError, figures
+from dptext_core import InputError
 from dptext_core.explain import CloudView, DiffractionView, GroupView, ListNeighbourhood, ProposalView
-from dptext_core.figures import theme
-from dptext_core.guarantee import percent
+from dptext_core.privacy.guarantee import percent
+from dptext_core.show import figures
+from dptext_core.show.figures import theme
 
 
 def checked(make):

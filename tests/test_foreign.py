@@ -14,12 +14,13 @@ from marks import slow_but
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli
-from dptext_core.calibration import calibrate, equal_privacy
-from dptext_core.evaluation import grid, run
-from dptext_core.figures import token_view
-from dptext_core.ledger import Ledger
-from dptext_core.metrics import cosine
+from dptext_core import attacks, cli
+from dptext_core.measure import budget
+from dptext_core.measure.calibration import calibrate, equal_privacy
+from dptext_core.measure.ledger import Ledger
+from dptext_core.models import sentence_encoder
+from dptext_core.research import grid, run
+from dptext_core.show.figures import token_view
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "My doctor sent a letter to my sister."
@@ -412,7 +413,7 @@ def test_pieces_that_are_not_those_of_the_text_are_refused(pieces, says):
 @pytest.mark.parametrize("cls", ALL)
 def test_a_benchmark_point(cls, monkeypatch):
     # Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept.
-    monkeypatch.setattr(cosine, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
     size = grid.Size(12, 6, 10, 8.0)
     try:
         (line,) = run.run_group([grid.Point(cls.name, {}, 1.0, "builtin", 1, size)], run.Setup(command="c"))

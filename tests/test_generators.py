@@ -11,11 +11,11 @@ import pytest
 from tiny_generators import KINDS, plain_scores, tiny_generator
 
 import dptext_core as dpt
-from dptext_core.coverage import coverage_note
-from dptext_core.distribution import ScoreTable
-from dptext_core.mechanisms.dp_prompt import AFTER, BEFORE
+from dptext_core.measure.coverage import coverage_note
+from dptext_core.mechanisms.writing.dp_prompt import AFTER, BEFORE
 from dptext_core.models.generator import END, _word_pieces, load_generator
 from dptext_core.models.generators import generator_spec, list_generators
+from dptext_core.privacy.distribution import ScoreTable
 
 TEXT = "The doctor told my friend that the pain was bad."
 OTHER = "A lawyer went home."
@@ -134,7 +134,7 @@ def test_a_prompt_without_a_text_is_read_once_for_all_texts(folders, monkeypatch
 
 
 def test_scores_that_are_not_kept_come_back_to_the_last_bit(folder, monkeypatch):
-    generation = importlib.import_module("dptext_core.mechanisms.generation")
+    generation = importlib.import_module("dptext_core.mechanisms.writing.generation")
 
     for prior in ("none", "released"):
         m = make(folder, prior=prior)

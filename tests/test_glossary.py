@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dptext_core.attacks import attackers
-from dptext_core.figures import glossary
-from dptext_core.guarantee import NOTIONS
-from dptext_core.mechanisms.custext import MAPPINGS
-from dptext_core.metrics import REGISTRY
+from dptext_core.measure.metrics import REGISTRY
+from dptext_core.mechanisms.words.custext import MAPPINGS
+from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.show.figures import glossary
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")

@@ -22,12 +22,12 @@ from tiny import tiny_masked_lm
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core.evaluation import grid, results
-from dptext_core.experiments import folder, release_files, rewriting, tables
-from dptext_core.exports import parts, read_session
+from dptext_core.data import folder, release_files, rewriting, tables
 from dptext_core.mechanisms import codec
-from dptext_core.models import generator, masked_lm, worker
-from dptext_core.words import lexicons
+from dptext_core.models import engines, generator, masked_lm
+from dptext_core.research import grid, results
+from dptext_core.show.exports import parts, read_session
+from dptext_core.text import lexicon, lexicons
 from pages.ui import links
 
 FOLDER = Path(__file__).parent / "golden"
@@ -77,8 +77,8 @@ def small(tmp_path_factory):
         for module in (masked_lm, generator):
             patched.setattr(module, "best_dtype", lambda device: "float32", raising=False)
             patched.setattr(module, "_loaded", {}, raising=False)
-        patched.setattr(worker, "_engines", {})
-        patched.setattr(lexicons, "nltk_stop_words", lambda name: None)
+        patched.setattr(engines, "_engines", {})
+        patched.setattr(lexicon, "nltk_stop_words", lambda name: None)
         lexicons._default_stop_words.cache_clear()
         yield {
             "masked": str(tiny_masked_lm(made / "masked")),

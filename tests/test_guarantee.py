@@ -14,7 +14,16 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from dptext_core import Guarantee
-from dptext_core.guarantee import at_least, bound, number, odds_text, percent, scientific, zcdp_epsilon, zcdp_rho
+from dptext_core.privacy.guarantee import (
+    at_least,
+    bound,
+    number,
+    odds_text,
+    percent,
+    scientific,
+    zcdp_epsilon,
+    zcdp_rho,
+)
 
 PROMISE = Guarantee("pure", 2.0, "released word", "any two texts", draws=3, total=6.0, exposed=("the spacing",))
 

@@ -9,7 +9,7 @@ from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
 from dptext_core import WordSpace
-from dptext_core.mechanisms.gumbel import TruncatedGumbel
+from dptext_core.mechanisms.words.gumbel import TruncatedGumbel
 
 SPACE = random_space(40, 6, seed=5)
 X = SPACE.vectors.astype(np.float64)

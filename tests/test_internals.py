@@ -12,11 +12,11 @@ import pytest
 from tiny import tiny_masked_lm, tiny_roberta
 
 from dptext_core import cli, models
-from dptext_core.document import Document
 from dptext_core.errors import ModelUnavailable
 from dptext_core.models import MaskRequest, fast_bert, internals, masked_lm_spec
 from dptext_core.models.masked_lm import MaskedLM, best_dtype
-from dptext_core.performance import speed
+from dptext_core.research.speed import engine
+from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "My old friend told the doctor in London that she was sick."
@@ -243,6 +243,6 @@ def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypat
     assert page.where(SimpleNamespace(error=None, ready=True)) == f"ready, {slow.description}"
     assert cli.main(["models"]) == 0
     assert f"The bundled model runs {slow.description}." in capsys.readouterr().err
-    monkeypatch.setattr(speed, "short_texts", lambda: [TEXT])
-    assert speed.main(["--model", bert, "--device", "cpu", "--repeats", "1"]) == 0
+    monkeypatch.setattr(engine, "short_texts", lambda: [TEXT])
+    assert engine.main(["--model", bert, "--device", "cpu", "--repeats", "1"]) == 0
     assert slow.description in capsys.readouterr().out.splitlines()[0]

@@ -13,10 +13,10 @@ from test_house import python_files, texts
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailable
 from dptext_core.attacks.prior import public_prior
-from dptext_core.figures import token_view
-from dptext_core.language import ENDERS, straight
-from dptext_core.languages import english
 from dptext_core.models.masked_lm import whole_words as model_words
+from dptext_core.show.figures import token_view
+from dptext_core.text.language import ENDERS, straight
+from dptext_core.text.languages import english
 from dptext_core.words import Antonyms, Lexicon, files
 from dptext_core.words.vocabulary import whole_words
 
@@ -43,7 +43,7 @@ TOY = Language(
     letters="[a-mø]",
     one_letter_words=frozenset("ø"),
     bases=lambda word: (word[:-2],) if word.endswith("zz") else (),
-    load_stop_words=lambda: Lexicon("toy", "the stop words of Toyish", frozenset({"og", "det", words(9)[8]})),
+    load_stop_words=lambda: Lexicon("toy", "the stop words of Toyish", frozenset({"og", "det", words(9)[8]}), ENGLISH),
     load_antonyms=lambda: Antonyms("toy", "the antonyms of Toyish", {"good": frozenset({"bad"})}),
 )
 
@@ -260,15 +260,15 @@ def _english(tree: ast.Module) -> list[set[str]]:
 
 def test_no_list_of_english_stands_outside():
     own = python_files("dptext_core", "pages", "app.py")
-    home = {path for path in own if path.startswith("dptext_core/languages/")}
-    assert _english(own["dptext_core/languages/english.py"]), "the test would not see such a list"
+    home = {path for path in own if path.startswith("dptext_core/text/languages/")}
+    assert _english(own["dptext_core/text/languages/english.py"]), "the test would not see such a list"
     assert {path: found for path, tree in own.items() if path not in home and (found := _english(tree))} == {}
 
 
 def test_english_is_nowhere_more_than_a_default():
     """Outside its file the object is imported, and is the default of an argument, a field or a class: never asked."""
     default = r"Language\]? = (field\(default=)?ENGLISH\b"
-    allowed = re.compile(rf'from \.+languages import ENGLISH$|.*: (ClassVar\[)?{default}|\s+"ENGLISH",')
+    allowed = re.compile(rf'from \.+(text\.)?languages import ENGLISH$|.*: (ClassVar\[)?{default}|\s+"ENGLISH",')
     seen = 0
     for path, text in texts(".py").items():
         if path.split("/")[0] in ("dptext_core", "pages", "app.py") and "/languages/" not in path:
@@ -284,14 +284,14 @@ def test_no_test_of_words_by_ascii_letters():
     asks = re.compile(r"\.isascii\(\)|\[A-Za-z\]|\[a-z\][{*+]")
     found = {
         path for path, text in texts(".py").items()
-        if re.match(r"dptext_core/(?!performance/|peers/|languages/)", path) and asks.search(text)
+        if re.match(r"dptext_core/(?!research/speed/|research/peers/|text/languages/)", path) and asks.search(text)
     }  # fmt: skip
     named = (
         "cli/console.py",
         "mechanisms/codec.py",
         "mechanisms/base.py",
-        "mechanisms/spelling.py",
-        "never.py",
+        "mechanisms/writing/spelling.py",
+        "mechanisms/blocklist.py",
         "words/files.py",
     )
     assert found == {f"dptext_core/{name}" for name in named}

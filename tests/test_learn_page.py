@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dptext_core import lessons, references
-from dptext_core.lessons import note
+from dptext_core.show import lessons, references
+from dptext_core.show.lessons import note
 from pages.ui import classroom, hide
 from pages.ui.session import Session
 

@@ -11,7 +11,7 @@ from foreign import Swap
 
 import dptext_core as dpt
 from dptext_core import NoiseStream
-from dptext_core.ledger import Ledger
+from dptext_core.measure.ledger import Ledger
 
 TEXT = "The doctor changed the dose of insulin."
 OTHER = "A lawyer moved to Lisbon in winter."
@@ -324,9 +324,7 @@ def test_a_blank_a_mark_or_a_capital_makes_no_other_text(other):
     for text in (TEXT, other, TEXT):
         ledger.record(m.rewrite(text), released=True)
     (account,) = ledger.accounts()
-    assert account.releases == 3 and account.totals[0].epsilon == sum(
-        m.guarantee(t).total for t in (TEXT, other, TEXT)
-    )
+    assert account.releases == 3 and account.totals[0].epsilon == sum(m.guarantee(t).total for t in (TEXT, other, TEXT))
     assert "(3 releases)" in ledger.what_if([]) or ledger.overall() is None
     assert ledger.draws(other) == ledger.draws(TEXT) == 3 and ledger.account(other) == account
 

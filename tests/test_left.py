@@ -11,8 +11,8 @@ from foreign import Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.experiments import job_folders
-from dptext_core.ledger import HOLDS, Ledger
+from dptext_core.data import job_folders
+from dptext_core.measure.ledger import HOLDS, Ledger
 from pages.ui import classroom, download, uploads
 from pages.ui.session import Session
 

@@ -11,13 +11,13 @@ from marks import slow_but
 from small_spaces import on, random_space
 
 import dptext_core as dpt
-from dptext_core import lessons
-from dptext_core.distribution import TokenDistribution
-from dptext_core.figures import lessons as drawn
-from dptext_core.figures.glimpse import glimpse
-from dptext_core.figures.handout import handout
-from dptext_core.lessons import LESSONS, base, come_back, equal, group, leaks, line, memory, note, one_word, twice
-from dptext_core.lessons import temperature as temperature_of
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.show import lessons
+from dptext_core.show.figures import lessons as drawn
+from dptext_core.show.figures.glimpse import glimpse
+from dptext_core.show.figures.handout import handout
+from dptext_core.show.lessons import LESSONS, base, come_back, equal, group, leaks, line, memory, note, one_word, twice
+from dptext_core.show.lessons import temperature as temperature_of
 from pages.ui import links
 
 #: The others take a second or two each.

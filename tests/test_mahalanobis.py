@@ -9,7 +9,7 @@ from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
-from dptext_core.mechanisms.mahalanobis import regularised_root
+from dptext_core.mechanisms.words.mahalanobis import regularised_root
 
 
 def stretched(n: int = 60, d: int = 5) -> WordSpace:

@@ -22,13 +22,14 @@ from tiny_causal import write_model
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli, metrics
+from dptext_core import attacks, cli
+from dptext_core._internal.private import Private
 from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
-from dptext_core.figures import token_view
-from dptext_core.metrics import lm_perplexity
-from dptext_core.metrics.bleu import corpus_bleu
-from dptext_core.metrics.cosine import embed
-from dptext_core.private import Private
+from dptext_core.measure import budget, metrics
+from dptext_core.measure.metrics.bleu import corpus_bleu
+from dptext_core.models import causal
+from dptext_core.models.sentence_encoder import embed
+from dptext_core.show.figures import token_view
 
 QUICK = ("dp-mlm", "diffractor", "santext", "tem")
 OTHERS = [s.name for s in dpt.mechanisms() if s.name not in QUICK]
@@ -148,8 +149,8 @@ def command(*arguments: str) -> Callable[[str], None]:
 def judge(tmp_path_factory):
     """The causal language model that reads texts, in the place of one that was added."""
     with pytest.MonkeyPatch.context() as patch:
-        made = lm_perplexity.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
-        patch.setattr(lm_perplexity, "judge", lambda: made)
+        made = causal.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
+        patch.setattr(causal, "judge", lambda: made)
         yield
 
 

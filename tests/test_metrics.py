@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_causal import write_model
 
-from dptext_core import metrics, models
+from dptext_core import models
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.evaluation.results import interval
-from dptext_core.evaluation.tasks import SCORES
-from dptext_core.metrics import METRICS, REGISTRY, lm_perplexity, measure, score
-from dptext_core.metrics.bleu import corpus_bleu
-from dptext_core.metrics.cosine import embed
-from dptext_core.metrics.registry import KINDS, judged
+from dptext_core.measure import metrics
+from dptext_core.measure.metrics import METRICS, REGISTRY, measure, score
+from dptext_core.measure.metrics.bleu import corpus_bleu
+from dptext_core.measure.metrics.registry import KINDS, judged
+from dptext_core.models import causal
+from dptext_core.models.sentence_encoder import embed
+from dptext_core.research.results import interval
+from dptext_core.research.tasks import SCORES
 
 ODD = ["", " \n", "!?", "😀", "a\ud800b", "\0", "'", "word", "Don’t.", "你好。"]
 
@@ -44,12 +46,12 @@ class TinyModel:
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):
-    return lm_perplexity.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
+    return causal.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
 
 
 @pytest.fixture
 def tiny(monkeypatch, judge):
-    monkeypatch.setattr(lm_perplexity, "judge", lambda: judge)
+    monkeypatch.setattr(causal, "judge", lambda: judge)
     model = TinyModel()
     monkeypatch.setattr(models, "load_masked_lm", lambda name="bundled", device=None: model)
     monkeypatch.setattr(models, "engine", lambda name="bundled", device=None: model)

@@ -15,19 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny import tiny_masked_lm, tiny_roberta, vocabulary
 
-from dptext_core.document import Document
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
-from dptext_core.models import (
-    ClipRange,
-    MaskRequest,
-    estimate_clip_range,
-    list_models,
-    load_masked_lm,
-    masked_lm_spec,
-)
+from dptext_core.models import ClipRange, MaskRequest, estimate_clip_range, list_models, load_masked_lm, masked_lm_spec
 from dptext_core.models.clip import WIDTHS
 from dptext_core.models.masked_lm import MaskedLM, _private_backend
 from dptext_core.models.windows import ModelInput, Template, bucket, model_input
+from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "The doctor told my sister that she can't leave London before Monday."

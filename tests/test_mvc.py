@@ -9,8 +9,8 @@ from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
-from dptext_core.mechanisms import mvc
-from dptext_core.mechanisms.mvc import CURVE_DRAWS, NOISE_BLOCK, nearest_words
+from dptext_core.mechanisms.words import mvc
+from dptext_core.mechanisms.words.mvc import CURVE_DRAWS, NOISE_BLOCK, nearest_words
 
 SPACE = random_space(40, 6, seed=3)
 

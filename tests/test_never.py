@@ -19,11 +19,11 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core.mechanisms import codec
-from dptext_core.mechanisms.custext import build_groups, utilities
-from dptext_core.mechanisms.masked_words import candidates
-from dptext_core.mechanisms.mvc import nearest_words
-from dptext_core.mechanisms.spelling import Spelling
-from dptext_core.never import Never, fold, forms, word_set
+from dptext_core.mechanisms.blocklist import Never, fold, forms, word_set
+from dptext_core.mechanisms.masked.masked_words import candidates
+from dptext_core.mechanisms.words.custext import build_groups, utilities
+from dptext_core.mechanisms.words.mvc import nearest_words
+from dptext_core.mechanisms.writing.spelling import Spelling
 from dptext_core.words import WordSpace
 from dptext_core.words import space as word_spaces
 
@@ -243,7 +243,7 @@ def test_what_is_no_word_is_refused_with_what_to_do(space):
 
 
 def test_a_mechanism_with_a_vocabulary_of_its_own_does_not_take_a_list_and_ignore_it(space):
-    from dptext_core.mechanisms.santext import SanText
+    from dptext_core.mechanisms.words.santext import SanText
 
     example = runpy.run_path(str(Path(__file__).parents[1] / "docs/examples/randomised_response.py"))
     dpt.unregister("randomised-response")

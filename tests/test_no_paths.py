@@ -14,12 +14,13 @@ from tiny import tiny_autoencoder, tiny_masked_lm
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core import exports, trade_off
-from dptext_core.checks import placeless
-from dptext_core.experiments import release_files, tables
-from dptext_core.experiments.rewriting import rewrite_data
-from dptext_core.ledger import Ledger
+from dptext_core._internal.checks import placeless
+from dptext_core.data import release_files, tables
+from dptext_core.data.rewriting import rewrite_data
+from dptext_core.measure import trade_off
+from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms import codec
+from dptext_core.show import exports
 from pages.ui import links
 from pages.ui.runs import Inputs
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dptext_core.words import lexicons
+from dptext_core.text import lexicon
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = json.loads((ROOT / "docs" / "first_steps.ipynb").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def test_links_of_the_notebook_lead_somewhere():
 @pytest.fixture
 def same_stop_words(monkeypatch):
     """The list that every machine has, in the place of one that only some have."""
-    monkeypatch.setattr(lexicons, "nltk_stop_words", lambda *_: None)
+    monkeypatch.setattr(lexicon, "nltk_stop_words", lambda *_: None)
 
 
 def test_every_cell_runs_and_prints_what_is_kept(same_stop_words):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core.experiments import office, tables
+from dptext_core.data import office, tables
 
 SECRET = "qzkvoltar"
 NAMES = (

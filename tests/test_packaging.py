@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from dptext_core import _assets
+from dptext_core._internal import assets
 from dptext_core.errors import InputError, ModelUnavailable
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,42 +51,42 @@ def test_the_build_requirement_lets_the_pinned_setuptools_build():
 
 
 def title_of(path: Path) -> str:
-    return _assets.read_json(path)["title"]
+    return assets.read_json(path)["title"]
 
 
 def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(_assets, "assets_folder", lambda: tmp_path)
-    assert _assets.bundled("more/one.json", title_of, "none") == "none" and _assets.examples() == ()
+    monkeypatch.setattr(assets, "assets_folder", lambda: tmp_path)
+    assert assets.bundled("more/one.json", title_of, "none") == "none" and assets.examples() == ()
     path = tmp_path / "more" / "one.json"
     path.parent.mkdir()
     path.write_text('{"title": "a"}')
     os.utime(path, ns=(1, 1))
-    assert _assets.bundled("more/one.json", title_of, "none") == "a"
+    assert assets.bundled("more/one.json", title_of, "none") == "a"
     path.write_text('{"title": "b"}')
     os.utime(path, ns=(1, 1))
-    assert _assets.bundled("more/one.json", title_of, "none") == "a"
+    assert assets.bundled("more/one.json", title_of, "none") == "a"
     os.utime(path, ns=(2, 2))
-    assert _assets.bundled("more/one.json", title_of, "none") == "b"
+    assert assets.bundled("more/one.json", title_of, "none") == "b"
     path.write_text("[]")
     with pytest.raises(ModelUnavailable, match=r"assets/more/one\.json holds something else"):
-        _assets.bundled("more/one.json", title_of, "none")
+        assets.bundled("more/one.json", title_of, "none")
     path.write_text("{")
     with pytest.raises(InputError, match=r"one\.json cannot be read as JSON"):
-        _assets.bundled("more/one.json", title_of, "none")
+        assets.bundled("more/one.json", title_of, "none")
 
 
 def test_a_neighbour_named_assets_is_not_taken_for_ours(tmp_path, monkeypatch):
     package = tmp_path / "dptext_core"
     package.mkdir()
-    monkeypatch.setattr(_assets, "__file__", str(package / "_assets.py"))
+    monkeypatch.setattr(assets, "__file__", str(package / "_internal" / "assets.py"))
     (tmp_path / "assets").mkdir()
     with pytest.raises(ModelUnavailable, match=r"Install dptext-studio again"):
-        _assets.assets_folder()
+        assets.assets_folder()
     (tmp_path / "assets" / "MANIFEST.json").write_text("[]")
-    assert _assets.assets_folder() == tmp_path / "assets"
+    assert assets.assets_folder() == tmp_path / "assets"
     (package / "assets").mkdir()
     (package / "assets" / "MANIFEST.json").write_text("[]")
-    assert _assets.assets_folder() == package / "assets"
+    assert assets.assets_folder() == package / "assets"
 
 
 def command(*argv: str | Path, cwd: Path, **env: str) -> str:
@@ -131,7 +131,7 @@ def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
     assert {n for n in names if n.startswith("dptext_core/assets/")} == assets | {"dptext_core/assets/MANIFEST.json"}
     kinds = (".py", ".html", ".css", ".js")
     modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dptext_core").rglob("*") if p.suffix in kinds}
-    assert "dptext_core/figures/browser/token_strip.js" in modules
+    assert "dptext_core/show/figures/browser/token_strip.js" in modules
     assert modules <= names
     needed = {canonicalize_name(Requirement(r).name) for r in re.findall(r"(?m)^Requires-Dist: ([^;\n]+)$", metadata)}
     assert needed == {canonicalize_name(Requirement(r).name) for r in PROJECT["dependencies"]}

@@ -16,10 +16,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import exports, precomputed
-from dptext_core._assets import examples
-from dptext_core.coverage import WAITS
-from dptext_core.guarantee import bound
+from dptext_core._internal.assets import examples
+from dptext_core.measure.coverage import WAITS
+from dptext_core.privacy.guarantee import bound
+from dptext_core.show import exports, precomputed
 from pages.ui import address, links
 from pages.ui.jobs import Job
 from pages.ui.session import Session

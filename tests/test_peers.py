@@ -16,7 +16,7 @@ import pytest
 from marks import slow_but
 
 from dptext_core.errors import DPTextError, InputError, ModelUnavailable
-from dptext_core.peers import command, compare, difference, formulas, process, report, table, worker
+from dptext_core.research.peers import command, compare, difference, formulas, process, report, table, worker
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS_PYTHON = os.environ.get("DPTEXT_PEERS_PYTHON", "")
@@ -297,7 +297,7 @@ def test_the_worker_needs_none_of_our_packages(tmp_path):
     """Their Python is shown the folder, isolated, and must find everything it needs at the heads of the files."""
     code = process.THEIRS.replace("sys.exit(worker(*sys.argv[2:]))", "print(*sorted(sys.modules))")
     out = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(ROOT / "dptext_core" / "peers")],
+        [sys.executable, "-I", "-c", code, str(ROOT / "dptext_core" / "research" / "peers")],
         capture_output=True, text=True, check=True, cwd=tmp_path,
     ).stdout.split()  # fmt: skip
     assert "numpy" in out and not [m for m in out if m.startswith(("dptext_core", "torch", "gensim"))]

@@ -18,9 +18,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import cli, plugins
+from dptext_core import cli
+from dptext_core._internal import plugins
 from dptext_core.mechanisms import registry
-from dptext_core.mechanisms.word_level import WordMechanism
+from dptext_core.mechanisms.words.word_level import WordMechanism
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "randomised_response.py"
@@ -49,11 +50,11 @@ class {cls}(dpt.Mechanism):
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """A process that has loaded no plugin yet, and none afterwards."""
-    before = registry.registered()
+    before = plugins.registered()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     monkeypatch.delenv(plugins.VARIABLE, raising=False)
     yield
-    registry.restore(before)
+    plugins.restore(before)
 
 
 @pytest.fixture
@@ -211,14 +212,14 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys)
         sys.modules.pop("randomised_response", None)
     text, audit = capsys.readouterr().out.splitlines()
     assert text.startswith("My ") and "ε" in audit
-    registry.restore({})
+    plugins.restore({})
     monkeypatch.chdir(ROOT)
     commands = re.findall(r"-m dptext_core (.*)", guide)
     assert len(commands) == 4
     for line in commands:
         status, out, err = run(*shlex.split(line))
         assert status == 0 and out, err
-        registry.restore({})
+        plugins.restore({})
         monkeypatch.setattr(plugins, "_state", plugins._State())
 
 
@@ -268,7 +269,7 @@ class Package:
         info.mkdir()
         write(info / "METADATA", "Metadata-Version: 2.1\nName: own-mechanisms\nVersion: 1.0\n")
         points = "\n".join(f"p{i} = {v}" for i, v in enumerate(values))
-        write(info / "entry_points.txt", f"[{plugins.GROUP}]\n{points}\n")
+        write(info / "entry_points.txt", f"[{registry.GROUP}]\n{points}\n")
         monkeypatch.syspath_prepend(str(folder))
         importlib.invalidate_caches()
         monkeypatch.delitem(sys.modules, "own_mechanisms", raising=False)
@@ -333,7 +334,7 @@ def test_a_broken_plugin_is_left_out_whole_and_breaks_nothing_else(named, tmp_pa
     status, out, err = run("mechanisms")
     assert status == 0 and "good: Mine" in out and err == f"warning: {problem}\n"
     named()
-    registry.restore({})
+    plugins.restore({})
     plugins._state = plugins._State()
     status, out, err = run("rewrite", "--plugin", str(broken), "--mechanism", "custext", TEXT)
     assert (status, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
@@ -379,9 +380,9 @@ def test_nothing_that_a_visitor_sends_names_a_plugin(named, tmp_path):
 @pytest.fixture
 def groups():
     """The second example of the guide, registered for one test."""
-    before = registry.registered()
+    before = plugins.registered()
     yield runpy.run_path(str(GROUPS))["FrequencyGroups"]
-    registry.restore(before)
+    plugins.restore(before)
 
 
 def test_a_promise_within_groups_is_whole_and_holds(groups):

@@ -12,12 +12,13 @@ from marks import slow_but
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core import attacks, budget, cli
+from dptext_core import attacks, cli
+from dptext_core._internal.private import Private
 from dptext_core.attacks import bayes, mask_inference, nearest, query
-from dptext_core.document import Edit
+from dptext_core.measure import budget
 from dptext_core.mechanisms.base import Prepared
 from dptext_core.models import MaskRequest
-from dptext_core.private import Private
+from dptext_core.text.document import Edit
 from dptext_core.words.space import WordSpace
 from pages.ui import runs
 

@@ -14,13 +14,13 @@ from test_dp_mlm import plain_logits
 from tiny import vocabulary
 
 import dptext_core as dpt
-from dptext_core import public_prior
-from dptext_core.languages import ENGLISH
-from dptext_core.mechanisms.dp_mlm_prior import DPMLMPrior, clipped, public_shape, score_deviation, tempered
-from dptext_core.mechanisms.masked_words import Draw, candidates
+from dptext_core.mechanisms.masked import public_prior
+from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, clipped, public_shape, score_deviation, tempered
+from dptext_core.mechanisms.masked.masked_words import Draw, candidates
+from dptext_core.mechanisms.masked.public_prior import PublicText, log_frequencies, over_words, proposed_logits
 from dptext_core.models import MaskRequest, engine, load_masked_lm
 from dptext_core.models.registry import BUNDLED_PROPOSER
-from dptext_core.public_prior import PublicText, log_frequencies, over_words, proposed_logits
+from dptext_core.text.languages import ENGLISH
 
 TEXT = "The doctor told my friend that the pain was bad."
 #: The same kept words, other drawn ones: "doctor told friend pain bad" and these.

@@ -15,12 +15,12 @@ from tiny import tiny_masked_lm, tiny_roberta, vocabulary
 
 import dptext_core as dpt
 from dptext_core import models
-from dptext_core.document import Document
 from dptext_core.models import MaskRequest, fast_bert
 from dptext_core.models.fast_bert import AnyModel, asked_by_queries
 from dptext_core.models.masked_lm import MaskedLM, plain_model
 from dptext_core.models.windows import overlapping
 from dptext_core.models.worker import Engine
+from dptext_core.text.document import Document
 
 TEXT = "The doctor told my sister that the pain was bad, and she went home after two days."
 LONG = " ".join(vocabulary() * 2)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core.experiments import tables
-from dptext_core.experiments.rewriting import rewrite_data
-from dptext_core.scale import blocks, cluster, ready
+from dptext_core._internal import ray as ready
+from dptext_core.data import tables
+from dptext_core.data.distributed import blocks, cluster
+from dptext_core.data.rewriting import rewrite_data
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
@@ -88,24 +89,23 @@ def test_a_node_that_dies_in_the_middle_takes_no_row_with_it(tmp_path):
 
 
 def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, monkeypatch, one_machine):
-    from dptext_core.models import engine
-    from dptext_core.scale import serving
+    from dptext_core.models import engine, remote
 
     address = one_machine.get_runtime_context().gcs_address
     alone = dpt.get_mechanism("dp-mlm", epsilon=60.0, model=tiny_model).rewrite("My doctor saw a letter.", seed=2)
     here = engine(tiny_model)
     monkeypatch.setenv("DPTEXT_ENGINE", f"ray:{address}")
     there = engine(tiny_model)
-    assert isinstance(there, serving.RemoteEngine) and not there.ready
+    assert isinstance(there, remote.RemoteEngine) and not there.ready
     with pytest.raises(dpt.ModelUnavailable, match="dptext serve-model --model"):
         there.score([])
-    serving.serve(address, tiny_model)
+    remote.serve(address, tiny_model)
     try:
         m = dpt.get_mechanism("dp-mlm", epsilon=60.0, model=tiny_model)
         assert m.rewrite("My doctor saw a letter.", seed=2).text == alone.text and there.ready
         lm = dpt.models.load_masked_lm(tiny_model)
         pieces = lm.encode(dpt.Document.parse("My doctor saw a letter in the garden."))
-        requests = [dpt.models.MaskRequest(None, pieces, i % len(pieces)) for i in range(3 * serving.CALL - 5)]
+        requests = [dpt.models.MaskRequest(None, pieces, i % len(pieces)) for i in range(3 * remote.CALL - 5)]
         seen = []
         scores = there.score(requests, progress=lambda *done: seen.append(done))
         assert seen[-1] == (len(requests),) * 2 and len(seen) == 3
@@ -123,5 +123,5 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
             thread.join(60)
         assert there.waiting == 0
     finally:
-        serving.withdraw(address, tiny_model)
+        remote.withdraw(address, tiny_model)
         one_machine.serve.shutdown()

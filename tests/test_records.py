@@ -9,7 +9,7 @@ import pytest
 from foreign import Generator, Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.records import Overall, rewrite_part, rewrite_records, seeded, shared_draws
+from dptext_core.data.records import Overall, rewrite_part, rewrite_records, seeded, shared_draws
 
 TEXT = "My doctor sent a letter to my sister."
 

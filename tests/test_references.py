@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core import references
+from dptext_core.show import references
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILT_IN = [s.name for s in dpt.mechanisms() if dpt.mechanism_class(s.name).__module__.startswith("dptext_core.")]

@@ -10,8 +10,8 @@ import pytest
 from foreign import Swap
 
 import dptext_core as dpt
-from dptext_core.experiments import release_files, tables
-from dptext_core.experiments.rewriting import rewrite_data
+from dptext_core.data import release_files, tables
+from dptext_core.data.rewriting import rewrite_data
 
 ROWS = [
     {"text": "=1+1 my doctor", "label": "@x", "n": 5, "who": {"a": [1]}},

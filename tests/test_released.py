@@ -14,11 +14,11 @@ from dptext_core.auditing import AuditReport, audit, share
 from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.looks import Subject
-from dptext_core.document import Document
-from dptext_core.figures import audit_figure
-from dptext_core.guarantee import at_least
-from dptext_core.sampling import NoiseStream
-from dptext_core.skeleton import Edit
+from dptext_core.privacy.guarantee import at_least
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.show.figures import audit_figure
+from dptext_core.text.document import Document
+from dptext_core.text.skeleton import Edit
 
 
 def with_(thing, **values):

@@ -20,7 +20,7 @@ from marks import slow_but
 from small_spaces import LIST_NAMES, random_space, shuffled_lists, small_bundle, words
 
 import dptext_core as dpt
-from dptext_core.distribution import ScoreTable
+from dptext_core.privacy.distribution import ScoreTable
 
 PAIRS = int(os.environ.get("DPTEXT_PAIRS") or 100)
 KNOWN = words(30)

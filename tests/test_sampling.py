@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dptext_core import ConfigError, NoiseStream, sampling
-from dptext_core.sampling import DEPTH, Sampler
+from dptext_core import ConfigError, NoiseStream
+from dptext_core.privacy import sampling
+from dptext_core.privacy.sampling import DEPTH, Sampler
 
 
 def test_a_path_gives_the_same_noise_and_other_paths_give_other_noise():

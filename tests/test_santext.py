@@ -9,7 +9,7 @@ import pytest
 from small_spaces import fit, on, random_space
 
 from dptext_core import NoiseStream
-from dptext_core.sampling import DEPTH
+from dptext_core.privacy.sampling import DEPTH
 from dptext_core.words import WordSpace
 
 SPACE = random_space(30, 5, seed=1)

@@ -23,12 +23,14 @@ from small_spaces import random_space, words
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.experiments import tables
-from dptext_core.experiments.rewriting import rewrite_data
+from dptext_core._internal.outcome import Outcome
+from dptext_core.data import tables
+from dptext_core.data.distributed import blocks
+from dptext_core.data.distributed.blocks import Worker
+from dptext_core.data.distributed.processes import ProcessWorkers, _Process
+from dptext_core.data.rewriting import rewrite_data
 from dptext_core.models import MaskRequest
-from dptext_core.scale import blocks, serving
-from dptext_core.scale.blocks import Outcome, Worker
-from dptext_core.scale.processes import ProcessWorkers, _Process
+from dptext_core.models import remote as serving
 
 WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
 CORE = Path(dpt.__file__).parent
@@ -351,7 +353,7 @@ def test_ray_is_imported_in_one_place_and_only_when_asked_for():
     ]
     assert found == []
     users = [p.name for p in CORE.rglob("*.py") if re.search(r"\bray_module\(", p.read_text(encoding="utf-8"))]
-    assert set(users) <= {"ready.py", "cluster.py", "serving.py"}
+    assert set(users) <= {"cluster.py", "remote.py", "ray.py"}
 
 
 class Replicas:
@@ -429,9 +431,9 @@ def test_a_call_to_replicas_ends_and_takes_back_what_is_open(remote):
 
 
 def test_one_setting_says_where_scores_are_computed(monkeypatch):
-    from dptext_core.models import worker
+    from dptext_core.models import engines, worker
 
-    monkeypatch.setattr(worker, "_engines", {})
+    monkeypatch.setattr(engines, "_engines", {})
     for setting in ("", "local"):
         monkeypatch.setenv("DPTEXT_ENGINE", setting)
         assert isinstance(dpt.models.engine(), worker.Engine)

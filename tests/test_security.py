@@ -20,9 +20,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web import skills
 
 import dptext_core as dpt
-from dptext_core import hosting, plugins
-from dptext_core.experiments import batch, job_folders
-from dptext_core.mechanisms import registry
+from dptext_core._internal import hosting, plugins
+from dptext_core.data import batch, job_folders
 from dptext_core.mechanisms.config import option
 from dptext_core.words import space as word_spaces
 from pages.ui import download, jobs, links, public, sessions, text, uploads
@@ -185,21 +184,21 @@ def test_strangers_choose_no_model_and_type_no_name(strangers, monkeypatch):
 
 
 def test_strangers_get_no_plugin(strangers, monkeypatch, tmp_path):
-    before = registry.registered()
+    before = plugins.registered()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     path = tmp_path / "mine.py"
     path.write_text((ROOT / "docs/examples/randomised_response.py").read_text())
     monkeypatch.setenv(plugins.VARIABLE, str(path))
     monkeypatch.setattr(plugins.importlib.metadata, "entry_points", lambda **_: pytest.fail("looked for packages"))
     try:
-        assert plugins.problems() == () and registry.registered() == before
+        assert plugins.problems() == () and plugins.registered() == before
         monkeypatch.setattr(plugins.importlib.metadata, "entry_points", lambda **_: ())
         monkeypatch.setattr(plugins, "_state", plugins._State())
         monkeypatch.delenv(hosting.VARIABLE)
         plugins.load()
-        assert registry.registered() != before, "without public hosting the same file is loaded"
+        assert plugins.registered() != before, "without public hosting the same file is loaded"
     finally:
-        registry.restore(before)
+        plugins.restore(before)
 
 
 def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_path):

@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_document import TEXTS
 
-from dptext_core.document import Document
 from dptext_core.errors import InputError
-from dptext_core.skeleton import Edit, Skeleton
+from dptext_core.text.document import Document
+from dptext_core.text.skeleton import Edit, Skeleton
 
 
 def of(text: str, drawn=None) -> Skeleton:

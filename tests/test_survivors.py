@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from token_engine import call
 
 import dptext_core as dpt
-from dptext_core import names, survivors
-from dptext_core.figures.token_view import payload
-from dptext_core.language import Language
-from dptext_core.survivors import Survivor, Telling, telling
+from dptext_core.measure import leaks
+from dptext_core.measure.leaks import Survivor, Telling, telling
+from dptext_core.show.figures.token_view import payload
+from dptext_core.text import names
+from dptext_core.text.language import Language
 
 ROOT = Path(__file__).resolve().parent.parent
 GUARANTEES = " ".join((ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8").split())
@@ -90,7 +91,7 @@ def test_what_is_found_lies_in_the_text_and_in_order(text):
     end = 0
     for t in telling(text):
         assert end <= t.span[0] < t.span[1] <= len(text) and t.text == text[slice(*t.span)]
-        assert t.kind in survivors.KINDS and t.words
+        assert t.kind in leaks.KINDS and t.words
         assert all(t.span[0] <= a < b <= t.span[1] for a, b in t.words)
         end = t.span[1]
 
@@ -109,7 +110,7 @@ def test_survivors_are_what_came_through_unchanged():
     assert listed(text) == ["name Garden", "name Anna Music", "date 3 May"]
     for seed in range(12):
         result = Swap.create(epsilon=1.5).rewrite(text, seed=seed)
-        left = survivors.survivors(result)
+        left = leaks.survivors(result)
         expected = {"Anna", "3", "May"} | {s.original for s in result.steps if s.drawn and not s.changed}
         assert {s.text.casefold() for s in left} == {w.casefold() for w in expected}
         for s in left:
@@ -124,12 +125,12 @@ def test_where_nothing_answers_to_a_word_a_survivor_is_one_that_stands_anywhere(
     )  # fmt: skip
     pieces = tuple(sorted(pieces, key=lambda p: p.span))
     result = dataclasses.replace(result, text=text, pieces=pieces)
-    assert survivors.survivors(result) == (
+    assert leaks.survivors(result) == (
         Survivor(1, "name", "rain", (6, 10)),
         Survivor(3, "name", "blue", (17, 21)),
         Survivor(5, "number", "2", (25, 26)),
     )
-    assert "Blue" not in repr(Telling("name", "Blue", (0, 4), ((0, 4),))) + repr(survivors.survivors(result))
+    assert "Blue" not in repr(Telling("name", "Blue", (0, 4), ((0, 4),))) + repr(leaks.survivors(result))
 
 
 def test_the_browser_counts_at_every_epsilon_what_the_core_does():
@@ -143,7 +144,7 @@ def test_the_browser_counts_at_every_epsilon_what_the_core_does():
     for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 20.0):
         result = m.with_(epsilon=epsilon).rewrite(prepared, stream=stream)
         (told,) = call("standing", shown, [epsilon])
-        alive = {s.step for s in survivors.survivors(result)}
+        alive = {s.step for s in leaks.survivors(result)}
         expected = [f["text"] for f in shown["telling"] if alive & set(f["at"])]
         assert told["texts"] == expected
         counts.add(told["said"])
@@ -208,7 +209,7 @@ def test_a_pipeline_adds_names_and_places_to_what_the_rules_find(pipeline):
     found = telling(text, finder=names.finder())
     assert [f"{t.kind} {t.text}" for t in found] == ["name Tomasz", "name Berg", "name Wojciech", "place 14 Mill Lane"]
     result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
-    assert [s.text for s in survivors.survivors(result)] == ["Tomasz"]
+    assert [s.text for s in leaks.survivors(result)] == ["Tomasz"]
     shown = payload(result, run=1, low=0.1, high=20.0, default=1.0)
     assert (shown["finder"], [f["text"] for f in shown["telling"]]) == ("en_mine", ["Tomasz"])
     assert pipeline == ["/a/folder/mine"], "loaded once"
@@ -226,4 +227,4 @@ def test_without_spacy_or_its_pipeline_the_message_says_what_to_do(pipeline, mon
     monkeypatch.delenv(names.VARIABLE)
     assert names.finder() is None
     result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
-    assert not survivors.survivors(result) and "finder" not in payload(result, run=1, low=0.1, high=20.0, default=1.0)
+    assert not leaks.survivors(result) and "finder" not in payload(result, run=1, low=0.1, high=20.0, default=1.0)

@@ -110,7 +110,7 @@ def test_over_a_list_of_epsilons_the_claim_is_that_of_the_smallest():
 
 def test_the_stated_error_of_a_likelihood_covers_the_far_words_that_it_leaves_out(monkeypatch):
     """With a normaliser over all words, exact here: what is left is the share β of far words, nearly reached."""
-    from dptext_core.mechanisms import normalisers
+    from dptext_core.mechanisms.words import normalisers
 
     def exactly(space, epsilon, *, gamma=None, **_):
         weights = np.exp(-epsilon / 2 * np.minimum(D, np.inf if gamma is None else gamma))

@@ -26,9 +26,8 @@ from token_engine import UI, call, chances, texts
 
 import dptext_core as dpt
 from dptext_core import attacks
-from dptext_core.document import Document
-from dptext_core.figures import token_view
-from dptext_core.figures.token_view import (
+from dptext_core.show.figures import token_view
+from dptext_core.show.figures.token_view import (
     Attack,
     Command,
     DrawnToken,
@@ -40,8 +39,9 @@ from dptext_core.figures.token_view import (
     attack_marks,
     payload,
 )
-from dptext_core.languages import ENGLISH
-from dptext_core.skeleton import Edit
+from dptext_core.text.document import Document
+from dptext_core.text.languages import ENGLISH
+from dptext_core.text.skeleton import Edit
 
 LOW, HIGH = 5.0, 500.0
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>! i'm sick."

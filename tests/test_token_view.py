@@ -13,7 +13,7 @@ from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY
 from token_engine import texts
 
 import dptext_core as dpt
-from dptext_core.figures import token_view
+from dptext_core.show.figures import token_view
 
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>!"
 LOW, HIGH = 5.0, 500.0

@@ -13,10 +13,22 @@ from foreign import Generator, Latent, Swap
 from scipy import stats
 
 import dptext_core as dpt
-from dptext_core import calibration, cli, metrics, trade_off
-from dptext_core.calibration import Measured
-from dptext_core.sampling import NoiseStream
-from dptext_core.trade_off import Point, Value, advise, enough, front, grid, more, options_of, second_option, tradeoff
+from dptext_core import cli
+from dptext_core.measure import calibration, metrics, trade_off
+from dptext_core.measure.calibration import Measured
+from dptext_core.measure.trade_off import (
+    Point,
+    Value,
+    advise,
+    enough,
+    front,
+    grid,
+    more,
+    options_of,
+    second_option,
+    tradeoff,
+)
+from dptext_core.privacy.sampling import NoiseStream
 
 TEXT = "My doctor sent a letter to my sister."
 EPSILONS = (0.5, 2.0, 8.0)

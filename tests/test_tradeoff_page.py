@@ -13,10 +13,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core import trade_off
-from dptext_core.exports import FILE
-from dptext_core.figures.glossary import said_of
-from dptext_core.metrics import cosine
+from dptext_core.measure import trade_off
+from dptext_core.models import sentence_encoder
+from dptext_core.show.exports import FILE
+from dptext_core.show.figures.glossary import said_of
 from pages.ui.session import Session
 
 PAGE = Path(__file__).resolve().parents[1] / "pages" / "tradeoff.py"
@@ -32,7 +32,7 @@ def light():
         counts = np.array([np.bincount([ord(c) % 32 for c in t] or [0], minlength=32) for t in texts], float)
         return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
-    patch.setattr(cosine, "embed", embed)
+    patch.setattr(sentence_encoder, "embed", embed)
     yield
     patch.undo()
 

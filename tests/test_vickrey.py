@@ -7,7 +7,7 @@ import pytest
 from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 from dptext_core import NoiseStream, WordSpace
-from dptext_core.mechanisms.vickrey import first_chance
+from dptext_core.mechanisms.words.vickrey import first_chance
 
 SPACE = random_space(40, 6, seed=4)
 X = SPACE.vectors.astype(np.float64)

@@ -20,13 +20,15 @@ from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten
 from test_document import TEXTS
 
 import dptext_core as dpt
-from dptext_core import NoiseStream, WordSpace, attacks, document, skeleton
-from dptext_core.evaluation.files import read_rows
-from dptext_core.mechanisms import word_level
-from dptext_core.mechanisms.word_level import MASK, WordMechanism
-from dptext_core.performance import words as speeds
-from dptext_core.performance.words import STAGES, shares
-from dptext_core.skeleton import Edit
+from dptext_core import NoiseStream, WordSpace, attacks
+from dptext_core.mechanisms.words import word_level
+from dptext_core.mechanisms.words.word_level import MASK, WordMechanism
+from dptext_core.privacy.guarantee import number
+from dptext_core.research.files import read_rows
+from dptext_core.research.speed import words as speeds
+from dptext_core.research.speed.words import STAGES, shares
+from dptext_core.text import document, skeleton
+from dptext_core.text.skeleton import Edit
 
 SPACE = random_space()
 COMMON, RARE = SPACE.words[2], SPACE.words[33]
@@ -519,7 +521,7 @@ def test_the_promise_of_each(case):
         assert g.sentence().startswith("There is no privacy guarantee") and g.formal().startswith("No finite ε")
         assert np.isnan(m.distances(SPACE.words[:3])).all()
         return
-    assert dpt.guarantee.number(low) in g.sentence()
+    assert number(low) in g.sentence()
     if g.notion == "metric":
         assert g.metric in g.sentence() and g.metric in g.formal() and "unit of distance" in g.sentence()
         every = m.distances(list(m.vocabulary.words))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
-from dptext_core.performance.lists import line, main, measure, plain_list
+from dptext_core.research.speed.lists import line, main, measure, plain_list
 from dptext_core.words import lists
 from dptext_core.words.lists import (
     CONFIGURATIONS,

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
-from dptext_core.languages import ENGLISH, english
+from dptext_core.text import lexicons
+from dptext_core.text.languages import ENGLISH, english
 from dptext_core.words import (
     Antonyms,
     Lexicon,
     WordSpace,
     antonyms,
     common_vocabulary,
-    lexicons,
     space,
     stop_words,
     vocabulary,
@@ -86,7 +86,7 @@ def test_gensim_list_without_gensim():
 
     assert english._gensim_stop_words() == STOPWORDS
     code = (
-        "import sys; from dptext_core.languages import english; english._gensim_stop_words(); "
+        "import sys; from dptext_core.text.languages import english; english._gensim_stop_words(); "
         "print([m for m in ('gensim', 'torch', 'nltk') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
@@ -94,11 +94,11 @@ def test_gensim_list_without_gensim():
 
 @pytest.mark.parametrize("word", ["don't", "don’t", "DON'T", "can't", "couldn't", "won't", "shan't", "needn't"])
 def test_negations_are_stop_words_of_gensims_list(word):
-    assert word in Lexicon("gensim", "", english._gensim_stop_words())
+    assert word in Lexicon("gensim", "", english._gensim_stop_words(), ENGLISH)
 
 
 def test_lexicon_reads_contractions_by_their_base():
-    lexicon = Lexicon("x", "", frozenset({"it", "they", "could", "the", "will"}))
+    lexicon = Lexicon("x", "", frozenset({"it", "they", "could", "the", "will"}), ENGLISH)
     for word in ("It", "IT'S", "it’s", "they'd've", "couldn't", "couldn’t", "won't", "'s", "’LL", "n't"):
         assert word in lexicon, word
     for word in ("doctor", "doctor's", "didn't", "'", "", "'x", "its", 3, None):
@@ -112,7 +112,7 @@ NEAR = ["it", "IT", "its", "'", "’", "s", "’S", "'ll", "'d", "n't", "doctor"
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=20) | st.lists(st.sampled_from(NEAR), max_size=4).map("".join))
 def test_lexicon_takes_any_text_and_has_its_words_and_clitics_alone(word):
-    lexicon = Lexicon("x", "", frozenset({"it"}))
+    lexicon = Lexicon("x", "", frozenset({"it"}), ENGLISH)
     clitics = "|".join(map(re.escape, ENGLISH.clitic_tokens))
     lower = word.lower().replace("’", "'")
     with_apostrophe = "|".join(re.escape(c) for c in ENGLISH.clitic_tokens if c.startswith("'"))
@@ -572,7 +572,7 @@ def test_neighbours_make_sense(name, floor):
 
 def test_minilm_space_against_the_model():
     """The rounded vectors keep the angles between the words that the model gives them."""
-    from dptext_core.metrics.cosine import embed
+    from dptext_core.models.sentence_encoder import embed
 
     bundled = word_space("minilm")
     words = ["doctor", "physician", "paris", "london", "funny", "the", "running", "blood", "money", "judge"]

@@ -21,8 +21,8 @@ os.environ |= {
 from ray.cluster_utils import Cluster  # noqa: E402 (it reads these when it is imported)
 
 import dptext_core as dpt  # noqa: E402
-from dptext_core.experiments import tables  # noqa: E402
-from dptext_core.scale import blocks, cluster  # noqa: E402
+from dptext_core.data import tables  # noqa: E402
+from dptext_core.data.distributed import blocks, cluster  # noqa: E402
 
 STORE = 100 << 20
 

@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core import precomputed
-from dptext_core._assets import examples
+from dptext_core._internal.assets import examples
+from dptext_core.show import precomputed
 
 
 def main() -> None:

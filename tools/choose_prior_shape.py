@@ -24,10 +24,10 @@ from choose_clip_range import lines
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.mechanisms import dp_mlm_prior
-from dptext_core.mechanisms.dp_mlm_prior import DPMLMPrior, Shape, score_deviation
-from dptext_core.metrics import score
-from dptext_core.sampling import NoiseStream
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.masked import dp_mlm_prior
+from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, Shape, score_deviation
+from dptext_core.privacy.sampling import NoiseStream
 
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
 LOWS, WIDTHS, GROWTHS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16)

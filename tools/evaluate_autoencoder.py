@@ -21,8 +21,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core import NoiseStream
-from dptext_core.experiments import tables
-from dptext_core.mechanisms.adept import ADePT
+from dptext_core.data import tables
+from dptext_core.mechanisms.latent.adept import ADePT
 from dptext_core.models import autoencoder as ae
 
 

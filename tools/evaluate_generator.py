@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core.metrics import cosine
+from dptext_core.measure.metrics import cosine
 
 
 def main() -> None:

@@ -22,8 +22,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core import metrics, models
-from dptext_core.metrics.perplexity import pseudo_perplexity
+from dptext_core import models
+from dptext_core.measure import metrics
+from dptext_core.measure.metrics.perplexity import pseudo_perplexity
 from dptext_core.models.clip import ClipEstimate
 
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)

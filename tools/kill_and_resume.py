@@ -87,7 +87,7 @@ def some_rows(folder: Path, wanted: dict[str, str]) -> None:
 
 def bench(folder: Path) -> None:
     """Four rows of the table, of which the whole takes an hour."""
-    from dptext_core.evaluation import audit
+    from dptext_core.research import audit
 
     before = audit.configurations, audit.epsilons
     audit.configurations = lambda: [("custext", {}), ("custext", {"k": 5})]

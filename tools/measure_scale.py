@@ -25,8 +25,8 @@ DOCUMENT = 100
 
 def documents() -> list[str]:
     """Different texts of so many words, from the sentences of the examples."""
-    from dptext_core._assets import examples
-    from dptext_core.document import Document
+    from dptext_core._internal.assets import examples
+    from dptext_core.text.document import Document
 
     words = [w for one in examples() for w in one.text.split()]
     found = []
@@ -45,8 +45,9 @@ def measure(name: str, seconds: float) -> dict[str, float]:
     import itertools
 
     import dptext_core as dpt
-    from dptext_core.experiments.rewriting import line_of
-    from dptext_core.records import BATCH, rewrite_records
+    from dptext_core.data.records import rewrite_records
+    from dptext_core.data.rewriting import line_of
+    from dptext_core.mechanisms.base import BATCH
 
     begun = time.process_time()
     m = dpt.get_mechanism(name)

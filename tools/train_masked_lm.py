@@ -36,7 +36,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.words.lexicons import stop_words
+from dptext_core.text.lexicons import stop_words
 from dptext_core.words.vocabulary import verified_trunk_folder
 
 WINDOW = 64

@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from build_word_space import overlap, rotate
 
-from dptext_core.document import Document
+from dptext_core.text.document import Document
 from dptext_core.words.space import SPACES, WordSpace, common_vocabulary, word_space, words_sha256
 from dptext_core.words.vocabulary import read_pieces, whole_words
 

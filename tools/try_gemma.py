@@ -66,11 +66,11 @@ def measure(texts: int) -> None:
     import numpy as np
     import torch
 
-    from dptext_core.evaluation import data
-    from dptext_core.metrics.lm_perplexity import Judge, judge_folder
+    from dptext_core.models.causal import Judge, judge_folder
     from dptext_core.models.masked_lm import best_dtype
+    from dptext_core.research import data_sets
 
-    found = data.load("builtin", None, n_test=texts, max_words=40)
+    found = data_sets.load("builtin", None, n_test=texts, max_words=40)
     originals = [found.texts[i][0] for i in found.test]
     print(
         f"{len(originals)} texts, {torch.get_num_threads()} threads; this processor's own type is {best_dtype('cpu')}"

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.mechanisms.word_level import SpaceConfig, WordMechanism
-from dptext_core.sampling import DEPTH
+from dptext_core.mechanisms.words.word_level import SpaceConfig, WordMechanism
+from dptext_core.privacy.sampling import DEPTH
 
 
 @dataclass(frozen=True)

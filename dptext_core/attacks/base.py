@@ -11,8 +11,9 @@ import threading
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from .._internal.task import Progress
 from ..errors import ConfigError, InputError, NoDistribution
-from ..mechanisms.base import Mechanism, Progress
+from ..mechanisms.base import Mechanism
 from ..result import RewriteResult, Unit
 
 SCOPES = ("word", "text", "data set")

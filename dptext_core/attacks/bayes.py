@@ -16,13 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..distribution import Channel, clopper_pearson, logsumexp
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
 from ..errors import InputError, NoDistribution
-from ..guarantee import number, percent
-from ..mechanisms.base import Mechanism, Progress, WordByWord, check_cancel
-from ..private import Private
+from ..mechanisms.base import Mechanism, WordByWord
+from ..privacy.distribution import Channel, clopper_pearson, logsumexp
+from ..privacy.guarantee import number, percent
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 from .base import TextAttacker, drawn_by_looking, register
 from .prior import Prior, public_prior
 

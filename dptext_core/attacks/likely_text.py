@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..mechanisms.base import Mechanism, Progress
-from ..metrics import lm_perplexity
+from .._internal.task import Progress
+from ..mechanisms.base import Mechanism
+from ..models import causal
 from ..result import RewriteResult
 from . import mask_inference
 from .base import register
@@ -28,7 +29,7 @@ def attack(
     result: RewriteResult,
     *,
     model: str = "bundled",
-    judge: lm_perplexity.Judge | None = None,
+    judge: causal.Judge | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> MaskInference:
@@ -37,7 +38,7 @@ def attack(
     Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
     """
     mechanism.check_alignment("leaves no word in whose place another stands")
-    reader = lm_perplexity.judge() if judge is None else judge
+    reader = causal.judge() if judge is None else judge
 
     def rescore(out: tuple[int, int], words: Sequence[str]) -> Sequence[int]:
         losses = [reading.loss for reading in reader.read([placed(result.text, out, word) for word in words])]

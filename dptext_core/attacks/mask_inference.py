@@ -13,11 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..document import Document
-from ..guarantee import percent
-from ..mechanisms.base import Mechanism, Progress, check_cancel
-from ..private import Private
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
+from ..mechanisms.base import Mechanism
+from ..privacy.guarantee import percent
 from ..result import RewriteResult
+from ..text.document import Document
 from .base import TextAttacker, register
 from .prior import public_prior
 

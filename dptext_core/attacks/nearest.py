@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..guarantee import percent
-from ..mechanisms.base import Mechanism, Progress, check_cancel
-from ..private import Private
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
+from ..mechanisms.base import Mechanism
+from ..privacy.guarantee import percent
 from ..result import RewriteResult
 from ..words import WordSpace, word_space
 from .base import TextAttacker, register

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..answers import kept_with_first
+from .._internal.cache import kept_with_first
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
+from ..text.lexicon import Lexicon
+from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
-from ..words.lexicons import Lexicon, stop_words
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..distribution import Channel, TokenDistribution
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
 from ..errors import ConfigError, InputError, NoDistribution
-from ..mechanisms.base import Mechanism, Progress, check_cancel
-from ..private import Private
+from ..mechanisms.base import Mechanism
+from ..privacy.distribution import Channel, TokenDistribution
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 from .base import TextAttacker, drawn_by_looking, register
 
 CONFIDENCE = 0.95

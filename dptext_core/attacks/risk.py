@@ -16,11 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..distribution import Channel, ScoreTable, logsumexp
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
 from ..errors import NoDistribution
-from ..guarantee import percent
-from ..mechanisms.base import Mechanism, Prepared, Progress, WordByWord, check_cancel
-from ..private import Private
+from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..privacy.distribution import Channel, ScoreTable, logsumexp
+from ..privacy.guarantee import percent
 from .bayes import Guesser, _checked, _closed_form
 from .prior import Prior
 

@@ -22,15 +22,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..checks import listed, whole
-from ..distribution import clopper_pearson, logsumexp
-from ..document import Token
+from .._internal.checks import listed, whole
+from .._internal.private import Private
+from .._internal.task import Progress
 from ..errors import InputError, NoDistribution
-from ..guarantee import odds_text, percent, scientific
-from ..mechanisms.base import Mechanism, Prepared, Progress
-from ..private import Private
+from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.distribution import clopper_pearson, logsumexp
+from ..privacy.guarantee import odds_text, percent, scientific
 from ..result import RewriteResult
-from ..words.lexicons import stop_words
+from ..text.document import Token
+from ..text.lexicons import stop_words
 from .base import TextAttacker, register
 from .nearest import space_of
 

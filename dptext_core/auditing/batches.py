@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..mechanisms.base import Mechanism, Prepared
-from ..records import BATCH
+from ..mechanisms.base import BATCH, Mechanism, Prepared
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 from .guesses import guess, guessable, picked, right
 from .looks import Subject
 from .report import NOR, Check, Witness, share

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DPTextError
-from ..guarantee import Guarantee
+from ..privacy.guarantee import Guarantee
 
 EUCLIDEAN = "Euclidean, in the word space "
 MAHALANOBIS = "regularised Mahalanobis with λ = "

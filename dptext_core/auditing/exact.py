@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from .._internal.task import check_cancel
 from ..errors import ConfigError
-from ..mechanisms.base import check_cancel
-from ..sampling import DEPTH
+from ..privacy.sampling import DEPTH
 from .inputs import Meter, Probe
 from .report import Witness
 

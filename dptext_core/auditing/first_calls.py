@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..mechanisms.base import Mechanism
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 from .batches import texts_of
 from .guesses import TEXTS, guess, guessable, picked, right
 from .looks import Subject

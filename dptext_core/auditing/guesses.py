@@ -14,10 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..mechanisms.base import Mechanism
-from ..records import BATCH
+from ..mechanisms.base import BATCH, Mechanism
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 
 #: Texts that are told apart: as many as there are in a batch.
 TEXTS = BATCH

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..distribution import TokenDistribution
+from .._internal.task import Progress, check_cancel
 from ..errors import InputError, NoDistribution
-from ..mechanisms.base import Mechanism, Prepared, Progress, WordByWord, check_cancel
-from ..sampling import NoiseStream
+from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..privacy.distribution import TokenDistribution
+from ..privacy.sampling import NoiseStream
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
 MAX_INPUTS = 1000

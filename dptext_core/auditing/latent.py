@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..guarantee import at_least, bound
 from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.guarantee import at_least, bound
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 from .inputs import TEXTS
 from .looks import Subject
 from .report import Check, Witness, share

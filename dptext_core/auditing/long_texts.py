@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.sampling import DEPTH, NoiseStream
 from ..result import RewriteResult
-from ..sampling import DEPTH, NoiseStream
-from ..words.lexicons import stop_words
+from ..text.lexicons import stop_words
 from .exact import TOLERANCE, largest_loss
 from .guesses import TEXTS, guess, guessable, picked, right
 from .inputs import Probe

@@ -12,10 +12,11 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from .._internal.task import check_cancel
 from ..errors import Busy, Cancelled, ModelUnavailable
-from ..guarantee import Guarantee
-from ..mechanisms.base import Mechanism, Prepared, check_cancel
-from ..sampling import NoiseStream
+from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.guarantee import Guarantee
+from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import Check
 from .rules import Breach, flat

@@ -22,12 +22,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..distribution import TokenDistribution
 from ..errors import InputError
-from ..guarantee import Guarantee, at_least, bound, scientific
 from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.distribution import TokenDistribution
+from ..privacy.guarantee import Guarantee, at_least, bound, scientific
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, check_pieces
-from ..sampling import NoiseStream
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
 from .report import NOR, AuditReport, Check, Witness, chance, share
@@ -310,7 +310,7 @@ def _first_pieces(
 
 def _piecewise(m: Mechanism) -> bool:
     """Whether the mechanism states what every piece of a rewrite would have been drawn from under another text."""
-    return type(m).distributions_given is not Mechanism.distributions_given
+    return m.states_pieces
 
 
 def _every_piece(

@@ -31,15 +31,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from ..distribution import TokenDistribution
-from ..document import Document
+from .._internal.task import check_cancel
 from ..errors import NoDistribution
-from ..guarantee import Guarantee, number
-from ..mechanisms.base import Mechanism, Prepared, check_cancel
+from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.config import MIN_EPSILON
+from ..privacy.distribution import TokenDistribution
+from ..privacy.guarantee import Guarantee, number
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Step
-from ..sampling import NoiseStream
-from ..skeleton import Skeleton
+from ..text.document import Document
+from ..text.skeleton import Skeleton
 from .inputs import Meter, Probe
 from .looks import Seeds
 from .report import Witness, chance

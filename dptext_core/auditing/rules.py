@@ -1,9 +1,9 @@
 """Rules that every released text keeps, byte for byte: it is what its pieces and its skeleton say, and nothing else.
 
-Where pieces answer to the words that were read, the text is what :class:`~dptext_core.skeleton.Skeleton` makes of the
-kept tokens, the gaps and the released words. Where they do not, it is what :meth:`Mechanism.spelled` makes of the drawn
-candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank between two
-pieces at most and no other character outside of them.
+Where pieces answer to the words that were read, the text is what :class:`~dptext_core.text.skeleton.Skeleton` makes of
+the kept tokens, the gaps and the released words. Where they do not, it is what :meth:`Mechanism.spelled` makes of the
+drawn candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank between
+two pieces at most and no other character outside of them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..document import Document
-from ..guarantee import Guarantee
 from ..mechanisms.base import Mechanism
+from ..privacy.guarantee import Guarantee
 from ..result import Release, RewriteResult, releases_of
-from ..skeleton import Edit
+from ..text.document import Document
+from ..text.skeleton import Edit
 from .report import Witness
 
 #: What is said of a text with something in it that nothing states.

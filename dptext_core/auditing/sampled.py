@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..sampling import NoiseStream
+from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import AuditReport, Witness
 

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from ..distribution import TokenDistribution
+from .._internal.task import check_cancel
 from ..errors import NoDistribution
-from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_cancel
+from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.config import MIN_EPSILON
+from ..privacy.distribution import TokenDistribution
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..sampling import NoiseStream
 from .inputs import Meter
 from .rules import same_promise
 from .sampled import highest

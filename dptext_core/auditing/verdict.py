@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..budget import check_mechanism
-from ..checks import listed, real, shown, whole
+from .._internal.checks import listed, real, shown, whole
+from .._internal.task import Progress
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
-from ..guarantee import Guarantee, at_least, bound, number, scientific
-from ..mechanisms.base import Mechanism, Prepared, Progress
-from ..sampling import DEPTH, NoiseStream
+from ..mechanisms.base import Mechanism, Prepared, check_mechanism
+from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
+from ..privacy.sampling import DEPTH, NoiseStream
 from .batches import in_batches
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances

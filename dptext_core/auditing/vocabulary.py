@@ -19,9 +19,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from .._internal.task import check_cancel
 from ..errors import NoDistribution
-from ..mechanisms.base import Mechanism, WordByWord, check_cancel
-from ..sampling import DEPTH, NoiseStream
+from ..mechanisms.base import Mechanism, WordByWord
+from ..privacy.sampling import DEPTH, NoiseStream
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss

@@ -15,14 +15,14 @@ from typing import Any
 
 import dptext_core as dpt
 
-from .. import plugins
-from ..checks import shown
-from ..document import Document
+from .._internal import plugins
+from .._internal.checks import shown
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, MechanismSpec
 from ..mechanisms.registry import DEFAULT_MECHANISM
-from ..words import lexicons
+from ..text import lexicons
+from ..text.document import Document
 from .console import note
 
 

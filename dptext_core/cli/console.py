@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import InputError
-from ..mechanisms.base import Progress
 
 SEED_WARNING = "warning: demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
@@ -128,18 +127,6 @@ def _replace(path: Path, data: bytes) -> None:
 
 def emit_json(data: Any, out: str | None = None) -> None:
     emit(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
-
-
-def progress(what: str) -> Progress | None:
-    """A line that counts, where someone watches."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return None
-
-    def show(done: int, of: int) -> None:
-        end = "\r" if done < of else "\n"
-        print(f"{what} … {100 * done // max(of, 1)}%", end=end, file=sys.stderr, flush=True)
-
-    return show
 
 
 @contextlib.contextmanager

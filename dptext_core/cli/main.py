@@ -36,7 +36,7 @@ from .commands import (
     runs,
     serve_model,
     tradeoff,
-)  # fmt: skip
+)
 from .console import Parser, abandon, note, open_streams, why
 
 #: In the order in which ``--help`` lists them.
@@ -46,21 +46,21 @@ COMMANDS = (
 )  # fmt: skip
 #: Measurements: the modules whose ``main(argv)`` makes them.
 BENCHES = {
-    "speed": "performance.speed",
-    "memory": "performance.memory",
-    "words": "performance.words",
-    "deniability": "evaluation.deniability",
-    "lists": "performance.lists",
-    "mappings": "evaluation.mappings",
-    "peers": "peers.command",
-    "audit": "evaluation.audit",
-    "clipping": "evaluation.clipping",
-    "prior": "evaluation.public_prior",
-    "generators": "evaluation.generation",
-    "further": "evaluation.further",
-    "queries": "evaluation.queries",
-    "leaderboard": "evaluation.leaderboard",
-    "run": "evaluation.run",
+    "speed": "research.speed.engine",
+    "memory": "research.speed.memory",
+    "words": "research.speed.words",
+    "deniability": "research.deniability",
+    "lists": "research.speed.lists",
+    "mappings": "research.mappings",
+    "peers": "research.peers.command",
+    "audit": "research.audit",
+    "clipping": "research.clipping",
+    "prior": "research.public_prior",
+    "generators": "research.generation",
+    "further": "research.further",
+    "queries": "research.queries",
+    "leaderboard": "research.leaderboard",
+    "run": "research.bench_run",
 }
 
 

@@ -7,7 +7,7 @@ import re
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -15,25 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 
 import numpy as np
 
-from ..checks import listed, shown, whole
-from ..distribution import MAX_EPSILON, TokenDistribution
-from ..document import Document, too_long
-from ..errors import Cancelled, ConfigError, InputError, NoDistribution
-from ..guarantee import Guarantee
-from ..language import Language
-from ..languages import ENGLISH
-from ..never import NOTHING, Never
-from ..private import Private
+from .._internal.checks import listed, shown, whole
+from .._internal.private import Private
+from .._internal.task import Progress
+from ..errors import ConfigError, InputError, NoDistribution
+from ..privacy.distribution import MAX_EPSILON, TokenDistribution
+from ..privacy.guarantee import Guarantee
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep, check_pieces, in_batch, marked
-from ..sampling import NoiseStream
+from ..text.document import Document, too_long
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from . import chances
+from .blocklist import NOTHING, Never
 from .config import build
 
 if TYPE_CHECKING:
-    from ..distribution import Channel
+    from ..privacy.distribution import Channel
     from ..words import WordSpace
 
-Progress = Callable[[int, int], None]
+#: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
+BATCH = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -119,7 +121,7 @@ class Mechanism(ABC):
     summary: ClassVar[str] = ""
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()
-    #: Keys of the papers that it is from (``dptext_core.references``), the first the one to cite.
+    #: Keys of the papers that it is from (``dptext_core.show.references``), the first the one to cite.
     references: ClassVar[tuple[str, ...]] = ()
     #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
     language: ClassVar[Language] = ENGLISH
@@ -275,6 +277,16 @@ class Mechanism(ABC):
         """Why :meth:`log_chances` has no answer for this mechanism, in a sentence; empty where it has one."""
         return chances.why_none(self)
 
+    @property
+    def states_pieces(self) -> bool:
+        """Whether it says what each piece of a rewrite would have been drawn from, had another text been read."""
+        return type(self).distributions_given is not Mechanism.distributions_given
+
+    @property
+    def writes_from_noise(self) -> bool:
+        """Whether a rewrite is computed from one noisy thing of the whole text, of which it bounds the loss."""
+        return type(self).latent_loss is not Mechanism.latent_loss
+
     def log_chances(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
         cancel: threading.Event | None = None,
@@ -285,8 +297,7 @@ class Mechanism(ABC):
         if reason := self.no_log_chances:
             raise NoDistribution(reason)
         chances.check_made(self, results)
-        stated = type(self).distributions_given is not Mechanism.distributions_given
-        return (chances.by_pieces if stated else chances.by_places)(self, texts, results, progress, cancel)
+        return (chances.by_pieces if self.states_pieces else chances.by_places)(self, texts, results, progress, cancel)
 
     def _chances_in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], cancel: threading.Event | None = None
@@ -648,7 +659,7 @@ def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
     return [(same[0], len(same)) for same in runs]
 
 
-def check_cancel(cancel: threading.Event | None) -> None:
-    """Raise Cancelled when the caller has asked to stop."""
-    if cancel is not None and cancel.is_set():
-        raise Cancelled("Stopped, as you asked.")
+def check_mechanism(mechanism: object) -> None:
+    """Raises ConfigError for anything else."""
+    if not isinstance(mechanism, Mechanism):
+        raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shown(mechanism)}.")

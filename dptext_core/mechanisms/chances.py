@@ -14,23 +14,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..distribution import TokenDistribution
 from ..errors import InputError, NoDistribution
+from ..privacy.distribution import TokenDistribution
 from ..result import RewriteResult, Step
-from ..skeleton import Edit
+from ..text.skeleton import Edit
 
 if TYPE_CHECKING:
-    from .base import Mechanism, Prepared, Progress
+    from .._internal.task import Progress
+    from .base import Mechanism, Prepared
 
 
 def why_none(m: Mechanism) -> str:
     """Why there is no formula for how likely a whole rewrite is under another text; empty where there is one."""
-    from .base import Mechanism
-
-    cls = type(m)
-    if cls.distributions_given is not Mechanism.distributions_given:
+    if m.states_pieces:
         return ""
-    if cls.latent_loss is not Mechanism.latent_loss:
+    if m.writes_from_noise:
         return (
             f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
             "likely a text is under another original is the sum over all of them, which has no formula. What bounds "
@@ -61,7 +59,7 @@ def by_pieces(
     cancel: threading.Event | None,
 ) -> np.ndarray:  # fmt: skip
     """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
-    from .base import check_cancel
+    from .._internal.task import check_cancel
 
     out = np.zeros((len(texts), len(results)))
     for b, r in enumerate(results):
@@ -86,7 +84,7 @@ def by_places(
 ) -> np.ndarray:  # fmt: skip
     """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
     not have given the released text."""
-    from .base import check_cancel
+    from .._internal.task import check_cancel
 
     out = np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]

@@ -19,10 +19,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..checks import MOST_BITS, many, shown, told
+from .._internal.checks import MOST_BITS, many, shown, told
 from ..errors import ConfigError, DPTextError
-from ..never import split
 from .base import Mechanism
+from .blocklist import split
 from .config import check
 from .registry import mechanism_class
 

@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..checks import real, shown, whole
-from ..distribution import MAX_EPSILON
+from .._internal.checks import real, shown, whole
 from ..errors import ConfigError
-from ..never import word_set
+from ..privacy.distribution import MAX_EPSILON
+from .blocklist import word_set
 
 #: Smallest ε. Noise is divided by it, and below about 1e-37 that is beyond what float32 holds, in which vectors are
 #: compared; at 1e-9 a word says as good as nothing already.
@@ -142,7 +142,7 @@ def stopwords_option() -> Any:
 
 
 def never_option() -> Any:
-    """The field ``never``: see ``dptext_core.never``."""
+    """The field ``never``: see ``dptext_core.mechanisms.blocklist``."""
     return option(
         (),
         label="Words never released",

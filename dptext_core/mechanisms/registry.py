@@ -4,46 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..checks import shown
+from .._internal import plugins
+from .._internal.checks import shown
 from ..errors import ConfigError
-from ..guarantee import NOTIONS
+from ..privacy.guarantee import NOTIONS
 from .base import Mechanism, MechanismSpec
 from .config import check
 
-if TYPE_CHECKING:
-    from .word_level import WordMechanism
-
+#: Entry points of packages that bring mechanisms.
+GROUP = "dptext.mechanisms"
 #: Where none is named.
 DEFAULT_MECHANISM = "dp-mlm"
 
 # One paper a file; imported on first use.
 _BUILT_IN = {
-    "dp-mlm": ("dp_mlm", "DPMLM"),
-    "dp-mlm-plus": ("dp_mlm", "DPMLMPlus"),
-    "dp-mlm-prior": ("dp_mlm_prior", "DPMLMPrior"),
-    "diffractor": ("diffractor", "Diffractor"),
-    "custext": ("custext", "CusText"),
-    "santext": ("santext", "SanText"),
-    "santext-plus": ("santext", "SanTextPlus"),
-    "tem": ("tem", "TEM"),
-    "mvc": ("mvc", "MVC"),
-    "mahalanobis": ("mahalanobis", "Mahalanobis"),
-    "vickrey": ("vickrey", "Vickrey"),
-    "gumbel": ("gumbel", "TruncatedGumbel"),
-    "dp-prompt": ("dp_prompt", "DPPrompt"),
-    "dp-paraphrase": ("dp_paraphrase", "DPParaphrase"),
-    "dp-bart": ("dp_bart", "DPBART"),
-    "adept": ("adept", "ADePT"),
-    "adept-original": ("adept", "ADePTOriginal"),
+    "dp-mlm": ("masked.dp_mlm", "DPMLM"),
+    "dp-mlm-plus": ("masked.dp_mlm", "DPMLMPlus"),
+    "dp-mlm-prior": ("masked.dp_mlm_prior", "DPMLMPrior"),
+    "diffractor": ("words.diffractor", "Diffractor"),
+    "custext": ("words.custext", "CusText"),
+    "santext": ("words.santext", "SanText"),
+    "santext-plus": ("words.santext", "SanTextPlus"),
+    "tem": ("words.tem", "TEM"),
+    "mvc": ("words.mvc", "MVC"),
+    "mahalanobis": ("words.mahalanobis", "Mahalanobis"),
+    "vickrey": ("words.vickrey", "Vickrey"),
+    "gumbel": ("words.gumbel", "TruncatedGumbel"),
+    "dp-prompt": ("writing.dp_prompt", "DPPrompt"),
+    "dp-paraphrase": ("writing.dp_paraphrase", "DPParaphrase"),
+    "dp-bart": ("latent.dp_bart", "DPBART"),
+    "adept": ("latent.adept", "ADePT"),
+    "adept-original": ("latent.adept", "ADePTOriginal"),
 }
 _registered: dict[str, type[Mechanism]] = {}
 
 
 def register(cls: type[Mechanism]) -> type[Mechanism]:
-    """Add a mechanism of one's own to this process. ``dptext_core.plugins`` says how every process gets it.
+    """Add a mechanism of one's own to this process. ``dptext_core._internal.plugins`` says how every process gets it.
 
     Usable as a decorator. Raises ConfigError when the name is taken, or something is missing or of the wrong kind.
     """
@@ -90,28 +89,10 @@ def _check_class(cls: type[Mechanism]) -> None:
         )
 
 
-def registered() -> dict[str, type[Mechanism]]:
-    """The mechanisms that are registered now, without loading plugins: name → class."""
-    return dict(_registered)
-
-
-def restore(before: Mapping[str, type[Mechanism]]) -> None:
-    """Take back what was registered since :func:`registered` gave ``before``."""
-    for name in set(_registered) - set(before):
-        del _registered[name]
-
-
-def _load_plugins() -> None:
-    # At call time: plugins import this module.
-    from .. import plugins
-
-    plugins.load()
-
-
 def unregister(name: str) -> None:
     """Remove a registered mechanism; built-in ones stay."""
     if name not in _registered:
-        _load_plugins()
+        plugins.load()
     if name not in _registered:
         raise ConfigError(f"No registered mechanism is named {name!r}.")
     del _registered[name]
@@ -122,7 +103,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
     if not isinstance(name, str):
         raise ConfigError(f"The name of a mechanism is a str, not {type(name).__name__}.")
     if name not in _registered and name not in _BUILT_IN:
-        _load_plugins()
+        plugins.load()
     if name in _registered:
         return _registered[name]
     if name in _BUILT_IN:
@@ -133,7 +114,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
 
 def mechanisms() -> list[MechanismSpec]:
     """All mechanisms, the built-in ones first, then those registered and those of plugins."""
-    _load_plugins()
+    plugins.load()
     return [mechanism_class(name).spec() for name in [*_BUILT_IN, *_registered]]
 
 
@@ -142,11 +123,27 @@ def get_mechanism(name: str, **options: Any) -> Mechanism:
     return mechanism_class(name).create(**options)
 
 
-def word_mechanism(name: str, **options: Any) -> WordMechanism:
-    """A mechanism that draws from a vocabulary, for what is measured of its words. Raises ConfigError for another."""
-    from .word_level import WordMechanism
+def counted(mechanism: str) -> str:
+    """In which notion and unit a mechanism counts ε; "" for one that is not registered."""
+    try:
+        cls = mechanism_class(mechanism)
+    except ConfigError:
+        return ""
+    field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
+    return f"{NOTIONS.get(cls.notion, cls.notion)}, {field.metadata['unit'] or 'per word'}"
 
-    found = get_mechanism(name, **options)
-    if not isinstance(found, WordMechanism):
-        raise ConfigError(f"{name!r} has no vocabulary whose words could be measured. Choose a word-level mechanism.")
-    return found
+
+def _take(name: str, found: Any) -> bool:
+    """What an entry point gives: a mechanism, or a function that registers some."""
+    if isinstance(found, type) and issubclass(found, Mechanism):
+        # Its module, which several entry points may name, can have registered it already.
+        if found not in _registered.values():
+            register(found)
+        return True
+    if not callable(found) or isinstance(found, type):
+        raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
+    found()
+    return False
+
+
+plugins.enrol(GROUP, _registered, _take)

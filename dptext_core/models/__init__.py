@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from .generators import GeneratorSpec, generator_spec, list_generators
 from .registry import CLIPS, ClipRange, MaskedLMSpec, ModelInfo, list_models, masked_lm_spec
 from .windows import MaskRequest
@@ -72,7 +72,7 @@ def engine(name: str = "bundled", device: str | None = None, language: Language 
 
     Returns at once and loads nothing; see `Engine.warm` and `Engine.score`.
     """
-    from .worker import shared_engine
+    from .engines import shared_engine
 
     return shared_engine(name, device, language)
 

@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..checks import shown, usable_path
+from .._internal.checks import shown, usable_path
+from .._internal.task import Progress, check_cancel
 from ..errors import ConfigError, DPTextError, ModelUnavailable
-from ..mechanisms.base import Progress, check_cancel
 
 NOTES = "dptext.json"
 #: What a whole model has.

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from .._assets import assets_folder
-from ..checks import shown, usable_path
+from .._internal.assets import assets_folder
+from .._internal.checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 from ..words.vocabulary import TRUNK_REPOSITORY, TRUNK_SHA256, read_pieces, verified_trunk_folder
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Cancelled, ConfigError, InputError
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from .registry import ClipRange
 
 if TYPE_CHECKING:
-    from ..mechanisms.generation import Generation
+    from ..mechanisms.writing.generation import Generation
 
 #: Standard deviations above the mean at which a range ends: the paper's, and the one that tools/choose_clip_range.py
 #: chose for the bundled model.
@@ -89,14 +89,15 @@ def estimate_clip_range(
     range. The texts must be public: the range is part of the mechanism and protects nothing it was made from.
     `progress(done, total)` counts texts. Raises ConfigError or InputError.
     """
-    from ..document import Document
-    from . import engine, load_masked_lm
+    from ..text.document import Document
+    from .engines import shared_engine
+    from .masked_lm import load
     from .windows import MaskRequest
 
     if every < 1 or (n_masks is not None and n_masks < 1):
         raise ConfigError("every and n_masks must be at least 1.")
     texts = [texts] if isinstance(texts, str) else list(texts)
-    worker, lm = engine(name, device, language), load_masked_lm(name, device, language)
+    worker, lm = shared_engine(name, device, language), load(name, device, language)
     moments, masks = _Moments(), 0
     for done, text in enumerate(texts, 1):
         doc = Document.parse(text, language)

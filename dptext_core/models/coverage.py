@@ -11,7 +11,7 @@ from .masked_lm import clean, owners, read_tokenizer
 from .registry import masked_lm_spec
 
 if TYPE_CHECKING:
-    from ..document import Document
+    from ..text.document import Document
     from .generators import GeneratorSpec
     from .registry import MaskedLMSpec
 

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from ..device import enough_memory, resolve_device
+from .._internal.device import enough_memory, resolve_device
 from ..errors import ConfigError, ModelUnavailable
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from .generators import PROMPTED, WEIGHTS_FILE, GeneratorSpec, Shape, generator_spec
 from .masked_lm import _first_line, _private_backend, _quiet, best_dtype, clean, read_whole
 from .registry import BUNDLED, _read_json

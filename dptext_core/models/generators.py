@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._assets import assets_folder
-from ..checks import shown, usable_path
+from .._internal.assets import assets_folder
+from .._internal.checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 from .added import SOURCES, added, how_to_add
 from .registry import (
@@ -22,7 +22,7 @@ from .registry import (
     _range,
     _read_json,
     while_unchanged,
-)  # fmt: skip
+)
 
 #: Weights that stand on the MiniLM trunk: the format of the bundled generators (tools/train_generator.py).
 WEIGHTS_FILE = "generator.safetensors"

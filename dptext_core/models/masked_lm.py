@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..device import enough_memory, give_back_memory, one_thread, resolve_device
+from .._internal.device import enough_memory, give_back_memory, one_thread, resolve_device
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from . import internals
 from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
 from .windows import MaskRequest, ModelInput, Queries, Template, bucket, model_input
@@ -35,7 +35,7 @@ from .windows import MaskRequest, ModelInput, Queries, Template, bucket, model_i
 if TYPE_CHECKING:
     import torch
 
-    from ..document import Document, Token
+    from ..text.document import Document, Token
     from .fast_bert import Batch
 
 M = TypeVar("M")

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import listed, real, whole
-from ..device import resolve_device
+from .._internal.checks import listed, real, whole
+from .._internal.device import resolve_device
 from ..errors import Cancelled, ConfigError, InputError
 from . import autoencoder as ae
 from .masked_lm import best_dtype

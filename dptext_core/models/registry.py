@@ -12,8 +12,8 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .._assets import assets_folder, sha256_of
-from ..checks import shown, usable_path
+from .._internal.assets import assets_folder, sha256_of
+from .._internal.checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 
 T = TypeVar("T")

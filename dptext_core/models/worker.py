@@ -8,20 +8,17 @@ Scores do not depend on who else is served (see `masked_lm`). Nothing of a text 
 
 from __future__ import annotations
 
-import atexit
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..errors import Busy, Cancelled, DPTextError
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from .windows import MaskRequest, ModelInput
 
 if TYPE_CHECKING:
@@ -302,58 +299,3 @@ class Engine:
             self._state.notify_all()
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
-
-
-_engines: dict[tuple[str, Path | None, str | None, Language], Any] = {}
-_guard = threading.Lock()
-
-
-def shared_engine(name: str, device: str | None = None, language: Language = ENGLISH) -> Engine:
-    """The one engine of this process for model `name` on `device`, or what stands for the replicas that the variable
-    DPTEXT_ENGINE names. Raises what `masked_lm_spec` raises, and ConfigError."""
-    from .registry import masked_lm_spec
-
-    address = None
-    if os.environ.get("DPTEXT_ENGINE") and device is None and language is Engine.served:
-        from ..scale.serving import served_address
-
-        address = served_address()
-
-    spec = masked_lm_spec(name)
-    if device is not None:
-        from ..device import best_device, resolve_device
-
-        # The best device and None are one engine; only an explicit device costs an import of torch here.
-        device = None if resolve_device(device) == best_device() else device
-    key = (str(spec.folder), spec.low_rank, device if address is None else f"ray:{address}", language)
-    with _guard:
-        if key not in _engines and address is not None:
-            from ..scale.serving import RemoteEngine
-
-            _engines[key] = RemoteEngine(name, address)
-        if key not in _engines:
-            _engines[key] = Engine(name, device, language=language)
-        return _engines[key]
-
-
-def _stop_all() -> None:
-    for engine in list(_engines.values()):
-        engine.stop()
-
-
-def _after_fork() -> None:
-    """A child process has none of the threads of its parent, and may have inherited locked locks."""
-    import sys
-
-    global _guard
-    _guard = threading.Lock()
-    for engine in _engines.values():
-        if isinstance(engine, Engine):
-            engine._reset()
-    if (loader := sys.modules.get("dptext_core.models.masked_lm")) is not None:
-        loader.forget_locks()
-
-
-atexit.register(_stop_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

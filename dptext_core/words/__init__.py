@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .lexicons import Antonyms, Lexicon, antonyms, stop_words
+from ..text.lexicon import Antonyms, Lexicon
+from ..text.lexicons import antonyms, stop_words
 from .lists import WordList, word_list, word_lists
 from .space import WordSpace, common_vocabulary, word_space, word_spaces
 

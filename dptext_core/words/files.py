@@ -30,10 +30,10 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ..checks import usable_path, whole
+from .._internal.checks import usable_path, whole
 from ..errors import InputError, ModelUnavailable
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from .vocabulary import read_pieces, whole_words
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from .._assets import assets_folder
-from ..checks import shown, whole
+from .._internal.assets import assets_folder
+from .._internal.checks import shown, whole
 from ..errors import Cancelled, ConfigError, InputError, ModelUnavailable
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from .space import common_vocabulary, space_file, word_space, words_sha256
 
 if TYPE_CHECKING:

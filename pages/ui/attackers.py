@@ -11,10 +11,10 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import attacks
+from dptext_core._internal.checks import many
 from dptext_core.attacks import bayes, mask_inference, nearest, query, which_text
-from dptext_core.checks import many
-from dptext_core.figures import query_figure
-from dptext_core.guarantee import percent
+from dptext_core.privacy.guarantee import percent
+from dptext_core.show.figures import query_figure
 from pages.ui import runs
 from pages.ui.charts import chart
 from pages.ui.session import session

@@ -7,8 +7,8 @@ import math
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import budget
-from dptext_core.guarantee import rounded
+from dptext_core.measure import budget
+from dptext_core.privacy.guarantee import rounded
 from pages.ui.session import session
 from pages.ui.text import literal
 

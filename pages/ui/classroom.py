@@ -9,9 +9,9 @@ from urllib.parse import urlencode, urlsplit
 import segno
 import streamlit as st
 
-from dptext_core import lessons
-from dptext_core.figures.handout import handout
-from dptext_core.lessons import Lesson
+from dptext_core.show import lessons
+from dptext_core.show.figures.handout import handout
+from dptext_core.show.lessons import Lesson
 from pages.ui import download, hide, links
 from pages.ui.text import literal
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import dptext_core as dpt
-from dptext_core import side_by_side
-from dptext_core.evaluation import curves
-from dptext_core.ledger import Ledger
-from dptext_core.private import Private
+from dptext_core._internal.private import Private
+from dptext_core.measure import side_by_side
+from dptext_core.measure.ledger import Ledger
+from dptext_core.research import curves
 from pages.ui.kept import Draw, Kept, Looked, Options
 from pages.ui.runs import Run
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, never, words
-from dptext_core.mechanisms import codec
+from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
+from dptext_core.mechanisms import blocklist, codec
+from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import public
 from pages.ui.text import literal
@@ -106,7 +107,9 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
         value, wrong = _words(cls, field, typed)
         if wrong:
             st.error(literal(wrong))
-        st.caption(never.note(len(value)) if value else "The list is empty: every word of the mechanism can come out.")
+        st.caption(
+            blocklist_note(len(value)) if value else "The list is empty: every word of the mechanism can come out."
+        )
         return value
     typed = st.text_input(label, value=start, help=help, key=key)
     return default if typed == start else codec.read(field, typed)
@@ -118,19 +121,19 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
 
     def taken(text: str) -> tuple[str, ...]:
         value = codec.read(field, text)
-        cls.check_never(never.Never(frozenset(value)), cls.config_cls())
+        cls.check_never(blocklist.Never(frozenset(value)), cls.config_cls())
         return value
 
     try:
         return taken(typed), ""
     except ConfigError as error:
         good, letters = [], 0
-        for word in dict.fromkeys(never.split(typed)):
+        for word in dict.fromkeys(blocklist.split(typed)):
             try:
                 taken(word)
             except ConfigError:
                 continue
-            if (letters := letters + len(word) + 1) <= never.MOST:
+            if (letters := letters + len(word) + 1) <= blocklist.MOST:
                 good.append(word)
         if not good:
             raise

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core.ledger import Ledger
+from dptext_core.measure.ledger import Ledger
 from pages.ui.session import session
 
 #: Bytes that are random in every address.

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from dptext_core.figures import lessons as figures
-from dptext_core.lessons import Part
+from dptext_core.show.figures import lessons as figures
+from dptext_core.show.lessons import Part
 
 _JS = """
 export default function ({ data, parentElement }) {

@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.calibration import TARGETS, Calibration, equal_privacy, refusals
-from dptext_core.guarantee import bound, number
-from dptext_core.trade_off import options_of
+from dptext_core.measure.calibration import TARGETS, Calibration, equal_privacy, refusals
+from dptext_core.measure.trade_off import options_of
+from dptext_core.privacy.guarantee import bound, number
 from pages.ui import runs
 from pages.ui.session import COLUMNS, session
 from pages.ui.text import literal

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.evaluation import curves, results
-from dptext_core.figures import benchmarks as benchmark_figures
-from dptext_core.metrics import measure, score
+from dptext_core.measure.metrics import measure, score
+from dptext_core.research import curves, results
+from dptext_core.show.figures import benchmarks as benchmark_figures
 from pages.ui import runs
 from pages.ui.charts import chart, dark
 from pages.ui.text import literal

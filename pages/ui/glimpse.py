@@ -7,10 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from dptext_core.figures.glimpse import Glimpse
-from dptext_core.figures.glimpse import glimpse as data_of
-from dptext_core.figures.lessons import colours
-from dptext_core.lessons import note
+from dptext_core.show.figures.glimpse import Glimpse
+from dptext_core.show.figures.glimpse import glimpse as data_of
+from dptext_core.show.figures.lessons import colours
+from dptext_core.show.lessons import note
 
 _HTML = """
 <div class="glimpse">

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core import Busy, Cancelled, DPTextError
-from dptext_core.checks import many
+from dptext_core._internal.checks import many
 from pages.ui import sessions
 from pages.ui.public import limits
 from pages.ui.turns import Turn, all_turns

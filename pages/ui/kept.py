@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import dptext_core as dpt
-from dptext_core import metrics, precomputed
-from dptext_core.ledger import Ledger
-from dptext_core.private import Private
+from dptext_core._internal.private import Private
+from dptext_core.measure import metrics
+from dptext_core.measure.ledger import Ledger
+from dptext_core.show import precomputed
 from pages.ui.runs import Run
 
 #: Settings, texts with scores, and ε of one setting that are kept; what was not looked at for longest goes first.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.guarantee import bound
-from dptext_core.ledger import HOLDS, Entry, Ledger
+from dptext_core.measure.ledger import HOLDS, Entry, Ledger
+from dptext_core.privacy.guarantee import bound
 from pages.ui import download
 from pages.ui.text import literal
 

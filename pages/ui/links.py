@@ -14,7 +14,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core import words
-from dptext_core.checks import shown, told
+from dptext_core._internal.checks import shown, told
 from dptext_core.mechanisms import codec
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls, public

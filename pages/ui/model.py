@@ -9,7 +9,7 @@ from contextlib import suppress
 from streamlit import runtime
 
 from dptext_core import Document, DPTextError, get_mechanism, models
-from dptext_core._assets import examples
+from dptext_core._internal.assets import examples
 from dptext_core.models.worker import Engine
 
 #: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.

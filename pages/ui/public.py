@@ -1,4 +1,4 @@
-"""How much a visitor may ask for: on one's own machine, and where strangers visit (``dptext_core.hosting``)."""
+"""How much a visitor may ask for: on one's own machine, and where strangers visit (see ``_internal.hosting``)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import streamlit as st
 from streamlit import config, runtime
 
-from dptext_core import hosting, models, words
-from dptext_core.experiments import tables
+from dptext_core import models, words
+from dptext_core._internal import hosting
+from dptext_core.data import tables
 from dptext_core.words import space
 from pages.ui import sessions
 

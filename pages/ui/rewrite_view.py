@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core.side_by_side import Piece
+from dptext_core.measure.side_by_side import Piece
 from pages.ui.text import number
 
 _HERE = Path(__file__).parent
@@ -39,7 +39,12 @@ def _ignore() -> None:
 
 
 def payload(
-    pieces: Sequence[Piece], *, chosen: int | None = None, copies: int | None = None, name: str = "", note: str = "",
+    pieces: Sequence[Piece],
+    *,
+    chosen: int | None = None,
+    copies: int | None = None,
+    name: str = "",
+    note: str = "",
     button: bool = True,
 ) -> dict[str, Any]:
     """What the view shows. chosen: where the chosen word begins in the original. copies: the number under which a copy

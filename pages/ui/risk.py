@@ -9,8 +9,8 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.attacks import risk
-from dptext_core.figures.token_view import Attack, attack_marks
-from dptext_core.guarantee import number
+from dptext_core.privacy.guarantee import number
+from dptext_core.show.figures.token_view import Attack, attack_marks
 from pages.ui import jobs, runs
 from pages.ui.session import session
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import dptext_core as dpt
-from dptext_core.coverage import coverage_note
-from dptext_core.figures.token_view import Payload, payload
-from dptext_core.private import Private
+from dptext_core._internal.private import Private
+from dptext_core.measure.coverage import coverage_note
+from dptext_core.show.figures.token_view import Payload, payload
 
 
 @dataclass(frozen=True)

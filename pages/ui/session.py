@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core.budget import Budget
-from dptext_core.ledger import Ledger
-from dptext_core.trade_off import Point
+from dptext_core.measure.budget import Budget
+from dptext_core.measure.ledger import Ledger
+from dptext_core.measure.trade_off import Point
 from pages.ui.jobs import Work
 from pages.ui.kept import Kept
 from pages.ui.runs import Run

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import exports
 from dptext_core.errors import InputError
+from dptext_core.show import exports
 from pages.ui import address, attackers, download, links, runs
 from pages.ui.session import session
 from pages.ui.text import literal

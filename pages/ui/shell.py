@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dptext_core import plugins
+from dptext_core._internal import plugins
 from pages.ui.text import literal
 
 state = st.session_state

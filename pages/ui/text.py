@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dptext_core import Document, InputError, hosting
-from dptext_core.document import LETTERS
+from dptext_core import Document, InputError
+from dptext_core._internal import hosting
+from dptext_core.text.document import LETTERS
 from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dptext_core._assets import examples
+from dptext_core._internal.assets import examples
 from pages.ui.session import session
 
 state = st.session_state

@@ -16,8 +16,8 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core.figures import browser
-from dptext_core.figures.token_view import Payload
+from dptext_core.show.figures import browser
+from dptext_core.show.figures.token_view import Payload
 from pages.ui.text import number
 
 _mount = st.components.v2.component(
@@ -65,7 +65,7 @@ def token_strip(
     """Show a rewrite whose ε the user moves, and return what the user looks at.
 
     Args:
-        payload: What the strip shows; :class:`dptext_core.figures.token_view.Payload` says what each key of it holds.
+        payload: What the strip shows; :class:`dptext_core.show.figures.token_view.Payload` says what each key holds.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.

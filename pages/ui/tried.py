@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import dptext_core as dpt
-from dptext_core.private import Private
+from dptext_core._internal.private import Private
 from pages.ui.kept import Options
 
 

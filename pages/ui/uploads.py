@@ -13,8 +13,8 @@ from typing import Any
 from streamlit import runtime
 
 from dptext_core import DPTextError, InputError
-from dptext_core.experiments import job_folders, tables
-from dptext_core.experiments.batch import Asked, Batch, Look, file_name
+from dptext_core.data import job_folders, tables
+from dptext_core.data.batch import Asked, Batch, Look, file_name
 from pages.ui import sessions
 from pages.ui.jobs import Job, Work
 from pages.ui.public import limits

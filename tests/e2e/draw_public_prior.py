@@ -11,8 +11,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dptext_core import figures
-from dptext_core.evaluation import public_prior
+from dptext_core.research import public_prior
+from dptext_core.show import figures
 
 
 def main() -> None:

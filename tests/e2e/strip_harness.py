@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core.distribution import Channel, ScoreTable, TokenDistribution
-from dptext_core.figures import token_view
-from dptext_core.guarantee import Guarantee
 from dptext_core.mechanisms.config import epsilon_option
+from dptext_core.privacy.distribution import Channel, ScoreTable, TokenDistribution
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult, Step, Trace
-from dptext_core.sampling import NoiseStream
+from dptext_core.show.figures import token_view
 
 LO, HI, N_GRID, N_CANDIDATES = 5.0, 500.0, 60, 8000
 HOSTILE = '<img src=x onerror="window.hurt=1">'

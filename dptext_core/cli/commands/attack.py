@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...document import Document
+from ..._internal.task import progress
 from ...errors import InputError
+from ...text.document import Document
 from ..arguments import add_seed, add_text, attackers, find_word, mechanism_of, positive, text_attacker, whole
-from ..console import OWNER_ONLY, emit, note, progress, read_file, read_text, table, typed
+from ..console import OWNER_ONLY, emit, note, read_file, read_text, table, typed
 
 HELP = "rewrite a text, and see what an attacker finds out from the rewrite"
 TAKES_MECHANISM = True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ..._internal.task import progress
 from ..arguments import mechanism_of, positive, real
-from ..console import emit, emit_json, progress, typed
+from ..console import emit, emit_json, typed
 
 HELP = "hold a mechanism's promise against what can be measured"
 TAKES_MECHANISM = True

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...calibration import calibrate
+    from ...measure.calibration import calibrate
 
     target = {k: v for k in ("n_w", "bayes", "total") if (v := getattr(args, k)) is not None}
     if len(target) != 1:

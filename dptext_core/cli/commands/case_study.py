@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...experiments import case_study
+    from ...research import case_study
 
     with resumable(args.out):
         found = case_study.case_study(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...distribution import TokenDistribution
-from ...document import Document
 from ...errors import InputError, NoDistribution
 from ...mechanisms.base import Mechanism
+from ...privacy.distribution import TokenDistribution
+from ...text.document import Document
 from ..arguments import add_seed, add_text, find_word, mechanism_of, positive, whole
 from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text, short, table, typed
 

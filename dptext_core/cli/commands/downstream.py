@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ..._internal.task import progress
 from ..arguments import positive
-from ..console import emit, note, progress, resumable, table
+from ..console import emit, note, resumable, table
 from .rewrite_data import data_options
 
 HELP = "train and test a classifier on original or rewritten data"
@@ -29,8 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...experiments import tables
-    from ...experiments.downstream import METRICS, downstream, said
+    from ...data import tables
+    from ...research.downstream import METRICS, downstream, said
 
     columns = (args.text_column, args.label_column)
     train = tables.source(args.train, columns, args.header, args.train_split)

@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...exports.gallery import gallery
+    from ...show.exports.gallery import gallery
 
     say = (lambda line: None) if args.quiet else note
     with resumable(args.out):

@@ -8,8 +8,8 @@ import dataclasses
 import dptext_core as dpt
 
 from ...errors import DPTextError
-from ...guarantee import NOTIONS
 from ...mechanisms import codec
+from ...privacy.guarantee import NOTIONS
 from ..arguments import describe
 from ..console import emit
 

@@ -8,9 +8,10 @@ import io
 import sys
 from typing import Any
 
+from ..._internal.task import progress
 from ...errors import DPTextError, InputError
 from ...models import added
-from ..console import emit, note, progress, table
+from ..console import emit, note, table
 
 HELP = "list the models, and how to get those that are not here; add or remove one"
 

@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Trains, and says after each epoch how it goes."""
-    from ...experiments import tables
+    from ...data import tables
     from ...models.pretraining import pretrain
 
     data = tables.source(args.data, (args.column,), args.header, args.data_split)

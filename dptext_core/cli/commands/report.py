@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..._internal.task import progress
 from ...errors import InputError
 from ...result import RewriteResult
 from ..arguments import add_text, mechanism_of, text_attacker, whole
-from ..console import OWNER_ONLY, SEED_WARNING, emit, note, progress, read_text
+from ..console import OWNER_ONLY, SEED_WARNING, emit, note, read_text
 
 HELP = "rewrite one text, and write a page with its promise and its setting"
 TAKES_MECHANISM = True
@@ -32,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ... import exports
+    from ...show import exports
 
     private = args.kind != "release"
     if args.no_text and private:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...coverage import coverage_note
+from ...measure.coverage import coverage_note
 from ..arguments import add_seed, add_text, mechanism_of
 from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text
 

@@ -13,14 +13,16 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from ... import plugins
-from ...checks import shown
-from ...coverage import coverage_note
+from ..._internal import plugins
+from ..._internal.checks import shown
+from ..._internal.task import progress
+from ...data.distributed import BLOCK
+from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
-from ...records import BATCH, Overall, rewrite_records
-from ...scale import BLOCK
+from ...measure.coverage import coverage_note
+from ...mechanisms.base import BATCH
 from ..arguments import gpus, mechanism_of, positive, whole
-from ..console import SEED_WARNING, note, progress, resumable
+from ..console import SEED_WARNING, note, resumable
 
 HELP = "rewrite one column of a data set, row by row"
 TAKES_MECHANISM = True
@@ -79,7 +81,7 @@ def data_options(
     parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True, piped: bool = False
 ) -> None:
     """How a data set is named and read. piped: whether standard input may be one."""
-    from ...experiments.tables import KINDS
+    from ...data.tables import KINDS
 
     pipe = ", or - for JSONL from standard input" if piped else ""
     parser.add_argument(
@@ -96,8 +98,8 @@ def data_options(
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...experiments import release_files, rewriting, tables
-    from ...metrics import METRICS
+    from ...data import release_files, rewriting, tables
+    from ...measure.metrics import METRICS
 
     mechanism = mechanism_of(args)
     keep = [c for name in next(csv.reader([args.keep], skipinitialspace=True), []) if (c := name.strip())]
@@ -123,7 +125,7 @@ def run(args: argparse.Namespace) -> None:
         if (workers := _workers(args)) is None:
             result = rewriting.rewrite_data(data, mechanism, args.out, **common)
         else:
-            from ...scale import blocks
+            from ...data.distributed import blocks
 
             result = blocks.rewrite_data(
                 data, mechanism, args.out, workers, block=args.block or BLOCK, plugins=plugins.files(), **common
@@ -154,12 +156,12 @@ def run(args: argparse.Namespace) -> None:
 def _workers(args: argparse.Namespace) -> Any:
     """What opens the workers that were asked for; None where all is done here."""
     if args.engine == "ray":
-        from ...scale import cluster
+        from ...data.distributed import cluster
 
         return cluster.ray_workers(args.workers, args.gpus or 0.0)
     if args.workers is None:
         return None
-    from ...scale import processes
+    from ...data.distributed import processes
 
     most = max(2, 2 * (os.cpu_count() or 1))
     if args.workers > most:
@@ -172,7 +174,7 @@ def _workers(args: argparse.Namespace) -> Any:
 
 def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
     """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
-    from ...experiments import release_files
+    from ...data import release_files
 
     workers = args.engine == "ray" or args.workers is not None
     if args.engine == "local" and args.gpus is not None:
@@ -197,7 +199,7 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
 
 def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     """From standard input or a file to standard output, a line as soon as its batch is done."""
-    from ...experiments import rewriting, tables
+    from ...data import rewriting, tables
 
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)

@@ -17,6 +17,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...experiments.compare import compare
+    from ...research.compare import compare
 
     emit("\n\n".join(table(rows) for rows in compare(args.folders)))

@@ -26,17 +26,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ...scale import ready, serving
+    from ..._internal import ray
+    from ...models import remote
 
-    ready.check_installed()
+    ray.check_installed()
     masked_lm_spec(args.model)
     address = os.environ.get("RAY_ADDRESS", "").strip() or "auto"
     if args.stop:
-        serving.withdraw(address, args.model)
+        remote.withdraw(address, args.model)
         note(f"{args.model} is served no longer.")
         return
     most = args.most or args.replicas
     if most < args.replicas:
         raise ConfigError("--most is less than --replicas. Give as many or more.")
-    serving.serve(address, args.model, args.replicas, most, args.gpus)
-    note(f"{args.model} is served. Start each front end with {serving.VARIABLE}=ray:{address}")
+    remote.serve(address, args.model, args.replicas, most, args.gpus)
+    note(f"{args.model} is served. Start each front end with {remote.VARIABLE}=ray:{address}")

@@ -7,14 +7,15 @@ import dataclasses
 
 import dptext_core as dpt
 
-from ... import trade_off
-from ...checks import shown
+from ..._internal.checks import shown
+from ..._internal.task import progress
 from ...errors import ConfigError
+from ...measure import trade_off
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
 from ...mechanisms.registry import mechanism_class
 from ..arguments import add_text, positive, read_by, whole
-from ..console import SEED_WARNING, emit, note, progress, read_text
+from ..console import SEED_WARNING, emit, note, read_text
 
 HELP = "what mechanisms keep of a text and what they hide, over ε, as CSV"
 FIRST = ("diffractor", "santext", "dp-mlm", "custext")

@@ -1,0 +1,183 @@
+"""Parts of one's own in every process: from installed packages, from DPTEXT_PLUGINS, from ``--plugin FILE``.
+
+Parts are mechanisms, and for the commands over data sets also loaders of data and downstream classifiers. A plugin is
+Python that runs with all rights of whoever started the program. So only that person names one: by installing a package
+with entry points of an enrolled group, in the environment variable, or on the command line. No page, link or upload of
+the app does.
+
+A registry enrols its parts here, and asks for plugins when it is first asked for more than what is built in: files are
+loaded once a process, entry points once their group is enrolled. A plugin that fails leaves nothing behind but its
+sentence in :func:`problems`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, DPTextError
+from . import hosting
+from .checks import usable_path
+
+VARIABLE = "DPTEXT_PLUGINS"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of part. store: name → part, filled by whoever registers one. take: registers what an entry point of this
+    name gives, or calls it so that it does; whether it is registered for certain."""
+
+    store: dict[str, Any]
+    take: Callable[[str, Any], bool]
+
+
+#: Group of entry points → its kind, in the order of their enrolment.
+_kinds: dict[str, Kind] = {}
+
+
+def enrol(group: str, store: dict[str, Any], take: Callable[[str, Any], bool]) -> None:
+    """A registry makes itself known, once a module."""
+    _kinds[group] = Kind(store, take)
+
+
+class _State:
+    """What this process has loaded. The lock is re-entrant: a plugin may ask the registry while it is loaded."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.begun = False
+        self.groups: set[str] = set()
+        self.files: set[Path] = set()
+        self.problems: list[str] = []
+
+
+_state = _State()
+
+
+def load() -> None:
+    """Load what is installed and what DPTEXT_PLUGINS names, once a process; nothing for strangers (``hosting``).
+
+    Raises nothing: see :func:`problems`.
+    """
+    if hosting.public():
+        return
+    with _state.lock:
+        if not _state.begun:
+            _state.begun = True
+            for name in os.environ.get(VARIABLE, "").split(os.pathsep):
+                if name.strip():
+                    _noted(partial(load_file, name, f"take it out of {VARIABLE}"))
+        while new := [group for group in _kinds if group not in _state.groups]:
+            _state.groups.add(new[0])
+            for point in sorted(importlib.metadata.entry_points(group=new[0]), key=lambda p: p.name):
+                _noted(partial(_load_point, point))
+
+
+def problems() -> tuple[str, ...]:
+    """A sentence for each plugin that could not be loaded, with what to do. Loads them where that was not done yet."""
+    load()
+    return tuple(_state.problems)
+
+
+def files() -> tuple[str, ...]:
+    """The files that this process has loaded, for others that are to have the same mechanisms."""
+    return tuple(sorted(map(str, _state.files)))
+
+
+def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
+    """Run a file that registers parts; one that was loaded already is not run again.
+
+    otherwise: what else one can do where it fails, for the message. Raises ConfigError.
+    """
+    with _state.lock:
+        path = usable_path(name, ConfigError).resolve()
+        if path in _state.files:
+            return
+        if not path.is_file():
+            raise ConfigError(f"There is no plugin file {str(name)!r}. Correct its path, or {otherwise}.")
+        _attempt(f"The plugin {name}", otherwise, lambda: _run(path), path)
+        _state.files.add(path)
+
+
+def _noted(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except ConfigError as error:
+        _state.problems.append(str(error))
+
+
+def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | None = None) -> None:
+    """Do ``work``, which registers parts, or says that its own is registered; all of it or nothing.
+
+    Raises ConfigError.
+    """
+    before = registered()
+    try:
+        done = work()
+    except (Exception, SystemExit) as error:  # a plugin may raise anything, and must end nothing else
+        restore(before)
+        raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
+    if not done and registered() == before:
+        raise ConfigError(
+            f"{what} was not loaded: it registers no mechanism, data set or classifier. Put @dptext_core.register "
+            f"before its class, or {otherwise}."
+        )
+
+
+def registered() -> dict[str, dict[str, Any]]:
+    """What is registered now, by group, without loading plugins."""
+    return {group: dict(kind.store) for group, kind in _kinds.items() if kind.store}
+
+
+def restore(before: Mapping[str, Mapping[str, Any]]) -> None:
+    """Take back what was registered since :func:`registered` gave ``before``."""
+    for group, kind in _kinds.items():
+        for name in set(kind.store) - set(before.get(group, ())):
+            del kind.store[name]
+
+
+def _reason(error: BaseException, file: Path | None) -> str:
+    """What went wrong in which line, as a sentence."""
+    said = " ".join(str(error).split())[:300].rstrip(".")
+    if isinstance(error, DPTextError):
+        return f"{said}."
+    if isinstance(error, SyntaxError) and file is not None and error.filename == str(file):
+        return f"line {error.lineno} is no valid Python ({error.msg})."
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if file is not None and f.filename == str(file)] or frames[-1:]
+    place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else "it"
+    return f"{place} stopped with {type(error).__name__}{f' ({said})' if said else ''}."
+
+
+def _run(path: Path) -> bool:
+    name = f"dptext_plugin_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(path)))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with contextlib.ExitStack() as undo:
+        sys.modules[name] = module  # dataclasses look their module up
+        undo.callback(sys.modules.pop, name, None)
+        spec.loader.exec_module(module)
+        undo.pop_all()
+    return False
+
+
+def _load_point(point: importlib.metadata.EntryPoint) -> None:
+    package = point.dist.name if point.dist is not None else point.module
+
+    def work() -> bool:
+        return _kinds[point.group].take(point.name, point.load())
+
+    _attempt(f"The plugin {point.name!r} of the package {package}", "uninstall that package", work)

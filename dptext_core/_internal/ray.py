@@ -1,0 +1,95 @@
+"""Ray where it is installed: imported by way of this alone, its statistics off; a cluster of one's own, seen by nobody
+else."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+
+#: How much memory a cluster of one's own takes for blocks on their way.
+STORE = 200_000_000
+INSTALL = "pip install -r requirements-ray.txt"
+#: For a cluster of one's own. Ray reads the token once a process; without the last of them, which is read when Ray is
+#: imported, its servers would listen on every network of the machine.
+_OWN = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
+
+
+def check_installed() -> None:
+    """Raises ConfigError where Ray is not there, without importing it."""
+    if sys.modules.get("ray", ...) is None or importlib.util.find_spec("ray") is None:
+        raise ConfigError(f"Ray is not installed here. Install it with: {INSTALL}")
+
+
+def ray_module(part: str = "ray") -> Any:
+    """``ray``, or a part of it. Raises ConfigError where it is not installed."""
+    # Read when Ray is imported.
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        return importlib.import_module(part)
+    except ImportError as error:
+        raise ConfigError(
+            f"Ray is not installed here ({error.name or 'ray'} is missing). Install it with: {INSTALL}"
+        ) from error
+
+
+@contextlib.contextmanager
+def connected(cpus: int | None = None) -> Iterator[Any]:
+    """``ray``, connected to the cluster that RAY_ADDRESS names, else to one of its own on this machine: on the loopback
+    device, behind a token that only this process and its children have, with its files in a folder that only this user
+    can read, and gone afterwards. A connection that is there already is used, and left as it is.
+
+    cpus: of a cluster of one's own; None: those of the machine. Raises ConfigError.
+    """
+    address = os.environ.get("RAY_ADDRESS", "").strip()
+    with contextlib.ExitStack() as undo:
+        if not address and not ("ray" in sys.modules and ray_module().is_initialized()):
+            undo.callback(_restore, {name: os.environ.get(name) for name in (*_OWN, "PYTHONPATH")})
+            # Workers find this package where we did.
+            paths = [str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]
+            os.environ |= _OWN | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        ray = ray_module()
+        if ray.is_initialized():
+            yield ray
+            return
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address:
+            try:
+                ray.init(address=address, **quiet)
+            except Exception as error:
+                raise ConfigError(
+                    f"The cluster that RAY_ADDRESS names cannot be reached ({type(error).__name__}). Correct the "
+                    "address, or take the variable away to use this machine alone."
+                ) from error
+        else:
+            # Nobody else can read it. Ray opens the folder that it is given to everybody: that is one in it.
+            folder = tempfile.mkdtemp(prefix="dptext-")
+            undo.callback(shutil.rmtree, folder, ignore_errors=True)
+            ray.init(
+                address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False,
+                _temp_dir=f"{folder}/ray", **quiet,
+            )  # fmt: skip
+        undo.callback(ray.shutdown)
+        yield ray
+
+
+def _restore(before: dict[str, str | None]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

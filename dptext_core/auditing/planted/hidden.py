@@ -1,0 +1,221 @@
+"""Faults that show in some draws only: in large batches, late in a text, at its first rewrite, at one word, between
+texts, or in what is written from noise that is not there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...mechanisms.base import BATCH, Mechanism, Prepared
+from ...mechanisms.config import epsilon_option
+from ...mechanisms.latent.adept import ADePT
+from ...mechanisms.words.custext import CusText, RankTable
+from ...mechanisms.words.diffractor import Diffractor
+from ...mechanisms.words.word_level import Draws
+from ...privacy.guarantee import Guarantee
+from ...privacy.sampling import NoiseStream
+from ...result import Release, RewriteResult
+from .base import Fault
+from .stated import _unchanged
+
+#: From which token on ``LateDiffractor`` leaks, and the word that ``OneWordDiffractor`` and ``OneWordCusText`` leak.
+LATE, WORD = 260, "hospital"
+
+
+class NoiselessADePT(ADePT):
+    """ADePT that states its noise and writes from the vector without it."""
+
+    title = "ADePT whose decoder reads the vector without noise"
+
+    def _noisy(self, prepared, stream):
+        plain = ADePT(replace(self.config, no_noise=True))
+        plain.__dict__["autoencoder"] = self.autoencoder
+        return plain._noisy(prepared, stream)
+
+
+@dataclass(frozen=True)
+class LengthConfig:
+    """Options of the small mechanism that writes from one noisy number."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(2.0, 0.1, 20.0, "for the whole text")
+
+
+class NoisyLength(Mechanism):
+    """Writes one of eight words, by one number in [0, 1] with Laplace noise of scale 1/ε: how many words a text has, of
+    ten. Small enough that what is written tells the noisy number, as far as there are words for it."""
+
+    name, title, family, notion = "tiny-length", "A small mechanism that writes from a number", "autoencoder", "pure"
+    summary = "A text's length with noise; a word for it is released."
+    config_cls = LengthConfig
+    closed_form: ClassVar[bool] = False
+    slow_to_prepare: ClassVar[bool] = False
+    words: ClassVar[tuple[str, ...]] = ("none", "tiny", "short", "brief", "medium", "long", "huge", "endless")
+
+    @property
+    def can(self) -> frozenset[str]:
+        return frozenset()
+
+    def _prepare(self, document, progress, cancel) -> Prepared:
+        return Prepared(document, self.key)
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        epsilon = self.config.epsilon
+        return Guarantee("pure", epsilon, "released text", "any two texts", 1, epsilon)
+
+    def number(self, prepared: Prepared) -> float:
+        return min(1.0, len(prepared.document.tokens) / 10)
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float:
+        return self.config.epsilon * abs(self.number(a) - self.number(b))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float:
+        return -math.expm1(-self.latent_loss(a, b) / 2)
+
+    def noise(self, stream: NoiseStream) -> float:
+        """Laplace noise: its sign, and a size by one uniform."""
+        sign, size = stream.uniforms(2).tolist()
+        return math.copysign(-math.log(size) / self.config.epsilon, sign - 0.5)
+
+    def _rewrite(self, prepared, stream, progress, cancel) -> RewriteResult:
+        noisy = self.number(prepared) + self.noise(stream)
+        text = self.words[min(7, max(0, math.floor(8 * noisy)))]
+        piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            pieces=(piece,),
+        )  # fmt: skip
+
+
+class WeakLength(NoisyLength):
+    """The same with a tenth of its noise."""
+
+    title = "A small mechanism with a tenth of its noise"
+
+    def noise(self, stream: NoiseStream) -> float:
+        return super().noise(stream) / 10
+
+
+class BatchCusText(CusText):
+    """CusText that returns the last text of a full batch as it is."""
+
+    title = "CusText that leaks in full batches"
+
+    def _rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
+        results = super()._rewrite_list(*arguments, **more)
+        return results if len(results) < BATCH else [*results[:-1], _unchanged(results[-1])]
+
+
+class LateDiffractor(Diffractor):
+    """1-Diffractor that keeps every word from token 260 on."""
+
+    title = "1-Diffractor that leaks in long texts"
+
+    def _draw(self, draws: Draws, *arguments, **more) -> list[str]:
+        drawn = super()._draw(draws, *arguments, **more)
+        return [self.vocabulary.words[r] if int(i) >= LATE else w  # type: ignore[index]
+                for r, i, w in zip(draws.rows, draws.paths, drawn, strict=True)]  # fmt: skip
+
+
+class FirstCusText(CusText):
+    """CusText that returns a text as it is where it rewrites it for the first time."""
+
+    title = "CusText that leaks at the first rewrite"
+
+    def _result(self, *arguments, **more) -> RewriteResult:
+        result = super()._result(*arguments, **more)
+        known = self.__dict__.setdefault("_rewritten_before", set())
+        first = result.original not in known
+        known.add(result.original)
+        return _unchanged(result) if first else result
+
+
+class OneWordDiffractor(Diffractor):
+    """1-Diffractor that keeps one word of its vocabulary."""
+
+    title = "1-Diffractor that leaks one word"
+
+    def _draw(self, draws: Draws, *arguments, **more) -> list[str]:
+        drawn = super()._draw(draws, *arguments, **more)
+        words = self.vocabulary.words
+        return [words[r] if words[r] == WORD else w for r, w in zip(draws.rows, drawn, strict=True)]
+
+
+class OneWordCusText(CusText):
+    """CusText that states, for one word of its vocabulary, that it nearly always stays."""
+
+    title = "CusText that states another distribution for one word"
+
+    def channel(self, row: int) -> RankTable:
+        table = super().channel(row)
+        return table if self.vocabulary.words[row] != WORD else replace(table, scores=100 * table.scores)
+
+
+class SharedDiffractor(Diffractor):
+    """1-Diffractor whose texts in one call share their noise, under names that differ."""
+
+    title = "1-Diffractor whose texts share noise"
+
+    def _draw(self, draws: Draws, *arguments, **more) -> list[str]:
+        first = draws.texts[0][0]
+        return super()._draw(replace(draws, texts=[(first, n) for _, n in draws.texts]), *arguments, **more)
+
+
+HIDDEN = (
+    Fault(
+        "no-noise",
+        "A decoder that sees no noise",
+        "ADePT states the noise on its vector, and the new text is written from the vector as it is.",
+        NoiselessADePT,
+        ADePT,
+    ),
+    Fault(
+        "weak-noise",
+        "A tenth of the stated noise",
+        "A small mechanism that writes from one noisy number and adds a tenth of the noise that it states.",
+        WeakLength,
+        NoisyLength,
+    ),
+    Fault(
+        "full-batches",
+        "Leaks in full batches only",
+        f"CusText that returns the last of {BATCH} texts of one call as it is.",
+        BatchCusText,
+        CusText,
+    ),
+    Fault(
+        "late-words",
+        "Leaks late in long texts only",
+        f"1-Diffractor that keeps every word from token {LATE} on.",
+        LateDiffractor,
+        Diffractor,
+    ),
+    Fault(
+        "first-rewrite",
+        "Leaks at the first rewrite only",
+        "CusText that returns a text as it is where it has not rewritten it before.",
+        FirstCusText,
+        CusText,
+    ),
+    Fault(
+        "one-word",
+        "Leaks one word of its vocabulary",
+        f"1-Diffractor with the right distributions that releases “{WORD}” as it is.",
+        OneWordDiffractor,
+        Diffractor,
+    ),
+    Fault(
+        "one-word-stated",
+        "Another distribution for one word",
+        f"CusText that states, and draws, a distribution for “{WORD}” that is not the one of its group.",
+        OneWordCusText,
+        CusText,
+    ),
+    Fault(
+        "shared-noise",
+        "Noise that texts share",
+        "1-Diffractor whose texts in one call share their noise: words at the same place move alike.",
+        SharedDiffractor,
+        Diffractor,
+    ),
+)

@@ -1,0 +1,424 @@
+"""A data set that somebody uploaded, in a folder of its own: a look at ten rows, all of them, and what they come to.
+
+The folder holds the file as it was given, ``job.json`` and ``run``, which is the folder of a run as ``rewrite-data``
+makes it. So a run that was stopped goes on, and the command that :func:`command` writes does the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import io
+import itertools
+import re
+import secrets
+import shlex
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .._internal.assets import examples, read_json
+from .._internal.private import Private
+from .._internal.task import Progress
+from ..errors import ConfigError, DPTextError, InputError
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import get_mechanism, mechanism_class
+from ..privacy.guarantee import Guarantee
+from ..text.document import LETTERS, Document
+from . import release_files, tables
+from .folder import RESULT, read_lines, some_lines
+from .records import Unread, rewrite_records
+from .rewriting import OWN, errors_of, measured, promise_of, rewrite_data, so_far
+from .tables import Source
+
+#: Rows of the first look; rows that measures look at; errors that are shown.
+FIRST, MEASURED, ERRORS = 10, 2000, 500
+_RUN, _NAME = "run", "noise-id.txt"
+_NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
+
+
+#: What the choices of an option named strategy change for many rows.
+STRATEGIES = {
+    "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
+    "record": "Each distinct word of a row is drawn once: a row that repeats a word spends less, and shows where.",
+    "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many rows "
+    "a person wrote, and everyone can see which rows share a word.",
+}
+
+
+@dataclass(frozen=True)
+class Asked(Private):
+    """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
+    column: the one that is rewritten; keep: those that go out as they are; options: of the mechanism, by name."""
+
+    file: str
+    column: str
+    header: bool
+    keep: tuple[str, ...]
+    mechanism: str
+    options: tuple[tuple[str, Any], ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("mechanism",)
+
+    def make(self) -> Mechanism:
+        """Raises ConfigError."""
+        return get_mechanism(self.mechanism, **dict(self.options))
+
+    def to_dict(self) -> dict[str, Any]:
+        fields = _fields(self.mechanism)
+        options = {name: codec.write(fields[name], value) for name, value in self.options}
+        return dataclasses.asdict(self) | {"keep": list(self.keep), "options": options}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Asked:
+        """Raises InputError for what is none."""
+        try:
+            fields = _fields(about["mechanism"])
+            options = tuple((k, codec.read(fields[k], v)) for k, v in about["options"].items())
+            names = {k: about[k] for k in ("file", "column", "header", "mechanism")}
+            return cls(**names, keep=tuple(about["keep"]), options=options)
+        except (KeyError, TypeError, AttributeError, ConfigError):
+            raise InputError("This job was made by another version of the program. Begin it anew.") from None
+
+
+@dataclass(frozen=True)
+class Pair(Private):
+    """A row for its owner's eyes: its number from 1, original and rewrite, or why there is none."""
+
+    row: int
+    original: str
+    text: str
+    error: str
+
+    _shown: ClassVar[tuple[str, ...]] = ("row",)
+
+
+@dataclass(frozen=True)
+class Look(Private):
+    """What is in a file: its columns, how many rows, how many of them cannot be read, and the first ones."""
+
+    columns: tuple[str, ...]
+    count: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    unread: int = 0
+
+    _shown: ClassVar[tuple[str, ...]] = ("count", "unread")
+
+    def longest(self) -> str:
+        """The column that is most likely the text: the one named so, else the one with the longest cells."""
+        named = [c for c in self.columns if c.strip().lower() in ("text", "texts", "message", "sentence", "review")]
+
+        def size(column: str) -> int:
+            return sum(len(v) for row in self.rows if isinstance(v := row[column], str))
+
+        return named[0] if named else max(self.columns, key=size)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
+    the first of them; measures: of the rewrites against their originals."""
+
+    rows: int
+    promise: dict[str, Any]
+    errors: tuple[tuple[int, str], ...]
+    measures: dict[str, dict[str, float]]
+
+
+def file_name(given: str) -> str:
+    """A name of somebody's file as one of a file here. Raises InputError where its kind is not known."""
+    name = _NOT_IN_NAMES.sub("_", given.replace("\\", "/").rpartition("/")[2]).lstrip(". ")[-80:]
+    if Path(name).suffix.lower() not in tables.KINDS:
+        raise InputError(
+            f"This file is none of {', '.join(tables.KINDS)}. Save the data as one of these, and name it so."
+        )
+    return name if Path(name).stem else f"data{Path(name).suffix}"
+
+
+def example() -> bytes:
+    """A small table of invented texts, as a CSV file."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["source", "text"])
+    for one in examples():
+        sentences = re.split(r"(?<=[.!?])\s+", " ".join(one.text.split()))
+        writer.writerows([one.title, sentence] for sentence in sentences)
+    return out.getvalue().encode("utf-8")
+
+
+def look(
+    path: Path, header: bool = True, rows: int = FIRST, most: int | None = None, wide: int | None = None,
+    cancel: threading.Event | None = None,
+) -> Look:  # fmt: skip
+    """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
+    columns = tables.heading(path, header, cancel)
+    if not columns:
+        raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
+    if wide is not None and len(columns) > wide:
+        raise InputError(
+            f"{path.name} has {len(columns):,} columns, and this page takes up to {wide:,}. Save the columns that you "
+            "need as a file of their own."
+        )
+    data = tables.source(path, columns, header, each=True, cancel=cancel)
+    if most is not None and data.count > most:
+        raise InputError(f"{path.name} has {data.count:,} rows, and this server takes up to {most:,}. Divide it.")
+    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread)
+
+
+class Batch(Private):
+    """A file in its folder, and what is asked of it. words: the words and marks of a row that is rewritten at most; one
+    that has more comes out as an error."""
+
+    def __init__(self, folder: Path, asked: Asked, words: int | None = None):
+        self.folder, self.asked, self.words = folder, asked, words
+        self._data: Source | None = None
+        self._long: dict[int, str] = {}
+        self._guard = threading.Lock()
+
+    @property
+    def run(self) -> Path:
+        """The folder of the run."""
+        return self.folder / _RUN
+
+    @property
+    def stem(self) -> str:
+        """The name of its file without the ending."""
+        return Path(self.asked.file).stem
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        return self.asked.make()
+
+    def data(self, cancel: threading.Event | None = None) -> Source:
+        """The rows, whose file is read through the first time. Raises InputError, Cancelled."""
+        a = self.asked
+        with self._guard:
+            if self._data is None:
+                columns = (a.column, *a.keep)
+                data = tables.source(self.folder / a.file, columns, a.header, each=True, cancel=cancel)
+                self._data = data if self.words is None else replace(data, rows=partial(self._short, data))
+            return self._data
+
+    def _short(self, data: Source) -> Iterator[dict[str, Any]]:
+        column, most = self.asked.column, self.words
+        assert most is not None
+        for number, row in enumerate(data.rows()):
+            if not isinstance(text := row[column], str) or len(text) <= most:
+                yield row
+                continue
+            # The rows are read many times, and their words counted once.
+            if (why := self._long.get(number)) is None:
+                why = self._long[number] = _too_long(text, most)
+            yield Unread(row, why) if why else row
+
+    def first(self, n: int = FIRST, cancel: threading.Event | None = None) -> list[Pair]:
+        """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
+        column = self.asked.column
+        rows = list(itertools.islice(self.data(cancel).rows(), n))
+        records = rewrite_records(rows, self.mechanism, column, cancel=cancel)
+        return [
+            Pair(i, _shown(row[column]), record.text or "", record.error or "")
+            for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
+        ]
+
+    def rewrite(self, progress: Progress | None = None, cancel: threading.Event | None = None) -> Found:
+        """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
+        a = self.asked
+        rewrite_data(
+            self.data(cancel), self.mechanism, self.run, column=a.column, keep=a.keep, progress=progress, cancel=cancel
+        )
+        return self.found(cancel=cancel)
+
+    def found(self, cancel: threading.Event | None = None) -> Found:
+        """What is written by now comes to."""
+        whole = so_far(self.run, self.mechanism.together)
+        errors = itertools.islice(errors_of(self.run), ERRORS)
+        measures = self.measure(("unchanged",), cancel=cancel) if whole.rows else {}
+        return Found(whole.rows, whole.to_dict(), tuple(errors), measures)
+
+    def measure(
+        self, names: Sequence[str], progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> dict[str, dict[str, float]]:
+        """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
+        step = max(1, self.written // MEASURED)
+        return measured(self.data(cancel), self.run, self.asked.column, names, cancel, progress, step)
+
+    @property
+    def noise_id(self) -> str:
+        """A name of this run, by which a ledger knows what it has rewritten again. Raises InputError."""
+        try:
+            with contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
+                file.write(secrets.token_hex(8))
+            return (self.run / _NAME).read_text(encoding="ascii")
+        except OSError as error:
+            raise InputError(f"The folder of this job cannot be used: {error.strerror}. Begin it anew.") from error
+
+    def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
+        """The texts of the rows that are written, each with the promise of its rewrite; None where it has none."""
+        column = self.asked.column
+        for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
+            g = promise_of(line[OWN])
+            yield _shown(row[column]), replace(g, draws=0) if g and line[OWN].get("untouched") else g
+
+    @property
+    def written(self) -> int:
+        """How many rows are done."""
+        try:
+            with (self.run / tables.ROWS).open("rb") as file:
+                return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def done(self) -> bool:
+        """Whether all rows are."""
+        return (self.run / RESULT).is_file()
+
+    def meaning(self) -> tuple[str, ...]:
+        """What the promise is about when it is about many rows, in plain words."""
+        once = "distinct" in self.mechanism.guarantee("a").unit
+        if self.mechanism.together:
+            return (
+                "Each distinct word of the whole data set is drawn once, and the same word becomes the same word in "
+                "every row. So everyone can see which rows share a word.",
+                "The total is that of the distinct words. It is the same for a person who wrote one row as for one who "
+                "wrote all of them.",
+                "The random key that makes equal words equal lives in this server's memory while the job runs. It is "
+                "never written to a file. So a job of this kind that was stopped cannot go on; it can only begin anew.",
+            )
+        same = (
+            "Within a row, a word that is repeated is drawn once and shown the same each time: this costs less, and "
+            "everyone can see where a row repeats a word. Between rows nothing is shared."
+            if once else "Each row has noise of its own, and so has each place in it: a repeated word comes out anew."
+        )  # fmt: skip
+        return (
+            "The promise of a row is about its text alone. It holds even against somebody who knows all other rows.",
+            "A person who wrote several rows is protected by the sum over these rows, which is a weaker promise.",
+            same,
+        )
+
+    def first_promise(self) -> str:
+        """The promise of the first row with a text, in plain words; empty where it is that of all rows."""
+        column = self.asked.column
+        if self.mechanism.together:
+            return ""
+        texts = (row[column] for row in itertools.islice(self.data().rows(), FIRST))
+        for text in (t for t in texts if isinstance(t, str) and t.strip()):
+            with contextlib.suppress(DPTextError):
+                return self.mechanism.guarantee(text).sentence()
+        return ""
+
+    @property
+    def strategies(self) -> dict[str, str]:
+        """What each strategy would change, where its mechanism has a choice."""
+        option = _fields(self.asked.mechanism).get("strategy")
+        choices = (option.metadata["choices"] or ()) if option is not None else ()
+        return {name: said for name, said in STRATEGIES.items() if name in choices}
+
+    def forget_run(self) -> None:
+        """Take away what was rewritten, to begin anew."""
+        shutil.rmtree(self.run, ignore_errors=True)
+
+    def page(self, start: int, n: int) -> list[Pair]:
+        """So many rows from one on (from 0), as far as they are written."""
+        column = self.asked.column
+        rows = itertools.islice(self.data().rows(), start, start + n)
+        return [
+            Pair(line[OWN]["row"] + 1, _shown(row[column]), line[column] or "", line[OWN]["error"] or "")
+            for row, line in zip(rows, some_lines(self.run, start, n), strict=False)
+        ]
+
+    def release(self, suffix: str, exact: bool = False) -> Path:
+        """The release as a file in the folder."""
+        out = self.folder / f"{self.stem}-release{suffix}"
+        release_files.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        return out
+
+    def inspection(self, suffix: str, exact: bool = False) -> Path:
+        """The inspection as a file in the folder: private, in name and content."""
+        out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
+        release_files.inspection(self.data(), self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        return out
+
+    def promise(self) -> dict[str, Any]:
+        """What a finished run's result.json says."""
+        return read_json(self.run / RESULT)
+
+
+def _too_long(text: str, most: int) -> str:
+    """What is wrong with a row that has more words and marks than this; empty for any other. The words of a text that
+    is longer than so many can be are not counted: that takes its time, and nobody can stop it."""
+    said = "This row has more than {:,} {}, which is as many as this server rewrites in one row. Split it."
+    if len(text) > LETTERS * most:
+        return said.format(LETTERS * most, "characters")
+    return said.format(most, "words and marks") if len(Document.parse(text).words) > most else ""
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+# --- the same elsewhere ---------------------------------------------------------------------------------------------
+
+
+def command(asked: Asked, release: str = ".csv") -> str:
+    """The command that does the same with the same file."""
+    stem = Path(asked.file).stem
+    words = ["rewrite-data", *_given("--data", asked.file), *_given("--text-column", asked.column)]
+    if asked.keep:
+        words += _given("--keep", _listed(asked.keep))
+    if (flag := _header(asked)) is not None:
+        words.append("--header" if flag else "--no-header")
+    words += ["--mechanism", asked.mechanism]
+    fields = _fields(asked.mechanism)
+    for name, value in asked.options:
+        flag_name = name.replace("_", "-")
+        if fields[name].metadata["kind"] == "flag" and isinstance(value, bool):
+            words.append(f"--{flag_name}" if value else f"--no-{flag_name}")
+        else:
+            words += _given(f"--{flag_name}", codec.write(fields[name], value))
+    words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
+    return "python -m dptext_core " + shlex.join(words)
+
+
+def snippet(asked: Asked) -> str:
+    """Python that does the same with the same file."""
+    options = "".join(f", {name}={value!r}" for name, value in asked.options)
+    header = "" if (flag := _header(asked)) is None else f", header={flag}"
+    return (
+        "import dptext_core as dpt\n"
+        "from dptext_core.data import tables\n\n"
+        f"mechanism = dpt.get_mechanism({asked.mechanism!r}{options})\n"
+        f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
+        f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}):\n"
+        "    print(record.error or record.text, dict(record.row))\n"
+    )
+
+
+def _header(asked: Asked) -> bool | None:
+    """What has to be said of the header; None where it goes without saying."""
+    if Path(asked.file).suffix.lower() not in tables.TABLES:
+        return None
+    usual = not all(c.isdecimal() for c in (asked.column, *asked.keep))
+    return None if asked.header == usual else asked.header
+
+
+def _given(flag: str, value: str) -> Iterator[str]:
+    """A flag with its value, in one word where the value looks like a flag."""
+    return iter([f"{flag}={value}"] if value.startswith("-") else [flag, value])
+
+
+def _listed(names: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(names)
+    return out.getvalue()
+
+
+def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
+    return {f.name: f for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}

@@ -1,0 +1,358 @@
+"""A data set in blocks of rows, given to workers that each hold one mechanism, into the folder of a run.
+
+A block is so many rows one after the other; where it begins does not depend on how many workers there are. The rows of
+a block that is done are appended to ``rows.jsonl`` when those before it are there, and lie in ``blocks/`` until then,
+each block a file that was written under another name and renamed. So a run that is stopped anywhere goes on with what
+is missing, and a block whose worker died, or that two workers did, is in the result exactly once.
+
+What is common to all workers travels in :class:`Task`. A mechanism that draws for all rows together does so in parts
+under one noise stream. Where there is no seed, its key lies in ``noise.key`` in the folder of the run, so that all
+workers, and the same run later, draw each word alike. Only the user who runs the command can read it; it is made before
+the first draw and deleted with the last row. A run that is given up leaves it: delete its folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+from ..._internal.outcome import Outcome
+from ..._internal.private import Private
+from ..._internal.task import Progress, check_cancel
+from ..._internal.version import __version__
+from ...errors import ConfigError, DPTextError, InputError, ModelUnavailable
+from ...mechanisms.base import BATCH, Mechanism
+from ...privacy.sampling import NoiseStream
+from .. import rewriting
+from ..folder import RunFolder
+from ..records import rewrite_part, seeded, shared_draws
+from ..tables import Row, Source
+from . import BLOCK
+
+#: How often a block is given out before the run ends with an error.
+TRIES = 4
+#: Blocks with one worker: while it computes one, the next is on its way.
+EACH = 2
+#: What became of the blocks of a worker that is gone.
+DIED = "its worker died"
+KEY, BLOCKS = "noise.key", "blocks"
+_POLL = 0.5  # seconds between two looks at what was asked of us meanwhile
+
+Kind = Literal["count", "rewrite"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Private):
+    """What a worker has to know once. options: of the mechanism, by name; loads: SHA-256 of the files that they name;
+    plugins: files that register mechanisms, at the same place on every machine; key: of the noise that all share."""
+
+    mechanism: str
+    options: dict[str, Any]
+    loads: dict[str, str]
+    column: str
+    keep: tuple[str, ...]
+    seed: int | None
+    batch: int = BATCH
+    plugins: tuple[str, ...] = ()
+    key: bytes | None = None
+    version: str = __version__
+
+    _shown: ClassVar[tuple[str, ...]] = ("mechanism", "seed")
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Private):
+    """Rows of a data set. number: from 0; first: the number of its first row."""
+
+    number: int
+    first: int
+    rows: list[Row]
+
+    _shown: ClassVar[tuple[str, ...]] = ("number", "first", "rows")
+
+
+class Workers(Protocol):
+    """Whoever takes blocks; a context manager, since workers have to go whatever happens."""
+
+    def room(self) -> int:
+        """How many blocks it takes now."""
+
+    def give(self, kind: Kind, block: Block, draws: int | None) -> None: ...
+
+    def take(self, timeout: float) -> Sequence[tuple[Block, Outcome]]:
+        """What is done, in any order; nothing where nothing was within so many seconds. Raises what no try would
+        change."""
+
+
+#: Opens workers for a task.
+Open = Callable[[Task], AbstractContextManager[Workers]]
+
+
+class Worker:
+    """What one worker does: it holds a mechanism, and answers for blocks."""
+
+    def __init__(self, task: Task, m: Mechanism | None = None):
+        self._task = task
+        self._m = self._made() if m is None else m
+        self._stream = None if task.seed is None else seeded(task.seed)
+        if task.key is not None:
+            self._stream = NoiseStream.of_key(task.key)
+
+    def _made(self) -> Mechanism:
+        from ..._internal import plugins
+        from ...mechanisms.registry import get_mechanism
+
+        task = self._task
+        if task.version != __version__:
+            raise ConfigError(
+                f"A worker has version {__version__} of dptext-studio, and the run was begun with {task.version}. "
+                "Install the same one on every machine."
+            )
+        for file in task.plugins:
+            plugins.load_file(file)
+        m = get_mechanism(task.mechanism, **task.options)
+        loads = rewriting.asked(m)[1]
+        if different := [name for name in task.loads if loads.get(name) != task.loads[name]]:
+            raise ConfigError(
+                f"The files that {' and '.join(different)} names are other ones on a worker than where the run was "
+                "begun. Put the same files on every machine."
+            )
+        return m
+
+    def count(self, block: Block) -> frozenset[Any] | None:
+        """What its rows draw once for all."""
+        return shared_draws(block.rows, self._m, self._task.column)
+
+    def rewrite(self, block: Block, draws: int | None) -> list[dict[str, Any]]:
+        """Its rows as ``rows.jsonl`` has them."""
+        task = self._task
+        records = rewrite_part(
+            block.rows, block.first, self._m, task.column, stream=self._stream, draws=draws, batch=task.batch
+        )
+        return [rewriting.line_of(r, task.column, task.keep) for r in records]
+
+    def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
+        """Raises nothing: what an error of others says may quote a text, and would be kept in logs."""
+        try:
+            return Outcome(self.count(block) if kind == "count" else self.rewrite(block, draws))
+        except DPTextError as error:
+            return Outcome(refused=error)
+        except Exception as error:
+            return Outcome(lost=f"it stopped with {type(error).__name__}")
+
+
+def begin(task: Task) -> tuple[Worker | None, Outcome]:
+    """A worker, or why there is none. Raises nothing, see :meth:`Worker.answer`."""
+    try:
+        return Worker(task), Outcome()
+    except DPTextError as error:
+        return None, Outcome(refused=error)
+    except Exception as error:
+        return None, Outcome(refused=ModelUnavailable(
+            f"A worker could not make the mechanism {task.mechanism}: it stopped with {type(error).__name__}. "
+            "Install the same packages and files wherever workers run."
+        ))  # fmt: skip
+
+
+def rewrite_data(
+    data: Source, m: Mechanism, out: str | Path, open_workers: Open, *, column: str = "text",
+    keep: Sequence[str] = (), seed: int | None = None, block: int = BLOCK, batch: int = BATCH,
+    measures: Sequence[str] = (), plugins: Sequence[str] = (), progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """As ``rewriting.rewrite_data``, by workers: the same folder, the same rows where a seed is given. Raises what that
+    does, and InputError where a block was lost again and again."""
+    rewriting.check_columns(column, keep)
+    config = rewriting.config_of(data, m, column, keep, seed, batch) | {"block": block}
+    if m.together and m.shared_draws([]) is None:
+        raise ConfigError(
+            f"With these options {m.title} draws for all rows at once, and cannot do so in parts. Rewrite the data set "
+            "on one machine."
+        )
+    with RunFolder(out, config) as folder:
+        run = _Run(folder, rewriting.so_far(folder.path, m.together), data.count, progress)
+        run.drain()
+        if run.whole.rows < data.count:
+            folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
+            key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.together and seed is None else None
+            options = {name: getattr(m.config, name) for name in rewriting.options_of(m)}
+            task = Task(
+                m.name, options, dict(rewriting.asked(m)[1]), column, tuple(keep), seed, batch, tuple(plugins), key
+            )
+            with open_workers(task) as workers:
+                draws = None
+                if m.together:
+                    found: set[Any] = set()
+                    for _, some in _results(workers, "count", _cut(data.rows(), block), None, folder, cancel):
+                        found |= some
+                    draws = len(found)
+                todo = (b for b in _cut(data.rows(), block, run.whole.rows) if b.number not in run.ahead)
+                for one, lines in _results(workers, "rewrite", todo, draws, folder, cancel):
+                    run.take(one, lines)
+        with contextlib.suppress(FileNotFoundError):
+            (folder.path / KEY).unlink()
+        run.close()
+        result: dict[str, Any] = {"mode": "rewrite", **run.whole.to_dict()}
+        if measures:
+            result["measures"] = rewriting.measured(data, folder.path, column, measures, cancel)
+        folder.finish(result)
+        folder.log(f"done: {run.whole.rows} rows, {run.whole.errors} errors")
+    return result
+
+
+def _cut(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Block]:
+    """Blocks that begin at multiples of ``size``, without the rows before ``start``."""
+    rows = itertools.islice(rows, start, None)
+    while some := list(itertools.islice(rows, size - start % size)):
+        yield Block(start // size, start, some)
+        start += len(some)
+
+
+def _results(
+    workers: Workers, kind: Kind, blocks: Iterable[Block], draws: int | None, folder: RunFolder,
+    cancel: threading.Event | None,
+) -> Iterator[tuple[Block, Any]]:  # fmt: skip
+    """Every block with what was asked of it, as it is done. No more blocks are read than workers have room for, and one
+    that was lost is given again."""
+    given, again, lost = iter(blocks), deque[Block](), Counter[int]()
+    out, more = 0, True
+    while True:
+        while (more or again) and workers.room() > 0:
+            one = again.popleft() if again else next(given, None)
+            if one is None:
+                more = False
+                break
+            workers.give(kind, one, draws)
+            out += 1
+        if not (out or more or again):
+            return
+        check_cancel(cancel)
+        for one, outcome in workers.take(_POLL):
+            out -= 1
+            if outcome.refused is not None:
+                raise outcome.refused
+            if outcome.lost:
+                lost[one.number] += 1
+                folder.log(f"the block from row {one.first} on was lost: {outcome.lost}")
+                if lost[one.number] == TRIES:
+                    raise InputError(
+                        f"Rows {one.first + 1} to {one.first + len(one.rows)} were given to a worker {TRIES} times and "
+                        f"never came back; the last time {outcome.lost}. Look at these rows, and give the same command "
+                        "again: what is done is kept."
+                    )
+                again.append(one)
+            else:
+                yield one, outcome.value
+
+
+class _Run:
+    """The rows of a run in order, and the blocks that are done ahead of them."""
+
+    def __init__(self, folder: RunFolder, whole: Any, count: int, progress: Progress | None):
+        self._folder, self.whole = folder, whole
+        self._count, self._progress = count, progress
+        self._place = folder.path / BLOCKS
+        #: How many rows wait in each finished block, by its number.
+        self.ahead: dict[int, int] = {}
+        self._starts: dict[int, int] = {}
+        if self._place.is_dir():
+            for path in self._place.iterdir():
+                if path.suffix == ".jsonl":
+                    number, first = (int(part) for part in path.stem.split("-"))
+                    self._starts[first], self.ahead[number] = number, sum(1 for _ in self._lines(number, first))
+                else:
+                    path.unlink()  # a kill left it half written
+        self._size = folder.config["block"]
+
+    def _path(self, number: int, first: int) -> Path:
+        return self._place / f"{number:08d}-{first}.jsonl"
+
+    def _lines(self, number: int, first: int) -> Iterator[dict[str, Any]]:
+        with self._path(number, first).open("rb") as file:
+            for line in file:
+                yield json.loads(line)
+
+    def take(self, block: Block, lines: list[dict[str, Any]]) -> None:
+        """A block that is done: behind the rows that are there, else aside."""
+        if block.first == self.whole.rows:
+            self._append(lines)
+        elif block.first > self.whole.rows and block.number not in self.ahead:
+            self._keep(block, lines)
+        self.drain()
+
+    def _keep(self, block: Block, lines: list[dict[str, Any]]) -> None:
+        path = self._path(block.number, block.first)
+        try:
+            self._place.mkdir(exist_ok=True)
+            with (beside := path.with_suffix(".tmp")).open("wb") as file:
+                for line in lines:
+                    file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except OSError as error:
+            raise InputError(
+                f"{BLOCKS} in the folder {self._folder.path.name} cannot be written to: {error.strerror or error}. "
+                "Make room for it, and give the same command again: what is done is kept."
+            ) from error
+        self._starts[block.first], self.ahead[block.number] = block.number, len(lines)
+
+    def _append(self, lines: Iterable[dict[str, Any]]) -> None:
+        lines = list(lines)
+        self._folder.append(lines)
+        for line in lines:
+            self.whole.add(rewriting.promise_of(line[rewriting.OWN]), line[rewriting.OWN].get("untouched", False))
+
+    def drain(self) -> None:
+        """Append the blocks whose turn it is; of one that a kill cut off, what is missing."""
+        for first in sorted(self._starts):
+            number = self._starts[first]
+            if first > self.whole.rows:
+                break
+            if first + self.ahead[number] > self.whole.rows:
+                self._append(itertools.islice(self._lines(number, first), self.whole.rows - first, None))
+            self._path(number, first).unlink(missing_ok=True)
+            del self._starts[first], self.ahead[number]
+        if self._progress:
+            self._progress(self.whole.rows + sum(self.ahead.values()), self._count)
+
+    def close(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._place.rmdir()
+
+
+def _noise_key(folder: Path, begun: Any) -> bytes:
+    """The key that lies in the folder of a run, made where the run has no row yet. Raises ConfigError."""
+    path = folder / KEY
+    try:
+        key = path.read_bytes()
+    except FileNotFoundError:
+        key = b""
+    if len(key) == 32:
+        return key
+    if begun:
+        raise ConfigError(
+            "With these options the draws are for all rows at once, and the key of the rows that are written is gone. "
+            "Name another folder to begin anew."
+        )
+    key = os.urandom(32)
+    path.unlink(missing_ok=True)  # a kill left it half written, before the first draw
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(
+            f"{KEY} in the folder {folder.name} cannot be written: {error.strerror}. Name another folder."
+        ) from error
+    return key

@@ -1,0 +1,148 @@
+"""Workers on a Ray cluster: actors that hold one mechanism each, a processor for each.
+
+Plain actors, and not a pipeline of Ray Data: its ``map_batches`` chooses itself where blocks begin and in which order
+they are read, gives no block of its own a number that a run could go on from, and takes memory for what waits by the
+size of its store. Here at most two blocks are with a worker, one that it computes and one that waits, and nothing else
+is held. A worker that dies, with its node or by itself, is replaced where there is room, and its blocks are given to
+others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ..._internal.outcome import Outcome
+from ..._internal.ray import check_installed, connected
+from ...errors import ConfigError
+from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Task, Worker, begin
+
+#: Seconds in which a worker has to be found a place and to have loaded its mechanism.
+PATIENCE = 300.0
+
+
+class _Actor:
+    """Lives in a process of the cluster."""
+
+    def __init__(self) -> None:
+        self._worker: Worker | None = None
+
+    def begin(self, task: Task) -> Outcome:
+        self._worker, outcome = begin(task)
+        return outcome
+
+    def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
+        assert self._worker is not None
+        return self._worker.answer(kind, block, draws)
+
+
+def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
+    """Workers for ``blocks.rewrite_data``. count: how many; None: as many as the cluster has room for. gpus: how much
+    of a GPU each of them takes. Raises ConfigError where Ray is not installed."""
+    check_installed()
+
+    @contextlib.contextmanager
+    def opened(task: Task) -> Iterator[RayWorkers]:
+        with connected(count) as ray, RayWorkers(ray, task, count, gpus) as workers:
+            yield workers
+
+    def open_workers(task: Task) -> AbstractContextManager[RayWorkers]:
+        return opened(task)
+
+    return open_workers
+
+
+class RayWorkers:
+    """See ``blocks.Workers``."""
+
+    def __init__(self, ray: Any, task: Task, count: int | None, gpus: float):
+        self._ray = ray
+        self._task = ray.put(task)
+        # Lost work is given out again by `blocks`, which knows what is written: Ray itself tries nothing twice.
+        self._class = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(_Actor)
+        there = ray.cluster_resources()
+        if count is None:
+            count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
+        if count < 1:
+            raise ConfigError("The cluster has no place for a worker. Ask for fewer GPUs a worker, or add machines.")
+        self._count, self._failed = count, 0
+        self._since = time.monotonic()
+        self._starting: dict[Any, Any] = {}
+        self._running: dict[Any, tuple[Any, Block]] = {}
+        self._load: dict[Any, int] = {}  # blocks with each worker that has begun
+        for _ in range(count):
+            self._start()
+
+    def __enter__(self) -> RayWorkers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for actor in [*self._load, *self._starting.values()]:
+            with contextlib.suppress(Exception):
+                self._ray.kill(actor)
+
+    def _start(self) -> None:
+        actor = self._class.remote()
+        self._starting[actor.begin.remote(self._task)] = actor
+
+    def room(self) -> int:
+        return sum(EACH - n for n in self._load.values())
+
+    def give(self, kind: Kind, block: Block, draws: int | None) -> None:
+        actor = min(self._load, key=self._load.__getitem__)
+        self._load[actor] += 1
+        self._running[actor.answer.remote(kind, block, draws)] = actor, block
+
+    def take(self, timeout: float) -> list[tuple[Block, Outcome]]:
+        waiting = [*self._running, *self._starting]
+        done = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)[0] if waiting else []
+        if not done and waiting:
+            done = self._ray.wait(waiting, num_returns=1, timeout=timeout)[0]
+        found: list[tuple[Block, Outcome]] = []
+        for ref in done:
+            if ref in self._starting:
+                self._begun(ref)
+            elif ref in self._running:
+                actor, block = self._running.pop(ref)
+                outcome = self._outcome(ref)
+                if actor in self._load:
+                    self._load[actor] -= 1
+                    if outcome.lost == DIED:
+                        del self._load[actor]
+                        self._since = time.monotonic()
+                        self._start()
+                found.append((block, outcome))
+        if not self._load and time.monotonic() - self._since > PATIENCE:
+            raise ConfigError(
+                f"No worker began within {PATIENCE:.0f} seconds. Look whether the cluster has a free processor (and "
+                "GPU, where one was asked for) and memory for the model."
+            )
+        return found
+
+    def _begun(self, ref: Any) -> None:
+        actor = self._starting.pop(ref)
+        outcome = self._outcome(ref)
+        if outcome.refused is not None:
+            raise outcome.refused
+        if outcome.lost:
+            self._failed += 1
+            if self._failed > TRIES * self._count:
+                raise ConfigError(
+                    "Workers die before they begin. Install the same packages on every machine of the cluster, and "
+                    "look whether the mechanism fits into the memory of each."
+                )
+            self._start()
+        else:
+            self._failed = 0
+            self._load[actor] = 0
+
+    def _outcome(self, ref: Any) -> Outcome:
+        try:
+            return self._ray.get(ref)
+        except self._ray.exceptions.RayActorError:
+            return Outcome(lost=DIED)
+        except self._ray.exceptions.RayError as error:
+            return Outcome(lost=f"its way back was cut off ({type(error).__name__})")

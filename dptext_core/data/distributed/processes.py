@@ -1,0 +1,153 @@
+"""Workers in processes of this machine, for a data set in ``blocks``: no package and no network beside.
+
+Each process holds a mechanism of its own and computes on one thread, unless OMP_NUM_THREADS says otherwise. Blocks go
+there and come back by a pipe of its own; at most two are with a process, one that it computes and one that waits. One
+that dies is replaced, and its blocks are given to others. All of them end with the command, whatever ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any, cast
+
+from ..._internal.outcome import Outcome
+from ...errors import ConfigError
+from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Task, begin
+
+_THREADS = "OMP_NUM_THREADS"
+
+
+def process_workers(count: int) -> Open:
+    """Workers for ``blocks.rewrite_data``, in so many processes of this machine."""
+
+    def open_workers(task: Task) -> AbstractContextManager[ProcessWorkers]:
+        return ProcessWorkers(task, count)
+
+    return open_workers
+
+
+@dataclass(eq=False)
+class _Process:
+    """A worker as the command sees it. blocks: that it has, in the order in which they come back."""
+
+    process: Any
+    ready: bool = False
+    blocks: deque[Block] = field(default_factory=deque)
+
+
+class ProcessWorkers:
+    """See ``blocks.Workers``."""
+
+    def __init__(self, task: Task, count: int):
+        self._task, self._count, self._failed = task, count, 0
+        self._there: dict[Connection, _Process] = {}
+
+    def __enter__(self) -> ProcessWorkers:
+        with _inherited():
+            for _ in range(self._count):
+                self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._there.values():
+            one.process.terminate()
+        for link, one in self._there.items():
+            one.process.join()
+            link.close()
+        self._there.clear()
+
+    def _start(self) -> None:
+        # Not by a fork: what other threads hold at that moment would be held there for ever.
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, self._task), daemon=True)
+        process.start()
+        theirs.close()  # so that its end is seen here
+        self._there[ours] = _Process(process)
+
+    def room(self) -> int:
+        return sum(EACH - len(one.blocks) for one in self._there.values() if one.ready)
+
+    def give(self, kind: Kind, block: Block, draws: int | None) -> None:
+        link = min((c for c, one in self._there.items() if one.ready), key=lambda c: len(self._there[c].blocks))
+        self._there[link].blocks.append(block)
+        with contextlib.suppress(OSError):  # it died: ``take`` sees that
+            link.send((kind, block, draws))
+
+    def take(self, timeout: float) -> list[tuple[Block, Outcome]]:
+        found: list[tuple[Block, Outcome]] = []
+        for link in cast(list[Connection], wait(list(self._there), timeout)):
+            one = self._there[link]
+            try:
+                outcome: Outcome = link.recv()
+            except (EOFError, OSError):
+                found += [(block, Outcome(lost=DIED)) for block in one.blocks]
+                self._replace(link)
+                continue
+            if one.ready:
+                found.append((one.blocks.popleft(), outcome))
+            elif outcome.refused is not None:
+                raise outcome.refused
+            else:
+                one.ready, self._failed = True, 0
+        return found
+
+    def _replace(self, link: Connection) -> None:
+        one = self._there.pop(link)
+        link.close()
+        one.process.join()
+        if not one.ready:
+            self._failed += 1
+            if self._failed > TRIES * self._count:
+                raise ConfigError(
+                    "Workers die before they begin. Look whether the mechanism fits into the memory as many times, or "
+                    "take fewer workers."
+                )
+        with _inherited():
+            self._start()
+
+
+@contextlib.contextmanager
+def _inherited() -> Iterator[None]:
+    """What a process takes over when it begins: one thread, and no Ctrl-C, which is the command's to answer."""
+    threads = os.environ.get(_THREADS)
+    here = threading.current_thread() is threading.main_thread()  # others may not say what a signal does
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if here else None
+    os.environ.setdefault(_THREADS, "1")
+    try:
+        yield
+    finally:
+        if threads is None:
+            del os.environ[_THREADS]
+        if here:
+            signal.signal(signal.SIGINT, before)
+
+
+def _serve(link: Connection, task: Task) -> None:
+    """What a process does: it makes the mechanism, says so, and answers for one block after the other."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    given: queue.SimpleQueue[tuple[Kind, Block, int | None]] = queue.SimpleQueue()
+
+    def read() -> None:
+        # All the time, so that who gives a block never waits for the one before.
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                given.put(link.recv())
+        os._exit(0)  # the command is gone
+
+    threading.Thread(target=read, daemon=True).start()
+    worker, outcome = begin(task)
+    with contextlib.suppress(OSError):
+        link.send(outcome)
+        while worker is not None:
+            link.send(worker.answer(*given.get()))

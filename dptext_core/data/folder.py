@@ -1,0 +1,253 @@
+"""The folder of a run: what it was asked for, with which versions, its log, its lines of results and what they come to.
+
+    config.json         what the results follow from; a run goes on only where it asks for the same
+    environment.json    versions of Python and of packages
+    log.txt             when it began, went on, and ended, or was stopped, and by what
+    rows.jsonl          results, appended one by one (of ``rewrite-data`` the rewritten rows)
+    result.json         what they come to, once all are there
+
+A line counts once its end is written: what a kill cut off is taken away and done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib.metadata
+import itertools
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from .._internal.assets import read_json
+from .._internal.checks import shown, usable_path
+from .._internal.version import __version__
+from ..errors import ConfigError, InputError
+from .tables import ROWS
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+CONFIG, ENVIRONMENT, LOG, RESULT = "config.json", "environment.json", "log.txt", "result.json"
+PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "safetensors", "sentence-transformers", "scikit-learn")
+
+
+class RunFolder:
+    """A run's folder, held by one process: a context manager. Raises InputError and ConfigError that say what to do."""
+
+    def __init__(self, path: str | Path, config: Mapping[str, Any]):
+        self.path = usable_path(path)
+        # As it reads back, so that the two can be compared.
+        self.config = json.loads(json.dumps(config))
+        self._rows: Any = None
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                self._check()
+                self._rows = (self.path / ROWS).open("a+b", buffering=0)
+                self._lock()
+                self._cut()
+                if not (self.path / CONFIG).exists():
+                    self._write(CONFIG, self.config)
+                there = None
+                with contextlib.suppress(InputError):  # there is none at first
+                    there = read_json(self.path / ENVIRONMENT)
+                if there not in (None, environment()):
+                    self.log("goes on with other versions than before")
+                self._write(ENVIRONMENT, environment())
+            except OSError as error:
+                raise InputError(
+                    f"The folder {self.path.name} cannot be written to: {error.strerror}. Name another one."
+                ) from error
+            undo.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with contextlib.suppress(InputError):
+                self.stopped(f"stopped with {kind.__name__}: {sum(1 for _ in self.lines())} lines are written")
+        self.close()
+
+    def close(self) -> None:
+        if self._rows is not None:
+            self._rows.close()
+            self._rows = None
+
+    def _check(self) -> None:
+        if not (self.path / CONFIG).exists():
+            # A kill in the first moments leaves these of our own.
+            ours = [p for p in self.path.iterdir() if p.suffix == ".tmp" or (p.name == ROWS and not p.stat().st_size)]
+            if len(ours) < len(list(self.path.iterdir())):
+                raise ConfigError(
+                    f"The folder {self.path.name} holds other files and no run. Name an empty or a new one."
+                )
+            return
+        there = read_json(self.path / CONFIG)
+        if there != self.config:
+            raise ConfigError(
+                f"The folder {self.path.name} holds a run with another setting: {_difference(there, self.config)}. "
+                "Give the same setting to go on with it, or name another folder."
+            )
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._rows, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"Another process writes into the folder {self.path.name}. Wait for its end, or name another folder."
+            ) from None
+
+    def _cut(self) -> None:
+        """Take away a last line without its end."""
+        size = end = self._rows.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - (1 << 16))
+            self._rows.seek(begin)
+            at = self._rows.read(end - begin).rfind(b"\n")
+            if at >= 0:
+                end = begin + at + 1
+                break
+            end = begin
+        if end < size:
+            self._rows.truncate(end)
+
+    # --- lines
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """The lines that are there. Raises InputError for one that is none of ours."""
+        return read_lines(self.path)
+
+    def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Write lines to the disk, whole. Raises InputError where it takes no more: a line without its end is taken
+        away at the next start."""
+        for line in lines:
+            data = json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+            with self._writing(ROWS):
+                # Unbuffered: one call a line, so that a stop falls between two of them. A disk that is nearly full
+                # takes a part of it, and refuses the rest.
+                while data:
+                    taken = self._rows.write(data)
+                    if not taken:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    data = data[taken:]
+        with self._writing(ROWS):
+            os.fsync(self._rows.fileno())
+
+    @contextlib.contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Says which file cannot be written to, and what to do."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{name} in the folder {self.path.name} cannot be written to: {error.strerror or error}. Make room for "
+                "it, and give the same command again: it goes on behind the last whole line."
+            ) from error
+
+    # --- the rest
+
+    def log(self, text: str) -> None:
+        """A line with its time. What a user typed has no place in it."""
+        with self._writing(LOG), (self.path / LOG).open("a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}\n")
+
+    def stopped(self, text: str) -> None:
+        """As :meth:`log`, beside an error that goes on: where this cannot be written either, that error is the one to
+        see."""
+        with contextlib.suppress(InputError):
+            self.log(text)
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        self._write(RESULT, result)
+
+    def _write(self, name: str, data: Any) -> None:
+        beside = self.path / f".{name}.tmp"
+        with self._writing(name):
+            with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())  # a power cut leaves no name without its content
+            beside.replace(self.path / name)
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a run's results. Raises InputError for what is none."""
+    try:
+        with (path / ROWS).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    found = json.loads(line)
+                except ValueError:  # whose message quotes the line
+                    found = None
+                if not isinstance(found, dict):
+                    raise InputError(
+                        f"{ROWS} in {path.name} is broken in line {number}. Take that folder away, and run again."
+                    )
+                yield found
+    except FileNotFoundError:
+        return
+
+
+def some_lines(path: Path, start: int, n: int) -> list[dict[str, Any]]:
+    """So many whole lines from one on; those before it are passed over without a look."""
+    try:
+        with (path / ROWS).open("rb") as file:
+            lines = itertools.islice(file, start, start + n)
+            return [json.loads(line) for line in lines if line.endswith(b"\n")]
+    except FileNotFoundError:
+        return []
+
+
+def environment() -> dict[str, Any]:
+    """Versions of what computes."""
+    found = {}
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return {
+        "dptext-studio": __version__, "python": platform.python_version(), "system": platform.system(),
+        "machine": platform.machine(), "packages": found,
+    }  # fmt: skip
+
+
+def _difference(there: Any, here: Mapping[str, Any]) -> str:
+    """The first settings that differ, in words."""
+    if not isinstance(there, dict):
+        return f"its {CONFIG} cannot be read"
+    flat = [dict(_flat(c)) for c in (there, here)]
+    found = []
+    for name in dict.fromkeys([*flat[0], *flat[1]]):
+        a, b = (f.get(name, "not set") for f in flat)
+        if a != b and name.startswith("loads."):
+            found.append(
+                f"the files that its {name.removeprefix('loads.')} names are not those that it began with (SHA-256 "
+                f"{_said(a)} there and {_said(b)} here)"
+            )
+        elif a != b:
+            found.append(f"{name} is {_said(a)} there and {_said(b)} here")
+    return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")
+
+
+def _said(value: Any) -> str:
+    return value[:12] + "…" if isinstance(value, str) and len(value) == 64 else shown(value)
+
+
+def _flat(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value

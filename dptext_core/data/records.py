@@ -1,0 +1,328 @@
+"""Data sets, row by row: iterator in, iterator out, in bounded memory.
+
+Each row is a text of its own with noise of its own and a guarantee of its own; :class:`Overall` adds up what is
+promised of them together. Rows come out in order, so that a stopped run goes on behind the last row that was written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from .._internal.checks import many, whole
+from .._internal.private import Private
+from .._internal.task import check_cancel
+from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
+from ..mechanisms.base import BATCH, Mechanism
+from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from ..text.document import too_long
+
+#: What is wrong with all rows alike, and ends the run.
+_FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
+
+
+class Unread(dict[str, Any]):
+    """A row that a file holds and that could not be read: its columns with nothing in them, and why."""
+
+    def __init__(self, columns: Iterable[str], why: str):
+        super().__init__(dict.fromkeys(columns))
+        self.why = why
+
+
+@dataclass(frozen=True, eq=False)
+class Record(Private):
+    """A row after its text was rewritten.
+
+    index: its number in the input, from 0. text: the released text; guarantee: its promise. error: why there is neither
+    of them, else None. row: the other columns as they were; nothing protects those. untouched: whether nothing was
+    drawn for it and the text came out as it went in.
+    """
+
+    index: int
+    text: str | None
+    guarantee: Guarantee | None
+    error: str | None
+    row: Mapping[str, Any] = field(default_factory=dict)
+    untouched: bool = False
+
+    _shown: ClassVar[tuple[str, ...]] = ("index", "guarantee")
+
+
+def rewrite_records(
+    rows: Iterable[Any],
+    m: Mechanism,
+    column: str = "text",
+    *,
+    seed: int | None = None,
+    start: int = 0,
+    batch: int = BATCH,
+    cancel: threading.Event | None = None,
+) -> Iterator[Record]:
+    """Each row with the text of its ``column`` rewritten, in order.
+
+    rows: mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a pandas data frame as a whole.
+    No more than ``batch`` rows are held, save where the mechanism draws for all texts together (``m.together``). The
+    first ``start`` rows are passed over and not drawn. A row that cannot be rewritten comes out with its error. seed: a
+    demonstration, not private; the noise of a row follows from the seed and its number, so that the same seed gives the
+    same rows wherever the run starts. Raises ConfigError for what no row can be rewritten with, Cancelled,
+    ModelUnavailable.
+    """
+    if not isinstance(m, Mechanism):
+        raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
+    if not isinstance(column, str):
+        raise ConfigError("column is the name of a column. Give it as a text.")
+    if isinstance(rows, str | bytes | Mapping):
+        raise InputError("Give the rows as a list, a generator or the like.")
+    if callable(frame := getattr(rows, "itertuples", None)):
+        # A data frame by itself goes through the names of its columns.
+        names = [*getattr(rows, "columns", ())]
+        rows = (dict(zip(names, cells, strict=True)) for cells in frame(index=False, name=None))
+    start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
+    if start and m.together:
+        raise ConfigError(
+            "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
+            "at the first one, with a new result file."
+        )
+    try:
+        given = iter(rows)
+    except TypeError:
+        raise InputError(
+            f"rows are rows or texts, one after the other, not {type(rows).__name__}. Give them as a list, a generator "
+            "or the like."
+        ) from None
+    stream = None if seed is None else seeded(seed)
+    rows = itertools.islice(given, start, None)
+    return _records(rows, start, m, column, stream, None if m.together else batch, None, cancel)
+
+
+def seeded(seed: int) -> NoiseStream:
+    """The stream of all rows of a seeded run: what :func:`rewrite_part` takes for any of them."""
+    return NoiseStream(seed).at("records")
+
+
+def rewrite_part(
+    rows: Iterable[Any], first: int, m: Mechanism, column: str, *, stream: NoiseStream | None, draws: int | None = None,
+    batch: int = BATCH, cancel: threading.Event | None = None,
+) -> Iterator[Record]:  # fmt: skip
+    """Some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
+
+    stream: that of all rows (:func:`seeded`), or, where the mechanism draws for all texts together, the one that all
+    parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
+    """
+    return _records(iter(rows), first, m, column, stream, None if m.together else batch, draws, cancel)
+
+
+def shared_draws(
+    rows: Iterable[Any], m: Mechanism, column: str, cancel: threading.Event | None = None
+) -> frozenset[Hashable] | None:
+    """What the rows that can be rewritten draw once for all, see :meth:`Mechanism.shared_draws`."""
+    texts, _, _ = _texts(list(rows), column)
+    try:
+        return m.shared_draws(list(texts.values()), cancel)
+    except _FATAL:
+        raise
+    except Exception as error:
+        if not (at_fault := _faults(texts, m, cancel)):
+            raise error
+        return m.shared_draws([text for i, text in texts.items() if i not in at_fault], cancel)
+
+
+def _records(
+    rows: Iterator[Any], at: int, m: Mechanism, column: str, stream: NoiseStream | None, size: int | None,
+    draws: int | None, cancel: Any,
+) -> Iterator[Record]:  # fmt: skip
+    while block := list(itertools.islice(rows, size)):
+        check_cancel(cancel)
+        own = NoiseStream() if stream is None else stream
+        for record in _block(block, at, m, column, own, cancel):
+            if draws is not None and record.guarantee is not None:
+                record = replace(record, guarantee=m.guarantee_over(record.guarantee, draws))
+            yield record
+        at += len(block)
+
+
+def _texts(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str], list[Mapping[str, Any]]]:
+    """By their places in the block: the texts, and why a row has none; and the other columns of each row."""
+    texts: dict[int, str] = {}
+    errors: dict[int, str] = {}
+    others: list[Mapping[str, Any]] = []
+    for i, row in enumerate(block):
+        cells = _cells(row)
+        text = row if isinstance(row, str) else cells.get(column)
+        others.append({k: v for k, v in cells.items() if k != column})
+        if isinstance(row, Unread):
+            errors[i] = row.why
+        elif isinstance(text, str) and (why := too_long(text)):
+            errors[i] = why
+        elif isinstance(text, str):
+            texts[i] = text
+        else:
+            errors[i] = f"This row has no text in the column {column!r}. Correct it, and rewrite it by itself."
+    return texts, errors, others
+
+
+def _faults(texts: Mapping[int, str], m: Mechanism, cancel: Any) -> dict[int, str]:
+    return {i: why for i, text in texts.items() if (why := _fault(text, m, cancel))}
+
+
+def _block(
+    block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, cancel: threading.Event | None
+) -> Iterator[Record]:
+    texts, errors, others = _texts(block, column)
+    try:
+        results = _results(texts, at, m, stream, cancel)
+    except _FATAL:
+        raise
+    except Exception as error:
+        # Nothing was released of it: find who is at fault, and draw for the others again.
+        if not (at_fault := _faults(texts, m, cancel)):
+            raise error
+        errors |= at_fault
+        results = _results({i: text for i, text in texts.items() if i not in errors}, at, m, stream, cancel)
+    for i, other in enumerate(others):
+        if i in errors:
+            yield Record(at + i, None, None, errors[i], other)
+        else:
+            result = next(results)
+            untouched = result.text == texts[i] and not any(piece.drawn for piece in result.releases)
+            yield Record(at + i, result.text, result.guarantee, None, other, untouched)
+
+
+def _cells(row: Any) -> Mapping[str, Any]:
+    """A row by the names of its columns: a mapping, a row of pandas or a named tuple; else nothing."""
+    if isinstance(row, Mapping):
+        return row
+    if callable(getattr(row, "keys", None)) and hasattr(row, "__getitem__"):
+        return {k: row[k] for k in row.keys()}  # noqa: SIM118
+    return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else {}
+
+
+def _results(
+    texts: Mapping[int, str], at: int, m: Mechanism, stream: NoiseStream, cancel: Any
+) -> Iterator[RewriteResult]:
+    """One a text, in order, each with the noise of its number. What a text is to blame for is raised here, and not
+    later."""
+    if not texts:
+        return iter(())
+    stream = stream.numbered([at + i for i in texts])
+    if not m.together:
+        return iter(m.rewrite(list(texts.values()), stream=stream, cancel=cancel))
+    each = m.rewrite_each(list(texts.values()), stream=stream, cancel=cancel)
+    first = next(each)
+    return itertools.chain([first], each)
+
+
+def _fault(text: str, m: Mechanism, cancel: Any) -> str:
+    """Why this text cannot be rewritten; empty where it can."""
+    try:
+        m.rewrite(text, cancel=cancel)
+    except _FATAL:
+        raise
+    except DPTextError as error:
+        return str(error)
+    except Exception as error:  # a mechanism of somebody's own; its message may quote the text
+        return f"{m.title} stopped with {type(error).__name__} at this row. Rewrite it by itself."
+    return ""
+
+
+@dataclass(eq=False)
+class Overall:
+    """What is promised of many rows: each by itself, and all of them together by sequential composition.
+
+    together: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched: how
+    many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose
+    differs in numbers only, and stands with each of them.
+    """
+
+    together: bool = False
+    rows: int = 0
+    errors: int = 0
+    untouched: int = 0
+    notions: dict[str, int] = field(default_factory=dict)
+    one: float = 0.0
+    one_delta: float = 0.0
+    all: float = 0.0
+    all_delta: float = 0.0
+    seeded: bool = False
+    reason: str = ""
+    exposed: tuple[str, ...] = ()
+
+    def add(self, g: Guarantee | None, untouched: bool = False) -> None:
+        """Count a row with this guarantee; None: one with an error, of whose text nothing is released."""
+        self.rows += 1
+        self.untouched += untouched
+        if g is None:
+            self.errors += 1
+            return
+        # Where nothing is promised, no number bounds anything.
+        total, delta = (math.inf, 1.0) if g.notion == "none" else (g.total, g.total_delta)
+        self.notions[g.notion] = self.notions.get(g.notion, 0) + 1
+        self.one, self.one_delta = max(self.one, total), max(self.one_delta, delta)
+        self.all = max(self.all, total) if self.together else self.all + total
+        self.all_delta = max(self.all_delta, delta) if self.together else min(1.0, self.all_delta + delta)
+        self.seeded = self.seeded or g.seeded
+        self.reason = self.reason or g.reason
+        self.exposed = self.exposed or g.exposed
+
+    def counted(self) -> str:
+        """What became of the rows, in plain words."""
+        n = self.rows - self.errors - self.untouched
+        said = [f"{many(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
+        if self.untouched:
+            it = "it" if self.untouched == 1 else "they"
+            said.append(f"{self.untouched:,} had no word to draw and came out as {it} went in")
+        if self.errors:
+            said.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
+        return f"{', '.join(said)}."
+
+    def sentence(self) -> str:
+        """The promise of the whole in plain words."""
+        n = self.rows - self.errors - self.untouched
+        left = ""
+        if self.untouched:
+            it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
+            left = (
+                f" {many(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this promise "
+                f"protects nothing in {them}."
+            )
+        if self.errors:
+            their = "its text" if self.errors == 1 else "their texts"
+            left += f" {many(self.errors, 'row')} had an error: nothing of {their} is released."
+        if not n:
+            return f"No row was rewritten.{left}"
+        if self.notions.get("none"):
+            return f"There is no privacy guarantee: {self.reason}{left}"
+        said = ""
+        if self.seeded:
+            said = "This is a demonstration, not private: whoever knows the seed can replay it. Without a seed: "
+        kind = " and ".join(NOTIONS[name] for name in self.notions)
+        unit = " for each unit of distance" if "metric" in self.notions else ""
+        one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
+        if self.all_delta:
+            one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
+        if self.together:
+            return f"{said}All {n:,} rows together: {kind}, at most {every}.{left}"
+        if n == 1:
+            return f"{said}The row has its own promise ({kind}): at most {one}.{left}"
+        return (
+            f"{said}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
+            f"Whoever wrote several rows has the sum of theirs, over all rows at most {every}.{left}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: null where a total is not finite, or a row has no promise."""
+        totals = {"one_row": self.one, "one_row_delta": self.one_delta, "all_rows": self.all,
+                  "all_rows_delta": self.all_delta}  # fmt: skip
+        promised = "none" not in self.notions
+        return {
+            "rows": self.rows, "errors": self.errors, "untouched": self.untouched, "notions": dict(self.notions),
+            **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
+            "seeded": self.seeded, "exposed": list(self.exposed), "counted": self.counted(),
+            "sentence": self.sentence(),
+        }  # fmt: skip

@@ -1,0 +1,217 @@
+"""A rewriting run as a file for others (the release) or for the owner of the data (the inspection).
+
+The release has the rewrites, and of the other columns those that were kept. The inspection has the originals beside
+them, and says in every row that it is private. The suffix names the format: .csv, .tsv, .jsonl, .parquet, and for the
+release .txt, a line a row. Rows that have an error stay, with nothing for a text, so that the rows of two files match.
+
+.csv and .tsv are for spreadsheets: no cell and no heading is run as a formula (``cells``), whoever wrote it: the
+original author, the mechanism or another column; and a mark at the beginning says that the file is UTF-8. ``exact`` is
+for programs: no mark, and every cell as it is. .jsonl, .parquet and .txt have neither. .tsv has no quotes, so that line
+ends and tabs of a cell become blanks, as line ends of a text do in .txt.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, InputError
+from ..text.cells import BREAKS, guarded, plain
+from .folder import read_lines
+from .rewriting import OWN
+from .tables import Source
+
+RELEASE = (".csv", ".tsv", ".jsonl", ".parquet", ".txt")
+INSPECTION = RELEASE[:-1]
+#: In every row of an inspection, and in its name.
+PRIVATE = "PRIVATE: this holds the original, for the eyes of its owner only"
+NOTE, ORIGINAL, ERROR = "private", "original", "error"
+#: What ends a line for some readers, and may stand in a text of JSON as it is.
+_ENDS = re.compile("[\x7f\x85\u2028\u2029]")
+_ROWS = 1024
+
+Row = dict[str, Any]
+
+
+def release(folder: Path, column: str, keep: Sequence[str], out: str | Path, *, exact: bool = False) -> int:
+    """Write what of a run may leave, as far as it has come; the number of rows. Raises ConfigError, InputError."""
+    check_suffix(out, RELEASE)
+
+    def rows() -> Iterator[Row]:
+        for line in read_lines(folder):
+            yield {column: line[column]} | {k: line[k] for k in keep}
+
+    return _write(rows, (column, *keep), Path(out), exact)
+
+
+def inspection(
+    data: Source, folder: Path, column: str, keep: Sequence[str], out: str | Path, *, exact: bool = False
+) -> int:
+    """Write originals and rewrites side by side, with each row's total ε and error; the number of rows."""
+    check_suffix(out, INSPECTION)
+    names = (NOTE, "row", ORIGINAL, "rewrite", "epsilon", ERROR)
+    others = [k for k in keep if k not in names]
+
+    def rows() -> Iterator[Row]:
+        for original, line in zip(data.rows(), read_lines(folder), strict=False):
+            own = line[OWN]
+            values = (PRIVATE, own["row"] + 1, original[column], line[column], own.get("total"), own["error"])
+            yield dict(zip(names, values, strict=True)) | {k: line[k] for k in others}
+
+    return _write(rows, (*names, *others), Path(out), exact)
+
+
+def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
+    """Raises ConfigError where a file of this name has no format that is among these."""
+    if (suffix := Path(out).suffix.lower()) not in allowed:
+        raise ConfigError(f"A file named {suffix or 'without an ending'} cannot be written here: end it with one of "
+                          f"{', '.join(allowed)}.")  # fmt: skip
+
+
+def _write(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    """Beside the file first: one that was there stays as it was unless all was written."""
+    beside = out.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        written = _WRITERS[out.suffix.lower()](rows, names, beside, exact)
+        if out.exists():
+            beside.chmod(out.stat().st_mode)
+        beside.replace(out)
+    except OSError as error:
+        raise InputError(f"{out.name} cannot be written: {error.strerror}. Name another file.") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return written
+
+
+def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    cell = str if exact else guarded
+    with out.open("w", encoding=_encoding(exact), errors="backslashreplace", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_MINIMAL if exact else csv.QUOTE_ALL)
+        writer.writerow([cell(n) for n in names])
+        count = 0
+        for row in rows():
+            writer.writerow([cell(_text(row[n])) for n in names])
+            count += 1
+    return count
+
+
+def _tsv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    cell = _one_line if exact else plain
+
+    def line(cells: Iterable[Any]) -> str:
+        return "\t".join(cell(_text(c)) for c in cells) + "\n"
+
+    with out.open("w", encoding=_encoding(exact), errors="backslashreplace", newline="") as file:
+        file.write(line(names))
+        count = 0
+        for row in rows():
+            file.write(line(row[n] for n in names))
+            count += 1
+    return count
+
+
+def _txt(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        count = 0
+        for row in rows():
+            file.write(_one_line(_text(row[names[0]])) + "\n")
+            count += 1
+    return count
+
+
+def _jsonl(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        count = 0
+        for row in rows():
+            text = json.dumps(_finite(row), ensure_ascii=False, allow_nan=False)
+            file.write(_ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
+            count += 1
+    return count
+
+
+def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    # A first look finds what the columns hold: numbers stay numbers only where all of them are.
+    found: dict[str, set[type]] = {n: set() for n in names}
+    for row in rows():
+        for n in names:
+            found[n].add(_type(row[n]))
+    kinds = {n: _kind(types - {type(None)}) for n, types in found.items()}
+    schema = pyarrow.schema([(_clean(n), getattr(pyarrow, k)()) for n, k in kinds.items()])
+    count = 0
+    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
+        block: list[Row] = []
+        for row in rows():
+            block.append({_clean(n): _cell(row[n]) if kinds[n] == "string" else row[n] for n in names})
+            if len(block) == _ROWS:
+                count += _put(writer, block, schema)
+        count += _put(writer, block, schema)
+    return count
+
+
+def _put(writer: Any, block: list[Row], schema: Any) -> int:
+    import pyarrow
+
+    n = len(block)
+    if n:
+        writer.write_table(pyarrow.Table.from_pylist(block, schema))
+        block.clear()
+    return n
+
+
+def _type(value: Any) -> type:
+    # A column of numbers holds no larger one exactly.
+    return str if isinstance(value, int) and abs(value) > 1 << 53 else type(value)
+
+
+def _kind(types: set[type]) -> str:
+    if types == {bool}:
+        return "bool_"
+    if types and types <= {int, float}:
+        return "float64" if float in types else "int64"
+    return "string"
+
+
+def _cell(value: Any) -> str | None:
+    return None if value is None else _clean(_text(value))
+
+
+def _clean(text: str) -> str:
+    """Arrow takes no lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _text(value: Any) -> str:
+    """A value as a cell has it: what is no text as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    """A value as strict JSON has it, which knows no other numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list) else value
+
+
+def _one_line(text: str) -> str:
+    return BREAKS.sub(" ", text)
+
+
+def _encoding(exact: bool) -> str:
+    """The mark at the beginning tells spreadsheets that it is UTF-8, and stands in the way of some programs."""
+    return "utf-8" if exact else "utf-8-sig"
+
+
+_WRITERS = {".csv": _csv, ".tsv": _tsv, ".txt": _txt, ".jsonl": _jsonl, ".parquet": _parquet}

@@ -1,0 +1,229 @@
+"""The mode ``rewrite``: any mechanism over any data set, into a folder.
+
+A line of ``rows.jsonl`` has the rewritten text under the name of its column, the columns that were to be kept as they
+are, and ``dp``: the row's number, what is promised of it, and why it has no text where it has none. Columns are kept
+only where they are named, since nothing protects them. Rows that are written are never drawn again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._internal.assets import sha256_of
+from .._internal.checks import told
+from .._internal.task import Progress
+from .._internal.version import __version__
+from ..errors import ConfigError, InputError
+from ..mechanisms import codec
+from ..mechanisms.base import BATCH, Mechanism
+from ..privacy.guarantee import Guarantee
+from .folder import RunFolder, read_lines
+from .records import Overall, Record, rewrite_records
+from .tables import Source, source
+
+#: The one name that no column may have.
+OWN = "dp"
+_MEASURED = 256
+
+
+def rewrite_data(
+    data: Source,
+    m: Mechanism,
+    out: str | Path,
+    *,
+    column: str = "text",
+    keep: Sequence[str] = (),
+    seed: int | None = None,
+    batch: int = BATCH,
+    measures: Sequence[str] = (),
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> dict[str, Any]:
+    """Rewrite ``column`` of every row into the folder ``out``; what the rows come to, as its result.json has it.
+
+    A run that was stopped goes on behind its last row. data: a source with ``column`` and ``keep``. seed: a
+    demonstration, not private. measures: metrics of the rewrites against their originals, taken at the end. Raises
+    ConfigError where the folder holds another run, Cancelled with all finished rows in the file.
+    """
+    check_columns(column, keep)
+    with RunFolder(out, config_of(data, m, column, keep, seed, batch)) as folder:
+        whole = so_far(folder.path, m.together)
+        if m.together and 0 < whole.rows < data.count:
+            raise ConfigError(
+                "With these options the draws are for all rows at once, and this run was stopped while they were "
+                "written. Name another folder to begin anew."
+            )
+        if whole.rows < data.count:
+            folder.log(f"{'goes on at' if whole.rows else 'begins with'} row {whole.rows} of {data.count}")
+        if progress:
+            progress(whole.rows, data.count)
+        if whole.rows < data.count:
+            records = rewrite_records(data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, cancel=cancel)
+            for some in _several(records, batch):
+                folder.append(line_of(r, column, keep) for r in some)
+                for r in some:
+                    whole.add(r.guarantee, r.untouched)
+                if progress:
+                    progress(whole.rows, data.count)
+        result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
+        if measures:
+            result["measures"] = measured(data, folder.path, column, measures, cancel)
+        folder.finish(result)
+        folder.log(f"done: {whole.rows} rows, {whole.errors} errors")
+    return result
+
+
+def config_of(
+    data: Source, m: Mechanism, column: str, keep: Sequence[str], seed: int | None, batch: int
+) -> dict[str, Any]:
+    """What the rows of a run follow from: its config.json."""
+    options, loads = asked(m)
+    return {
+        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
+        "data": data.to_dict(), "column": column,
+        "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
+    }  # fmt: skip
+
+
+def check_columns(column: str, keep: Sequence[str]) -> None:
+    """Raises ConfigError for names that a line of the result cannot have together."""
+    if OWN in (column, *keep):
+        raise ConfigError(f"No column of the result can be named {OWN!r}. Rename that column, or name its number.")
+    if column in keep:
+        raise ConfigError(
+            f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
+        )
+
+
+def so_far(folder: Path, together: bool) -> Overall:
+    """What the rows that are written come to. Raises InputError where they are none of ours."""
+    whole = Overall(together)
+    for line in read_lines(folder):
+        if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
+            raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")
+        try:
+            whole.add(promise_of(line[OWN]), line[OWN].get("untouched", False))
+        except (KeyError, TypeError):
+            raise InputError(
+                f"Row {whole.rows} in {folder.name} does not say what is promised of it. Name another folder."
+            ) from None
+    return whole
+
+
+def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
+    """The rows of a run that have no text, by their number from 1, and why."""
+    for line in read_lines(folder):
+        if line[OWN]["error"]:
+            yield line[OWN]["row"] + 1, line[OWN]["error"]
+
+
+def options_of(m: Mechanism) -> dict[str, str]:
+    """Every option of a mechanism as text, as the command line takes it."""
+    return {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)}
+
+
+def asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
+    """The options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
+    nobody else has to know."""
+    options, loads = options_of(m), dict(m.loads())
+    fields = {f.name: f for f in dataclasses.fields(m.config)}
+    for name in options:
+        given = getattr(m.config, name)
+        options[name] = codec.write(fields[name], told(fields[name], given))
+        if not isinstance(given, str) or not os.path.exists(there := os.path.expanduser(given)):
+            continue
+        path = Path(there).resolve()
+        if name not in loads:
+            if not path.is_file() and not os.path.isabs(there):
+                continue  # a name that a folder beside us happens to have
+            loads[name] = sha256_of(*([path] if path.is_file() else (p for p in path.iterdir() if p.is_file())))
+        options[name] = path.name
+    return options, loads
+
+
+def _several(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
+    while some := list(itertools.islice(records, n)):
+        yield some
+
+
+def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
+    """A row as rows.jsonl has it."""
+    own: dict[str, Any] = {"row": r.index}
+    if r.guarantee is not None:
+        g = r.guarantee
+        numbers = {"epsilon": g.epsilon, "delta": g.delta, "draws": g.draws, "total": g.total}
+        if g.notion == "none":
+            numbers |= {"epsilon": math.inf, "delta": math.inf, "total": math.inf}
+        own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
+        if g.reason:
+            own["reason"] = g.reason
+        own["exposed"] = list(g.exposed)
+        if r.untouched:
+            own["untouched"] = True
+        if g.seeded:
+            own["note"] = "demonstration, not private: whoever knows the seed can replay the noise"
+    own["error"] = r.error
+    return {OWN: own, **{k: r.row[k] for k in keep}, column: r.text}
+
+
+def promise_of(own: dict[str, Any]) -> Guarantee | None:
+    """What :func:`line_of` wrote of a guarantee, as far as a total needs it."""
+    if own.get("error") is not None:
+        return None
+    numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
+    what = "as the mechanism says"
+    return Guarantee(
+        own["notion"], numbers["epsilon"], "", "", own["draws"], numbers["total"], delta=numbers["delta"],
+        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own,
+        metric=what * (own["notion"] == "metric"), group=what * (own["notion"] == "group"),
+    )  # fmt: skip
+
+
+def measured(
+    data: Source,
+    folder: Path,
+    column: str,
+    measures: Sequence[str],
+    cancel: threading.Event | None = None,
+    progress: Progress | None = None,
+    step: int = 1,
+) -> dict[str, dict[str, float]]:
+    """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
+    step: of so many rows, one is looked at."""
+    from .._internal.task import check_cancel
+    from ..measure.metrics import score
+
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    pairs = itertools.islice(zip(data.rows(), read_lines(folder), strict=False), None, None, step)
+    done = 0
+    while block := list(itertools.islice(pairs, _MEASURED)):
+        check_cancel(cancel)
+        done += len(block)
+        if progress:
+            progress(done, -(-data.count // step))
+        both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str)]
+        for name in measures:
+            found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []
+    out = {}
+    for name, values in found.items():
+        x = np.array([v for v in values if math.isfinite(v)])
+        if len(x):
+            error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else 0.0
+            out[name] = {"mean": float(x.mean()), "error": error, "n": len(x)}
+    return out
+
+
+def rewrite_file(given: str | Path, m: Mechanism, out: str | Path, **options: Any) -> dict[str, Any]:
+    """:func:`rewrite_data` of a file or a named data set; ``header`` and ``split`` as in ``tables.source``."""
+    header, split = options.pop("header", None), options.pop("split", "")
+    columns = (options.get("column", "text"), *options.get("keep", ()))
+    return rewrite_data(source(given, columns, header, split, each=True), m, out, **options)

@@ -1,0 +1,1 @@
+"""What a rewrite kept, gave away and cost."""

@@ -1,0 +1,552 @@
+"""Equal privacy, not equal ε: the ε at which a mechanism reaches a wanted, measured privacy.
+
+    calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
+
+Targets: "n_w", the mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often
+the best guess of a word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text. N_w
+and the attacker's success grow with ε, so that bisection finds the ε (of a language model N_w may fall again: then one
+where it rises); what is estimated from draws is estimated from the same ones at every ε. This is how mechanisms whose ε
+cannot be compared stand side by side (the question of that paper's Section 5.3).
+
+"bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
+account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
+guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given. On a
+list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list; a list much smaller
+than the vocabulary makes guessing easy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._internal.checks import listed, real, shown
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
+from ..errors import ConfigError, InputError, NoDistribution
+from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
+from ..privacy.distribution import Channel, clopper_pearson
+from ..privacy.guarantee import bound, number
+from ..privacy.sampling import NoiseStream
+
+TARGETS = {
+    "n_w": "mean chance that a word stays what it is",
+    "bayes": "chance that the best guess of a word is right",
+    "total": "total ε of the text",
+}
+#: Where ε is searched.
+LOW = 0.01
+#: Steps of bisection at most: 45 leave a factor of 1 + 3e-13 between the ends of the search.
+STEPS = 45
+#: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached.
+GRID = 24
+#: Guesses behind the Bayes success on a text, over all its words.
+GUESSES = 240
+#: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
+#: and as near to the target as they are near enough.
+_APART, _PASSES, _SURE = 1.2, 3, 0.002
+#: Channels held at once; more are worked out again at every step.
+_HELD = 512
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The ε at which a mechanism reaches a target.
+
+    epsilon: None where it cannot be reached (only :func:`equal_privacy` gives such); reason: why. reached: what was
+    measured there. kind: "n_w", "bayes" or "total". target: what was wanted. interval: where ``reached`` lies (95%),
+    itself for an exact figure. draws: behind the estimate of each word, None for exact. words: over how many drawn
+    words. steps: how many ε were measured. reachable: from what to what the figure goes, as far as was measured.
+    """
+
+    mechanism: Mechanism
+    kind: str
+    target: float
+    epsilon: float | None
+    reached: float
+    interval: tuple[float, float]
+    draws: int | None
+    words: int
+    steps: int
+    reachable: tuple[float, float]
+    reason: str = ""
+
+    @property
+    def calibrated(self) -> Mechanism:
+        """The mechanism at this ε. Raises InputError where there is none."""
+        if self.epsilon is None:
+            raise InputError(self.reason)
+        return self.mechanism.with_(epsilon=self.epsilon)
+
+    def sentence(self) -> str:
+        """The result in plain words."""
+        if self.epsilon is None:
+            return self.reason
+        low, high = self.interval
+        how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
+        over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
+        return (
+            f"{self.mechanism.title}: ε = {number(self.epsilon)} gives a {TARGETS[self.kind]} of "
+            f"{_shown(self.kind, self.reached)}{over}."
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
+    word, None for exact."""
+
+    value: float
+    interval: tuple[float, float]
+    draws: int | None = None
+
+
+def calibrate(
+    mechanism: Mechanism,
+    target: Mapping[str, float],
+    *,
+    text: str | Prepared | None = None,
+    words: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Calibration:
+    """The ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
+
+    target: one of {"n_w": 0.5}, {"bayes": 0.3}, {"total": 100}. text: its drawn words count, each as often as it stands
+    there; for DP-MLM the chances are those given the original text. words: each counts once (word mechanisms only).
+    The ε of the given mechanism does not matter. Raises InputError where the target cannot be reached, saying what
+    can, and where no word is drawn; ConfigError for a wrong target; NoDistribution where nothing can be measured.
+    """
+    kind, value = _target(target)
+    check_mechanism(mechanism)
+    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, kind, text, words), progress, cancel)
+    if found.epsilon is None:
+        raise InputError(found.reason)
+    return found
+
+
+def measured(
+    mechanism: Mechanism,
+    kind: str,
+    text: str | Prepared,
+    *,
+    stream: NoiseStream | None = None,
+    cancel: threading.Event | None = None,
+) -> Callable[[float], Measured]:
+    """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
+
+    stream: of what is estimated from draws, without it fresh noise. Raises InputError where no word is drawn, and
+    NoDistribution where nothing can be measured.
+    """
+    check_mechanism(mechanism)
+    _known(kind)
+    plain = mechanism.with_(epsilon=1.0)
+    return _measure(plain, kind, _inputs(plain, kind, text, None), cancel, stream)
+
+
+def equal_privacy(
+    mechanisms: Sequence[Mechanism],
+    target: Mapping[str, float] | str,
+    *,
+    text: str | Sequence[Prepared] | None = None,
+    words: Sequence[str] | None = None,
+    tolerance: float = 1e-9,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> list[Calibration]:
+    """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
+
+    As :func:`calibrate`, except that a mechanism which cannot reach the target has epsilon None and a reason. target
+    may also be "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. text: itself,
+    or as each of the mechanisms has prepared it. tolerance: how far from the target the search may end. Raises
+    InputError where there is no word that all of them draw.
+    """
+    mechanisms = listed(mechanisms, "mechanisms")
+    if not mechanisms:
+        raise ConfigError("Give at least one mechanism.")
+    texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else listed(text)
+    if len(texts) != len(mechanisms) or len({p.text for p in texts if isinstance(p, Prepared)}) > 1:
+        raise ConfigError("Give one text, or that text as each of the mechanisms has prepared it.")
+    for m in mechanisms:
+        check_mechanism(m)
+    if isinstance(target, str):
+        _known(target)
+    kind = target if isinstance(target, str) else _target(target)[0]
+    plain = [m.with_(epsilon=1.0) for m in mechanisms]
+    inputs: list[_Inputs | None] = []
+    reasons: list[str] = []
+    for m, each in zip(plain, texts, strict=True):
+        try:
+            inputs.append(_inputs(m, kind, each, words))
+            reasons.append("")
+        except NoDistribution as error:
+            inputs.append(None)
+            reasons.append(str(error))
+    if kind != "total":
+        inputs = _common(inputs)
+    if isinstance(target, str):
+        epsilon = mechanisms[0].config.epsilon
+        if not isinstance(epsilon, float):
+            raise ConfigError("The first mechanism has one ε a token. Give the target as a number.")
+        if inputs[0] is None:
+            raise NoDistribution(reasons[0])
+        value = _measure(plain[0], kind, inputs[0], cancel)(epsilon).value
+        if kind != "total" and not 0 < value < 1:
+            raise InputError(
+                f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_shown(kind, value)}, which is no way to compare "
+                "others by. Choose another ε, or a target of your own."
+            )
+    else:
+        _, value = _target(target)
+    out = []
+    for i, (m, given) in enumerate(zip(plain, inputs, strict=True)):
+
+        def tell(done: int, of: int, i: int = i) -> None:
+            if progress:
+                progress(i * 100 + round(100 * done / of), len(plain) * 100)
+
+        try:
+            if given is None:
+                raise NoDistribution(reasons[i])
+            out.append(_search(m, kind, value, given, tell, cancel, tolerance))
+        except NoDistribution as error:
+            nothing, words_there = (math.nan, math.nan), 0 if given is None else len(given)
+            out.append(Calibration(m, kind, value, None, math.nan, nothing, None, words_there, 0, nothing, str(error)))
+        tell(1, 1)
+    return out
+
+
+# --- what is measured
+
+
+def refusals(mechanism: Mechanism) -> dict[str, str]:
+    """For each target why this mechanism has no such figure on a text, a sentence; empty where it has one."""
+    out = {}
+    for kind in TARGETS:
+        try:
+            _check(mechanism, kind)
+            out[kind] = ""
+        except NoDistribution as reason:
+            out[kind] = str(reason)
+    return out
+
+
+def _check(mechanism: Mechanism, kind: str) -> None:
+    """Raise NoDistribution where the mechanism has no such figure on a text."""
+    from ..attacks.bayes import is_available
+
+    if kind == "total":
+        return
+    mechanism.check_alignment(f"has no {TARGETS[kind]}. Take the total as the target")
+    if kind == "bayes" and not is_available(mechanism):
+        raise NoDistribution(
+            f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
+            "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
+        )
+    if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
+        raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
+
+
+@dataclass(frozen=True)
+class _Inputs(Private):
+    """Drawn words: a text with indices of its tokens, or words alone. names: the words, lower case."""
+
+    prepared: Prepared | None
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
+    if (text is None) == (words is None):
+        raise ConfigError("Give a text or a list of words, and not both.")
+    if text is not None:
+        prepared = mechanism.plan(text)
+        if kind == "total" and "alignment" not in mechanism.can:
+            return _Inputs(prepared, (), ())
+        mechanism.check_alignment(f"has no {TARGETS[kind]}. Take the total as the target")
+        places = mechanism.drawn_tokens(prepared)
+        if not places:
+            raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
+        return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
+    mechanism.check_alignment("cannot be measured on single words: give text=")
+    if (by_word := mechanism.by_word) is None:
+        raise InputError(
+            f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
+        )
+    words = listed(words, "words")
+    if not all(isinstance(w, str) for w in words):
+        raise InputError("Each of the words is a str. Give a list of them.")
+    known = {w.lower() for w in by_word.vocabulary.words}
+    names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
+    if not names:
+        raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
+    return _Inputs(None, (), names)
+
+
+def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
+    """What all of them have that have words at all: the same places of a text, or the same words."""
+    inputs = [i for i in given if i is not None]
+    if not inputs:
+        return given
+    if inputs[0].prepared is None:
+        shared = set(inputs[0].names).intersection(*(i.names for i in inputs))
+        found = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
+    else:
+        every = set(inputs[0].places).intersection(*(i.places for i in inputs))
+        found = [
+            _Inputs(
+                i.prepared,
+                tuple(p for p in i.places if p in every),
+                tuple(n for p, n in zip(i.places, i.names, strict=True) if p in every),
+            )
+            for i in inputs
+        ]
+    if not len(found[0]):
+        raise InputError("There is no word that all of these mechanisms draw. Leave one of them out.")
+    rest = iter(found)
+    return [None if i is None else next(rest) for i in given]
+
+
+def _measure(
+    mechanism: Mechanism, kind: str, inputs: _Inputs, cancel, stream: NoiseStream | None = None
+) -> Callable[[float], Measured]:
+    """The figure as a function of ε."""
+    if kind == "total":
+        text = inputs.prepared
+
+        def total(epsilon: float) -> Measured:
+            x = epsilon * len(inputs) if text is None else mechanism.with_(epsilon=epsilon).guarantee(text).total
+            return Measured(x, (x, x))
+
+        return total
+    if kind == "bayes":
+        from ..attacks.bayes import expected_success
+
+        if inputs.prepared is not None:
+            return _guessed(mechanism, inputs, cancel, stream or NoiseStream())
+        # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
+        seed = secrets.randbits(63)
+
+        def bayes(epsilon: float) -> Measured:
+            s = expected_success(mechanism, inputs.names, epsilon, seed=seed, cancel=cancel)
+            return Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
+
+        return bayes
+    if mechanism.by_word is not None:
+        return _kept_words(mechanism.by_word, inputs, cancel)
+    _check(mechanism, kind)
+
+    def kept(epsilon: float) -> Measured:
+        m = mechanism.with_(epsilon=epsilon)
+        assert inputs.prepared is not None
+        found = []
+        for i in inputs.places:
+            check_cancel(cancel)
+            found.append(m.distribution(inputs.prepared, i))
+        return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
+
+    return kept
+
+
+def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel, stream: NoiseStream) -> Callable[[float], Measured]:
+    """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
+    from ..attacks.prior import public_prior
+    from ..attacks.risk import quick_success
+
+    _check(mechanism, "bayes")
+    by_word = mechanism.by_word
+    assert by_word is not None
+    rows, counts, channels = _channels(by_word, inputs.names)
+    if (exact := quick_success(mechanism, rows, cancel=cancel)) is not None:
+
+        def known(epsilon: float) -> Measured:
+            mean = float(np.average(exact(epsilon), weights=counts))
+            return Measured(mean, (mean, mean))
+
+        return known
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(public_prior(mechanism).p)
+    each = max(4, GUESSES // len(rows))
+
+    def guessed(epsilon: float) -> Measured:
+        best: dict[str, int] = {}
+        rates = []
+        for i, (row, channel) in enumerate(zip(rows.tolist(), channels(cancel), strict=True)):
+            right = 0
+            for k in channel.at(epsilon).sample_indices(each, stream.at(i)).tolist():
+                check_cancel(cancel)
+                word = channel.candidates[k]
+                if word not in best:
+                    best[word] = int(np.argmax(log_prior + by_word.log_likelihood(word, epsilon, None, cancel)[0]))
+                right += best[word] == row
+            rates.append(right / each)
+        mean, n = float(np.average(rates, weights=counts)), each * len(rows)
+        # Words that stand often weigh more: so many equally weighted guesses are as good.
+        n = max(1, round(n * sum(counts) ** 2 / (len(counts) * sum(c * c for c in counts))))
+        return Measured(mean, clopper_pearson(round(mean * n), n), each)
+
+    return guessed
+
+
+def _channels(by_word: WordByWord, names: Sequence[str]):
+    """Rows of the different words, how often each stands there, and a generator function of their channels."""
+    at = {w.lower(): i for i, w in enumerate(by_word.vocabulary.words)}
+    times = Counter(at[n] for n in names)
+    rows = np.array(list(times))
+    held = by_word.channels(rows[:_HELD])
+
+    def channels(cancel) -> Iterator[Channel]:
+        for channel in held:
+            check_cancel(cancel)
+            yield channel
+        for start in range(_HELD, len(rows), 128):
+            check_cancel(cancel)
+            yield from by_word.channels(rows[start : start + 128])
+
+    return rows, list(times.values()), channels
+
+
+def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float], Measured]:
+    _, counts, channels = _channels(by_word, inputs.names)
+
+    def keep(channel: Channel, epsilon: float) -> float:
+        # An estimate takes all the draws there are; a formula goes the short way.
+        return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
+
+    def kept(epsilon: float) -> Measured:
+        found, draws = [], None
+        for channel in channels(cancel):
+            found.append(keep(channel, epsilon))
+            draws = channel.draws
+        return _mean(found, counts, draws)
+
+    return kept
+
+
+def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> Measured:
+    """The weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
+    mean = float(np.average(values, weights=counts))
+    return Measured(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)
+
+
+# --- the search
+
+
+def _search(
+    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, progress: Progress | None, cancel,
+    tolerance: float = 1e-9,
+) -> Calibration:  # fmt: skip
+    measure = _measure(mechanism, kind, inputs, cancel)
+    steps = 0
+
+    def at(epsilon: float) -> Measured:
+        nonlocal steps
+        check_cancel(cancel)
+        found = measure(epsilon)
+        steps += 1
+        if progress:
+            progress(min(steps, STEPS), STEPS + 2)
+        return found
+
+    def result(epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
+        return Calibration(
+            mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason
+        )
+
+    most = mechanism.max_epsilon
+    seen = {LOW: at(LOW), most: at(most)}
+    if not seen[LOW].value <= target <= seen[most].value:
+        # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.
+        for epsilon in np.geomspace(LOW, most, GRID)[1:-1].tolist():
+            seen[epsilon] = at(epsilon)
+    grid = sorted(seen)
+    values = [seen[e].value for e in grid]
+    ends = (min(values), max(values))
+    crossings = [
+        (a, b) for a, b in itertools.pairwise(grid) if min(seen[a].value, seen[b].value) <= target
+        and target <= max(seen[a].value, seen[b].value)
+    ]  # fmt: skip
+    if not crossings:
+        reason = (
+            f"{mechanism.title} cannot reach a {TARGETS[kind]} of {_shown(kind, target)} here: between "
+            f"ε = {number(LOW)} and {number(most)} it lies from {_shown(kind, ends[0])} to {_shown(kind, ends[1])}. "
+            "Choose one in between."
+        )
+        return result(None, min(seen.values(), key=lambda m: abs(m.value - target)), reason)
+    # Where it rises, if it does: more ε is meant to give away more.
+    low, high = next((c for c in crossings if seen[c[0]].value <= seen[c[1]].value), crossings[0])
+    rises = seen[low].value <= seen[high].value
+    best = min((low, high), key=lambda e: abs(seen[e].value - target))
+    # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
+    finest = 1 + 1e-12 if seen[most].draws is None else 1.002
+    if kind == "total":  # in proportion to ε: the first guess is right
+        guess = LOW * target / seen[LOW].value
+        low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
+    for _ in range(STEPS):
+        if high / low <= finest or abs(seen[best].value - target) <= tolerance * max(1.0, abs(target)):
+            break
+        middle = math.sqrt(low * high)
+        seen[middle] = at(middle)
+        best = min((best, middle), key=lambda e: abs(seen[e].value - target))
+        low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
+    if kind == "bayes" and inputs.prepared is not None and seen[best].draws is not None:
+        best, seen[best] = _passed(mechanism, inputs, target, best, cancel)
+    return result(best, seen[best])
+
+
+def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, cancel) -> tuple[float, Measured]:
+    """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
+    long: one for three ε, and a few where the line between the nearest of them meets the target."""
+    from ..attacks.risk import rows_success
+
+    assert mechanism.by_word is not None
+    rows, counts, _ = _channels(mechanism.by_word, inputs.names)
+    one = mechanism.with_(epsilon=near)
+    found: dict[float, float] = {}
+
+    def add(*epsilons: float) -> None:
+        success = rows_success(one, rows, epsilons, cancel=cancel)
+        found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
+
+    add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))
+    for _ in range(_PASSES):
+        below = [e for e, x in found.items() if x <= target]
+        above = [e for e, x in found.items() if x > target]
+        if not below or not above or min(abs(x - target) for x in found.values()) < _SURE:
+            break
+        # The nearest on either side: the line between them meets the target, unless the figure jumps there.
+        a, b = max(below, key=found.__getitem__), min(above, key=found.__getitem__)
+        add(math.exp(float(np.interp(target, (found[a], found[b]), (math.log(a), math.log(b))))))
+    best = min(found, key=lambda e: abs(found[e] - target))
+    return best, Measured(found[best], (found[best], found[best]))
+
+
+def _known(kind: str) -> None:
+    if kind not in TARGETS:
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(kind)}.")
+
+
+def _target(target: Mapping[str, float]) -> tuple[str, float]:
+    if not isinstance(target, Mapping) or len(target) != 1 or next(iter(target)) not in TARGETS:
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)} with its value, such as {{'n_w': 0.5}}.")
+    ((kind, value),) = target.items()
+    value = real(f"The target {kind}", value)
+    if value <= 0 or (kind != "total" and value >= 1):
+        raise ConfigError(
+            f"The target {kind} is {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
+        )
+    return kind, value
+
+
+def _shown(kind: str, x: float) -> str:
+    return bound(x) if kind == "total" else f"{x:.1%}"

@@ -1,0 +1,435 @@
+"""What was drawn from a text in a session, what was released of it, and what that adds up to.
+
+Only what leaves counts: the total of a text is that of its released results. Fresh draws add up (sequential
+composition), as long as they promise the same kind of thing; different notions or distances are listed side by side.
+Two results of one noise have no finite ε together, and a seeded one has none for whoever knows the seed.
+
+Texts are one text here where they have the same letters and digits in the same order, whatever their spacing, marks and
+capitals, or where the same words of them are drawn: those are what a promise compares, and it holds the rest fixed.
+Whether other texts are of one person cannot be seen in them, so that the sum over all of them is said too. A ledger
+holds no text: it knows one again by a hash with a key of its own, which ends with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import secrets
+import threading
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._internal.checks import told_config
+from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
+from ..result import RewriteResult
+
+if TYPE_CHECKING:
+    from ..mechanisms.base import Mechanism
+
+SHARED_NOISE = "two of them share their noise, so that together they tell more than any finite ε allows"
+#: What a file that leaves a page may hold, and what that means.
+HOLDS = {
+    "rewrite": "a rewrite, which counts as released",
+    "promise": "what is promised, in numbers that a release shows too: this spends nothing",
+    "private": "your text, or what was found out by looking at it: no promise covers that, so keep it to yourself",
+    "nothing": "nothing of your texts: this spends nothing",
+}
+ALL = (
+    "Whether these texts are of one person, or say the same in other words, this program cannot tell. If so, all of "
+    "them together"
+)
+_MARKS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One draw. text: the number of its text in this ledger, from 1. time: UTC. epsilon: per draw of a word; total: of
+    the whole rewrite; both spent only where ``released``. kind: what a total can be added to. reason: why there is no
+    guarantee, where there is none.
+
+    rows: of a data set, how many it has by now; 0 for a text by itself. Then total and delta are of all rows together;
+    one and one_delta, the most that is spent of one text, of the text in it of which most is spent.
+    """
+
+    time: datetime
+    text: int
+    mechanism: str
+    config: Any
+    notion: str
+    epsilon: float
+    total: float
+    delta: float
+    noise_id: str
+    seeded: bool
+    released: bool
+    kind: str
+    reason: str = ""
+    rows: int = 0
+    one: float = 0.0
+    one_delta: float = 0.0
+    _output: int = field(default=0, repr=False)
+    _batch: str = field(default="", repr=False)
+    _source: int = field(default=0, repr=False, compare=False)
+    _texts: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict:
+        """As plain data, without texts; null for what is not promised."""
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
+        if self.notion == "none":
+            own |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
+        return own | {"time": self.time.isoformat(timespec="seconds"), "config": told_config(self.config)}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A file that left a page, or a text that was copied there. holds: one of HOLDS. file: never a name that a user
+    gave."""
+
+    time: datetime
+    page: str
+    file: str
+    holds: str
+
+    def to_dict(self) -> dict:
+        return dataclasses.asdict(self) | {"time": self.time.isoformat(timespec="seconds"), "means": HOLDS[self.holds]}
+
+
+@dataclass(frozen=True)
+class Total:
+    """What may be added up: released results of one text whose promises are of one kind."""
+
+    kind: str
+    epsilon: float
+    delta: float
+    releases: int
+
+    def __str__(self) -> str:
+        delta = f", δ = {scientific(self.delta)}" if self.delta else ""
+        times = f" ({self.releases} releases)" if self.releases > 1 else ""
+        return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}"
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the releases of one text amount to. totals: one for each kind; void: why they promise nothing, or empty.
+
+    text: 0 for all texts together. rows: of data sets, the largest number of rows; 0 where no data set holds the text.
+    Then totals are those of somebody who wrote all rows, and ``each`` those of the text of which most is spent."""
+
+    text: int
+    totals: tuple[Total, ...]
+    releases: int
+    seeded: int
+    void: str = ""
+    rows: int = 0
+    each: tuple[Total, ...] = ()
+
+    @property
+    def name(self) -> str:
+        if not self.text:
+            return ALL
+        return f"Data set {self.text} ({self.rows:,} rows)" if self.rows else f"Text {self.text}"
+
+    def sentence(self) -> str:
+        """The account in plain words."""
+        if not self.releases:
+            return f"{self.name}: nothing was released, so nothing was spent."
+        if self.void:
+            return f"{self.name}: no guarantee: {self.void}."
+        sums = _sums(self.totals)
+        if self.rows and self.each != self.totals:
+            sums = f"at most {_sums(self.each)}, for one text of it; {sums}, for somebody who wrote all of it"
+        apart = ". These are promises of different kinds, which do not add" if len(self.totals) > 1 else ""
+        return f"{self.name}: {sums}{apart}."
+
+    def to_dict(self) -> dict:
+        return dataclasses.asdict(self) | {"sentence": self.sentence()}
+
+
+def _sums(totals: Sequence[Total]) -> str:
+    return "; and ".join(map(str, totals))
+
+
+class Ledger:
+    """Draws of one session, held by that session. Entries do not change: releasing a draw replaces its entry, and so
+    does what shows that two texts are one. Writing is safe from several threads."""
+
+    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
+        self._clock = clock
+        self._entries: list[Entry] = []
+        self._taken: list[Taken] = []
+        self._texts: dict[int, int] = {}
+        self._last = 0
+        self._key = secrets.token_bytes(32)
+        self._lock = threading.RLock()
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All draws, in their order."""
+        return tuple(self._entries)
+
+    @property
+    def taken(self) -> tuple[Taken, ...]:
+        """What left: each file and each copy once, in their order."""
+        return tuple(self._taken)
+
+    def take(self, page: str, file: str, holds: str) -> Taken:
+        """Write down that a file left, or a text was copied; a rewrite in it is recorded by itself, as released."""
+        taken = Taken(self._clock(), page, file, holds)
+        with self._lock:
+            there = [t for t in self._taken if (t.page, t.file, t.holds) == (page, file, holds)]
+            self._taken += [] if there else [taken]
+        return there[0] if there else taken
+
+    def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> Entry:
+        """Write a draw down. One that stands there already is not counted twice, and stays released once it was.
+
+        edited: the text that this one was edited from. Both are one text from now on, so that what is released of them
+        adds up. Where the draw moved on with the text, what was looked at of it before is no entry any more: of all
+        that is seen while a text is typed, what it is by now stays.
+        """
+        with self._lock:
+            if edited is not None:
+                self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
+            return self._put(self._entry(result, released, edited), _same)
+
+    def spent(self, noise_id: str, text: str) -> bool:
+        """Whether another text was released under this noise, so that this one would have no promise beside it."""
+        mine = self._hash(text)
+        return any(e.released and e.noise_id == noise_id and e._source != mine for e in self._entries)
+
+    def knows(self, noise_id: str, text: str) -> bool:
+        """Whether a draw of this text with this noise stands here."""
+        mine = self._hash(text)
+        return any(e.noise_id == noise_id and e._source == mine for e in self._entries)
+
+    def record_rows(
+        self, m: Mechanism, rows: Iterable[tuple[str, Guarantee | None]], noise_id: str, released: bool = False
+    ) -> Entry:
+        """Write down a data set as far as one run has rewritten it. rows: each text with what is promised of its
+        rewrite, None where it has none. noise_id: a name of the run; its rows count once, however often they leave."""
+        spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        every = [0.0, 0.0]
+        notions: dict[str, None] = {}
+        count, epsilon, seeded, reason = 0, 0.0, False, ""
+        for text, g in rows:
+            count += 1
+            if g is None:
+                continue
+            notions[g.notion] = None
+            epsilon, seeded, reason = max(epsilon, g.epsilon), seeded or g.seeded, reason or g.reason
+            if g.draws:
+                one = spent[self._hash(_letters(text))]
+                for sums in (one, every):
+                    for i, more in enumerate((g.total, g.total_delta)):
+                        # What all rows draw once for all is spent once.
+                        sums[i] = max(sums[i], more) if m.together else sums[i] + more
+        one = [max(column) for column in zip(*spent.values(), strict=True)] or [0.0, 0.0]
+        notion = "none" if "none" in notions else next(iter(notions), type(m).notion)
+        texts = np.unique(np.fromiter(spent, np.uint64, len(spent)))
+        g = m.guarantee("a")
+        kind = _kind(g) if g.notion == notion else NOTIONS[notion]
+        with self._lock:
+            return self._put(
+                Entry(
+                    self._clock(), self._number_of(texts), m.name, m.config, notion, epsilon, every[0],
+                    min(1.0, every[1]), noise_id, seeded, released, kind, reason, count, one[0], min(1.0, one[1]),
+                    _texts=texts,
+                ),
+                _same_run,
+            )  # fmt: skip
+
+    def account(self, text: int | str) -> Account:
+        """What the released results of one text amount to. text: its number here, or itself."""
+        text = self._number(text)
+        return _account(text, [e for e in self._entries if e.released and e.text == text], self._entries)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """One for each text, in the order in which they came."""
+        return tuple(self.account(n) for n in sorted({e.text for e in self._entries}))
+
+    def overall(self) -> Account | None:
+        """All that was released, as if all texts were of one person; None where it is of one text."""
+        mine = [e for e in self._entries if e.released]
+        if len({e.text for e in mine}) < 2:
+            return None
+        return dataclasses.replace(_account(0, mine, self._entries), rows=0, each=())
+
+    def draws(self, text: int | str) -> int:
+        """How many draws with fresh noise were made from a text (its number here, or itself), released or not."""
+        return len(self._noises(self._number(text)))
+
+    def draw_of(self, entry: Entry) -> int:
+        """Which draw of its text an entry belongs to, from 1: entries of one draw are settings under one noise."""
+        return self._noises(entry.text).index(entry.noise_id) + 1
+
+    def what_if(self, results: Sequence[RewriteResult]) -> str:
+        """What releasing these, beside what was released, would mean. Nothing is written down."""
+        trial = Ledger(self._clock)
+        trial._entries, trial._texts = [e for e in self._entries if e.released], dict(self._texts)
+        trial._key, trial._last = self._key, self._last
+        if not results:
+            return "Nothing is released by this, so nothing is spent."
+        for r in results:
+            trial.record(r, released=True)
+        said = [trial.account(n).sentence() for n in dict.fromkeys(trial._number(r.original) for r in results)]
+        together = trial.overall()
+        return " ".join(said + ([together.sentence()] if together is not None else []))
+
+    def to_dict(self) -> dict:
+        """As plain data, without any text: draws, what the releases of each text and of all texts amount to, and what
+        left."""
+        together = self.overall()
+        return {
+            "draws": [e.to_dict() | {"draw": self.draw_of(e)} for e in self._entries],
+            "texts": [a.to_dict() | {"draws": self.draws(a.text)} for a in self.accounts()],
+            "together": None if together is None else together.to_dict(),
+            "taken": [t.to_dict() for t in self._taken],
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+    # --- which text is which
+
+    def _hash(self, text: str) -> int:
+        """A text as nobody without the key of this ledger can find it again."""
+        found = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key).digest()
+        return int.from_bytes(found, "big")
+
+    def _number(self, text: int | str) -> int:
+        """The number of a text; 0 where it has none."""
+        if isinstance(text, int):
+            return text
+        return next(iter(self._numbers(np.array([self._hash(_letters(text))], np.uint64))), 0)
+
+    def _numbers(self, texts: np.ndarray) -> set[int]:
+        """The numbers that any of these texts has by now."""
+        found = {self._texts[t] for t in texts.tolist() if t in self._texts}
+        return found | {e.text for e in self._entries if e._texts is not None and _common(texts, e._texts)}
+
+    def _number_of(self, texts: np.ndarray) -> int:
+        """One number for all of these: the first that any of them has, else a new one."""
+        found = self._numbers(texts)
+        if not found:
+            self._last += 1
+            return self._last
+        number = min(found)
+        if len(found) > 1:
+            self._entries = [dataclasses.replace(e, text=number) if e.text in found else e for e in self._entries]
+            self._texts = {t: number if n in found else n for t, n in self._texts.items()}
+        return number
+
+    def _noises(self, text: int) -> list[str]:
+        return list(dict.fromkeys(e.noise_id for e in self._entries if e.text == text))
+
+    # --- entries
+
+    def _put(self, entry: Entry, same: Callable[[Entry, Entry], bool]) -> Entry:
+        for i, old in enumerate(self._entries):
+            if same(old, entry):
+                # One output of one draw may stand in two lists of texts, and a run may have gone on: the larger of what
+                # they promise holds.
+                new = dataclasses.replace(
+                    old, text=entry.text, released=old.released or entry.released,
+                    total=max(old.total, entry.total), delta=max(old.delta, entry.delta),
+                    one=max(old.one, entry.one), one_delta=max(old.one_delta, entry.one_delta),
+                    rows=max(old.rows, entry.rows), _texts=entry._texts if entry.rows >= old.rows else old._texts,
+                )  # fmt: skip
+                if new != old:
+                    self._entries[i] = new
+                return self._entries[i]
+        self._entries.append(entry)
+        return entry
+
+    def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> Entry:
+        drawn = " ".join(_letters(s.original) for s in result.steps if s.action in ("replace", "delete"))
+        keys = [self._hash(_letters(result.original)), *[self._hash(f"drawn: {drawn}")] * bool(drawn)]
+        keys += [] if edited is None else [self._hash(_letters(edited))]
+        number = self._number_of(np.array(keys, np.uint64))
+        self._texts |= dict.fromkeys(keys, number)
+        g = result.guarantee
+        return Entry(
+            self._clock(), number, result.mechanism, result.config, g.notion, g.epsilon, g.total, g.total_delta,
+            result.noise_id, result.seed is not None, released, _kind(g), g.reason, 0, g.total, g.total_delta,
+            self._hash(result.text), result.batch, self._hash(result.original),
+        )  # fmt: skip
+
+
+def _letters(text: str) -> str:
+    """What of a text tells it from others: its letters and digits, or where it has none, all but blanks."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return _MARKS.sub("", folded) or "".join(text.split())
+
+
+def _common(some: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two sets of hashes have one in common. others: uint64, ascending."""
+    at = np.searchsorted(others, some)
+    return bool((others[np.minimum(at, len(others) - 1)] == some).any()) if len(others) else False
+
+
+def _kind(g: Guarantee) -> str:
+    kind = NOTIONS[g.notion] + " for each unit of distance" * (g.notion == "metric")
+    return kind + f" ({g.metric or g.group})" * bool(g.metric or g.group)
+
+
+def _same(a: Entry, b: Entry) -> bool:
+    """Whether two entries are one draw: the same output of the same mechanism under the same noise."""
+    return (a.text, a.noise_id, a.mechanism, a.config, a.rows, a._output) == (
+        b.text,
+        b.noise_id,
+        b.mechanism,
+        b.config,
+        b.rows,
+        b._output,
+    )
+
+
+def _same_run(a: Entry, b: Entry) -> bool:
+    return bool(a.rows) and (a.noise_id, a.mechanism, a.config) == (b.noise_id, b.mechanism, b.config)
+
+
+def _once_for_all(a: Entry, b: Entry) -> bool:
+    """Whether two results share their noise on purpose: what they draw is drawn once for all texts of a list, and the
+    total of each is that of the list. What the same noise gave in another call is not in that total."""
+    return a._batch == b._batch != "" and (a.mechanism, a.config, a.total) == (b.mechanism, b.config, b.total)
+
+
+def _account(text: int, mine: list[Entry], every: Sequence[Entry]) -> Account:
+    counted: list[Entry] = []
+    for e in mine:
+        if not any(_once_for_all(e, o) for o in counted):
+            counted.append(e)
+    totals, each = _totals(counted, "total", "delta"), _totals(counted, "one", "one_delta")
+    void = _void(mine, [e for e in every if e.released])
+    rows = max((e.rows for e in mine), default=0)
+    return Account(text, totals, len(mine), sum(e.seeded for e in mine), void, rows, each if rows else ())
+
+
+def _totals(entries: Sequence[Entry], epsilon: str, delta: str) -> tuple[Total, ...]:
+    """The sums of each kind, of these two fields."""
+    found: dict[str, Total] = {}
+    for e in entries:
+        t = found.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
+        sums = t.epsilon + getattr(e, epsilon), min(1.0, t.delta + getattr(e, delta))
+        found[e.kind] = Total(e.kind, *sums, t.releases + 1)
+    return tuple(found.values())
+
+
+def _void(mine: list[Entry], released: list[Entry]) -> str:
+    if any(e.seeded for e in mine):
+        return "a released result is seeded, so that whoever knows the seed can replay its noise (not private)"
+    for e in mine:
+        if e.notion == "none":
+            return e.reason.rstrip(".") or "one of the mechanisms promises nothing"
+        if any(o is not e and o.noise_id == e.noise_id and not _once_for_all(o, e) for o in released):
+            return SHARED_NOISE
+    return ""

@@ -1,0 +1,40 @@
+"""What a rewritten text is measured with: one metric a file, loaded on first use; ``registry`` knows them all."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from ...errors import ConfigError, InputError
+from .registry import REGISTRY, Metric, measure
+
+#: The metrics of a text: each is a file here.
+METRICS: dict[str, Metric] = {
+    name: REGISTRY[name]
+    for name in ("cosine", "bleu", "bleu_uncased", "chrf", "unchanged", "perplexity", "lm_perplexity", "bertscore")
+}
+
+
+def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
+    """One number a text by the metric ``name``; ``originals[i]`` is compared with ``rewrites[i]``.
+
+    What each gives for an empty text is in its module's docstring. Raises ConfigError for an unknown name, InputError
+    where the two are no lists of texts of one length, ModelUnavailable where the metric's model is not there.
+    """
+    if name not in METRICS:
+        raise ConfigError(f"Unknown metric {name!r}: use one of {', '.join(METRICS)}.")
+    if isinstance(originals, str) or isinstance(rewrites, str):
+        raise InputError("score compares lists of texts: put a single text into a list.")
+    originals, rewrites = list(originals), list(rewrites)
+    if len(originals) != len(rewrites):
+        raise InputError(
+            f"score needs one rewrite for each original: got {len(originals)} originals and {len(rewrites)} rewrites."
+        )
+    if not all(isinstance(text, str) for text in (*originals, *rewrites)):
+        raise InputError("score compares texts: every original and every rewrite must be a str.")
+    if not originals:
+        return []
+    return importlib.import_module(f".{name}", __name__).score(originals, rewrites)
+
+
+__all__ = ["METRICS", "REGISTRY", "Metric", "measure", "score"]

@@ -1,0 +1,219 @@
+"""Everything that is measured of a mechanism or a rewrite: title, unit, direction, bounds and judge, in one place.
+
+What computes a metric is elsewhere: those of a text in the files beside this one, those of a classifier in
+``research.tasks``, N_w and S_w in a token's distribution. Whoever draws, prints or bounds a number looks it up here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+
+#: What a metric tells: what is still useful, what an attacker finds out, both together, how near the texts are, how
+#: well a word can be denied, what it costs.
+KINDS = ("utility", "privacy", "gain", "similarity", "deniability", "speed")
+#: Behind a classifier's score: the same score by another classifier. A whole encoder that was trained for the task; and
+#: one that reads words, and for authors letters, and shares nothing with the bundled encoder.
+TUNED, BAG = "_finetuned", "_bag"
+JUDGES = (TUNED, BAG)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric. Its values lie in [low, high]; ``unit`` is "" for a plain number, "share" for a share of 1.
+
+    kind: one of ``KINDS``, "other" where nothing is known. greater_is_better: None where neither is. judge: the model
+    or classifier that gives the number, "" where it is counted or computed. about: what it says, in a sentence.
+    digits: a format for a value in a sentence. of, times: the metric that this one is in another unit, and how much
+    larger its numbers are.
+    """
+
+    name: str
+    title: str
+    kind: str
+    unit: str
+    greater_is_better: bool | None
+    low: float
+    high: float
+    judge: str = ""
+    about: str = ""
+    digits: str = ".1%"
+    of: str = ""
+    times: float = 1.0
+
+    @property
+    def better(self) -> int:
+        """1 where more is better, −1 where less is, 0 where neither is."""
+        return {True: 1, False: -1, None: 0}[self.greater_is_better]
+
+    @property
+    def once(self) -> bool:
+        """Whether it is measured of drawn words, once for each setting and ε, whatever the number of seeds."""
+        return self.kind == "deniability"
+
+    @property
+    def task(self) -> str:
+        """What a row of results calls the kind: a gain stands beside the attackers it is measured against."""
+        return {"gain": "privacy", "other": "utility"}.get(self.kind, self.kind)
+
+
+_STATIC = "a classifier that was trained on original texts"
+_ADAPTIVE = "a classifier that was trained on rewritten texts, as an attacker who knows the mechanism would"
+_GAIN = "U_r/U_o − P_r/P_o: what is left of utility less what is left of the attacker's success. Above 0 is a gain"
+_ENCODER = (
+    "the bundled sentence encoder (all-MiniLM-L6-v2, which is also a word space of the mechanisms and the trunk of the "
+    "bundled language model, so it is no independent judge)"
+)
+_CLASSIFIER = f"logistic regression on {_ENCODER}"
+_WORDS = "logistic regression on words and pairs of words (TF-IDF)"
+_LETTERS = "logistic regression on sequences of 2 to 5 letters (TF-IDF)"
+
+#: Every metric, in the order in which they are offered. Utility is that of a classifier trained and tested on rewritten
+#: texts.
+REGISTRY: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "accuracy", "Accuracy", "utility", "share", True, 0, 1, _CLASSIFIER,
+            "Share of test texts that are classified rightly.",
+        ),
+        Metric(
+            "macro_f1", "Macro F1", "utility", "share", True, 0, 1, _CLASSIFIER,
+            "The mean of the classes' F1, each class counting the same.",
+        ),
+        Metric(
+            "f1", "Utility F1", "utility", "share", True, 0, 1, _CLASSIFIER,
+            "Micro F1 of the useful label, trained and tested on rewritten texts.",
+        ),
+        Metric(
+            "matthews", "Matthews correlation", "utility", "", True, -1, 1, _CLASSIFIER,
+            "Of guessed and true classes: 1 is perfect, 0 is chance.", ".3f",
+        ),
+        Metric(
+            "pp_plus", "PP+", "utility", "hundredths of a percentage point", True, -inf, inf, _CLASSIFIER,
+            "F1 above always guessing the most frequent class, in hundredths of a percentage point.", "+.0f",
+        ),
+        Metric(
+            "cosine", "Cosine to the original", "similarity", "", True, -1, 1, _ENCODER,
+            "Cosine of the sentence embeddings of original and rewritten text.", ".3f",
+        ),
+        Metric(
+            "bertscore", "BERTScore", "similarity", "", True, -1, 1, f"{_ENCODER}, its fifth layer",
+            "F1 of greedily matched token embeddings of the bundled encoder, not rescaled.", ".3f",
+        ),
+        Metric(
+            "bleu", "BLEU", "similarity", "points", True, 0, 100, "",
+            "Word sequences in common, over the whole set, 0 to 100. Case counts, so that a rewrite that only writes "
+            "capitals has less than 100.", ".1f",
+        ),
+        Metric(
+            "bleu_uncased", "BLEU without case", "similarity", "points", True, 0, 100, "",
+            "Word sequences in common, the mean over texts: 100 where every word stays, whatever its capitals.", ".1f",
+        ),
+        Metric(
+            "chrf", "chrF without case", "similarity", "points", True, 0, 100, "",
+            "Letter sequences in common, the mean over texts: 100 where each word stays, whatever its capitals.", ".1f",
+        ),
+        Metric(
+            "unchanged", "Words unchanged", "similarity", "share", None, 0, 1, "",
+            "Share of tokens that are the same in both texts.",
+        ),
+        Metric(
+            "perplexity", "Perplexity", "similarity", "", False, 1, inf,
+            "the bundled masked language model, whose trunk is all-MiniLM-L6-v2",
+            "Pseudo-perplexity under the bundled masked language model: lower reads easier.", ".1f",
+        ),
+        Metric(
+            "lm_perplexity", "Perplexity, language model", "similarity", "", False, 1, inf,
+            "a causal language model that was added (Gemma 3 270M, Q4_K_M)",
+            "Perplexity of a word under a language model that writes text, over a set the geometric mean: lower reads "
+            "easier.", ",.0f",
+        ),
+        Metric(
+            "f1_static", "Attacker's F1, static", "privacy", "share", False, 0, 1, _CLASSIFIER,
+            f"Micro F1 of guessing the author by {_STATIC}.",
+        ),
+        Metric(
+            "f1_adaptive", "Attacker's F1, adaptive", "privacy", "share", False, 0, 1, _CLASSIFIER,
+            f"Micro F1 of guessing the author by {_ADAPTIVE}.",
+        ),
+        Metric(
+            "relative_gain_static", "Relative gain, static", "gain", "", True, -inf, inf, _CLASSIFIER,
+            f"{_GAIN}; against {_STATIC}.", ".3f",
+        ),
+        Metric(
+            "relative_gain_adaptive", "Relative gain, adaptive", "gain", "", True, -inf, inf, _CLASSIFIER,
+            f"{_GAIN}; against {_ADAPTIVE}.", ".3f",
+        ),
+        Metric(
+            "n_w", "N_w: chance that a word stays itself", "deniability", "share", False, 0, 1, "",
+            "The mean over the words that are drawn. Papers also print 1 − N_w under this name.",
+        ),
+        Metric(
+            "s_w", "S_w: different words in 100 draws", "deniability", "words", True, 1, 100, "",
+            "Expected number, the mean over the words that are drawn.", ".1f",
+        ),
+        Metric(
+            "attack_bayes", "Best guess right", "deniability", "share", False, 0, 1, "",
+            "How often the best guess names a drawn word, by an attacker who sees the released word and knows the "
+            "mechanism, its ε and how frequent words are in public. It is exact: nobody who knows that does better.",
+        ),
+        Metric(
+            "attack_nearest", "Among the ten nearest", "deniability", "share", False, 0, 1, "",
+            "How often a drawn word is the released word or one of its nine nearest neighbours in the mechanism's word "
+            "space, else in the bundled one.",
+        ),
+        Metric(
+            "attack_mask", "Language model right", "deniability", "share", False, 0, 1,
+            "the bundled masked language model, whose trunk is all-MiniLM-L6-v2",
+            "How often a language model that reads the words around names a drawn word at once.",
+        ),
+        Metric(
+            "attack_query", "100 answers right", "deniability", "share", False, 0, 1, "",
+            "How often the most frequent of 100 fresh answers to the same text is the drawn word.",
+        ),
+        Metric(
+            "tokens_per_second", "Tokens a second", "speed", "tokens", True, 0, inf, "",
+            "Of the rewriting itself, on the machine named below.", ",.0f",
+        ),
+        Metric(
+            "tokens_per_minute", "Tokens a minute", "speed", "tokens", True, 0, inf, "",
+            "Of the rewriting itself.", ",.0f", "tokens_per_second", 60,
+        ),
+        Metric(
+            "tokens_per_day", "Tokens a day", "speed", "tokens", True, 0, inf, "",
+            "Of the rewriting itself.", ",.0f", "tokens_per_second", 86400,
+        ),
+        Metric(
+            "mib_per_word", "MiB a word", "speed", "MiB", False, 0, inf, "",
+            "Memory that the mechanism's tables take for each word.", ".1f",
+        ),
+        Metric(
+            "mib_per_1000_words", "MiB for 1,000 words", "speed", "MiB", False, 0, inf, "",
+            "The most memory that is held at one time while 1,000 words are rewritten.", ".1f",
+        ),
+    )
+}  # fmt: skip
+
+
+def judged(name: str) -> tuple[str, str]:
+    """A metric's name without what names its classifier, and that: one of ``JUDGES``, or "" for the first one."""
+    suffix = next((s for s in JUDGES if name.endswith(s)), "")
+    return name.removesuffix(suffix), suffix
+
+
+def measure(name: str) -> Metric:
+    """What is known of a metric; of an unknown one its name."""
+    plain, suffix = judged(name)
+    known = REGISTRY.get(plain)
+    if known is None:
+        return Metric(name, name, "other", "", None, -inf, inf, digits=".3g")
+    if not suffix:
+        return known
+    if suffix == TUNED:
+        title, judge, about = "fine-tuned", "the fine-tuned encoder", "The classifier is the fine-tuned encoder."
+    else:
+        judge = {"privacy": _LETTERS, "gain": f"{_WORDS}, for authors on sequences of letters"}.get(known.kind, _WORDS)
+        title, about = "bag of words", "The classifier knows no language model and no word space."
+        title = "bag of letters" if known.kind == "privacy" else title
+    return replace(known, name=name, title=f"{known.title}, {title}", judge=judge, about=f"{known.about} {about}")

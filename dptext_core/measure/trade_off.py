@@ -1,0 +1,468 @@
+"""What each mechanism and ε keeps of one text and what it hides, by fresh draws: points as they are measured.
+
+    for point in dpt.tradeoff(text, ["custext", dpt.get_mechanism("custext", k=5)], points=7, draws=5):
+        print(point.label, point.epsilon, point.value("cosine").mean, point.value("n_w").mean)
+
+A point is one setting at one ε with several rewrites of its own noise. What is kept is measured on these rewrites (the
+metrics of a text); what is hidden is N_w or the success of the best guess, as in
+:mod:`dptext_core.measure.calibration`. The scores of a text are prepared once for each setting, and settings that
+differ only in what needs no new pass share them.
+
+The points are for the owner of the text. Nothing is released by looking at them, so nothing is spent; but a setting
+that is chosen by them is chosen by looking at the private text, and tells something of it (docs/tradeoff.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._internal.checks import listed, real, shown, whole
+from .._internal.private import Private
+from .._internal.task import Progress, check_cancel
+from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.registry import counted, get_mechanism, mechanism_class
+from ..privacy.guarantee import number
+from ..privacy.sampling import NoiseStream
+from ..text import cells
+from .calibration import TARGETS, Measured, measured
+from .front import pareto
+from .metrics import METRICS, score
+from .metrics.registry import Metric
+from .metrics.registry import measure as metric_of
+
+#: What may be measured of a point: metrics of its rewrites, and what is worked out from chances.
+MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"))
+#: Points on each mechanism's own ε axis, and rewrites at each point, where none are asked for.
+POINTS, DRAWS = 7, 5
+#: Points of each setting before there is a first answer: the middle, both ends, and one between them.
+FEWEST = 4
+#: Steps of progress that a point has.
+_STEPS = 100
+
+Prepare = Callable[[Mechanism], Prepared]
+
+_BAYES = Metric(
+    "bayes", "Best guess of a drawn word right", "privacy", "share", False, 0, 1, "the Bayes-optimal attacker",
+    "How often the best guess of a drawn word from its replacement is right.",
+)  # fmt: skip
+
+
+def about(name: str) -> Metric:
+    """What is known of a measure."""
+    return _BAYES if name == "bayes" else metric_of(name)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure of one point. low, high: its 95% interval, itself for an exact figure; of one draw, all that it can be.
+    spread: the standard deviation over the draws, None where it is worked out. draws: behind it, None for exact."""
+
+    mean: float
+    low: float
+    high: float
+    spread: float | None = None
+    draws: int | None = None
+
+
+@dataclass(frozen=True)
+class Point(Private):
+    """One setting at one ε, over several draws with fresh noise.
+
+    setting, index: its number among those asked for, and that of its ε among those of the setting. mechanism: at this
+    ε. total: the ε of one rewrite that is released. texts: the rewrites. scores: for each metric of a text one number a
+    draw. measured: N_w and the success of the best guess.
+    reasons: why a measure is not there. error: why there is no rewrite at all, where there is none.
+    """
+
+    setting: int
+    mechanism: Mechanism
+    total: float = math.nan
+    texts: tuple[str, ...] = ()
+    scores: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    measured: Mapping[str, Measured] = dataclasses.field(default_factory=dict)
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    error: str = ""
+    seed: int | None = None
+    index: int = 0
+
+    _shown: ClassVar[tuple[str, ...]] = ("setting", "mechanism", "total", "texts")
+
+    @property
+    def epsilon(self) -> float:
+        return self.mechanism.config.epsilon
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """What differs from the mechanism's default options, ε apart."""
+        return options_of(self.mechanism)
+
+    @cached_property
+    def label(self) -> str:
+        """The setting without its ε, in words."""
+        said = codec.describe(self.options, self.mechanism.name)
+        return f"{self.mechanism.title} ({said})" if said else self.mechanism.title
+
+    def has(self, name: str) -> bool:
+        return name == "epsilon" or name in self.scores or name in self.measured
+
+    def value(self, name: str) -> Value:
+        """A metric, "n_w", "bayes" or "epsilon" of this point. Raises NoDistribution, saying why, where it has none."""
+        if name == "epsilon":
+            return Value(self.epsilon, self.epsilon, self.epsilon)
+        if (found := self.measured.get(name)) is not None:
+            return Value(found.value, *found.interval, None, found.draws)
+        if name in self.scores:
+            return _of_draws(self.scores[name], about(name))
+        raise NoDistribution(self.reasons.get(name) or self.error or f"{about(name).title} was not measured here.")
+
+
+def options_of(mechanism: Mechanism) -> dict[str, Any]:
+    """What differs from a mechanism's default options, ε apart, as :func:`get_mechanism` takes it."""
+    plain = type(mechanism).create(epsilon=1.0).config
+    fields = dataclasses.fields(plain)
+    values = {f.name: getattr(mechanism.config, f.name) for f in fields if f.name != "epsilon"}
+    found = {n: v for n, v in values.items() if v != getattr(plain, n)}
+    # What follows from other options is not said beside them.
+    for name in list(found):
+        less = {n: v for n, v in found.items() if n != name}
+        if type(mechanism).create(epsilon=1.0, **less).config == type(mechanism).create(epsilon=1.0, **values).config:
+            found = less
+    return found
+
+
+def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
+    """The option of a mechanism, besides ε, that moves between hiding and keeping, and values of it worth trying: such
+    as K, or the clipping range. None where it has none."""
+    cls = mechanism_class(mechanism)
+    for field in dataclasses.fields(cls.config_cls):
+        if tries := field.metadata.get("tries"):
+            return field.name, tuple(tries)
+    names = tuple(cls.clips({}))
+    return ("clip", names) if len(names) > 1 else None
+
+
+def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
+    """So many ε from one end of a mechanism's own axis to the other, evenly on a logarithmic one, to three digits."""
+    points = whole("points, the number of ε,", points, least=1)
+    low, high, default = type(mechanism).epsilon_range(options_of(mechanism))
+    high = min(high, mechanism.max_epsilon)
+    found = [default] if points == 1 else np.geomspace(low, high, points).tolist()
+    return tuple(dict.fromkeys(float(f"{e:.3g}") for e in found))
+
+
+def tradeoff(
+    text: str,
+    settings: Sequence[Mechanism | str],
+    epsilons: Sequence[float] | None = None,
+    draws: int = DRAWS,
+    metrics: Sequence[str] = ("cosine", "n_w"),
+    seed: int | None = None,
+    *,
+    points: int = POINTS,
+    prepare: Prepare | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Iterator[Point]:
+    """Points of settings over ε, each as soon as it is measured: the middle of each axis first, then what is between.
+
+    settings: mechanisms, of which the ε does not matter, or their names. epsilons: the same for all; without them so
+    many ``points`` on each one's own axis. metrics: of ``MEASURES``. seed: makes the run repeatable: the draws of
+    setting j at its i-th ε are ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``. prepare: how the text gets
+    its scores, where the caller holds them; it is asked once a setting. A setting that cannot rewrite this text gives
+    points with an ``error``; Cancelled is raised where ``cancel`` is set, and what was yielded stands. Raises
+    ConfigError before anything is drawn.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
+    made = [get_mechanism(s) if isinstance(s, str) else s for s in listed(settings, "settings")]
+    if not made or not all(isinstance(m, Mechanism) for m in made):
+        raise ConfigError("Give at least one setting: a mechanism, or its name.")
+    draws = whole("draws, the number of rewrites at each point,", draws, least=1)
+    names = tuple(dict.fromkeys(listed(metrics, "metrics")))
+    for name in names:
+        if name not in MEASURES:
+            raise ConfigError(f"{shown(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}.")
+    axes = []
+    for m in made:
+        chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in listed(epsilons, "ε")]
+        if not chosen:
+            raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+        axes.append([m.with_(epsilon=e) for e in chosen])
+    return _points(text, axes, draws, names, NoiseStream(seed), prepare, progress, cancel)
+
+
+def _points(
+    text: str, axes: list[list[Mechanism]], draws: int, names: tuple[str, ...], stream: NoiseStream,
+    prepare: Prepare | None, progress: Progress | None, cancel: threading.Event | None,
+) -> Iterator[Point]:  # fmt: skip
+    held: dict[tuple, Prepared | str] = {}
+
+    def scores(m: Mechanism) -> Prepared:
+        if m.key not in held:
+            try:
+                held[m.key] = prepare(m) if prepare else m.prepare(text, cancel=cancel)
+            except Cancelled:
+                raise
+            except DPTextError as error:  # for every ε of the setting: said at each, tried once
+                held[m.key] = str(error)
+        if isinstance(found := held[m.key], str):
+            raise InputError(found)
+        return found
+
+    order = [(j, i) for i in _from_the_middle(max(map(len, axes))) for j in range(len(axes)) if i < len(axes[j])]
+    for n, (j, i) in enumerate(order):
+        check_cancel(cancel)
+
+        def tell(done: int, of: int, n: int = n) -> None:
+            if progress:
+                progress(n * _STEPS + round(_STEPS * done / max(1, of)), len(order) * _STEPS)
+
+        place = Point(j, axes[j][i], seed=stream.seed, index=i)
+        yield _point(place, draws, names, stream.at(j, i), scores, tell, cancel)
+        tell(1, 1)
+
+
+def _point(
+    place: Point, draws: int, names: tuple[str, ...], stream: NoiseStream, scores: Prepare, tell: Progress,
+    cancel: threading.Event | None,
+) -> Point:  # fmt: skip
+    m = place.mechanism
+    try:
+        prepared = scores(m)
+        results = m.rewrites(prepared, draws, stream=stream, progress=lambda d, of: tell(d, of + 1), cancel=cancel)
+        total = m.guarantee(prepared).total
+    except Cancelled:
+        raise
+    except DPTextError as error:
+        return dataclasses.replace(place, error=str(error))
+    point = dataclasses.replace(place, total=total, texts=tuple(r.text for r in results))
+    return _with(point, names, prepared, stream, cancel)
+
+
+def _with(
+    point: Point, names: Sequence[str], prepared: Prepared, stream: NoiseStream, cancel: threading.Event | None
+) -> Point:
+    """The point with what is not measured of it yet."""
+    kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
+    for name in names:
+        if point.error or point.has(name):
+            continue
+        try:
+            if name in TARGETS:
+                figure = measured(point.mechanism, name, prepared, stream=stream.at(name), cancel=cancel)
+                hidden[name] = figure(point.epsilon)
+            else:
+                kept[name] = tuple(score(name, [prepared.text] * len(point.texts), point.texts))
+        except Cancelled:
+            raise
+        except DPTextError as error:
+            reasons[name] = str(error)
+    return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons)
+
+
+def more(
+    points: Sequence[Point], metrics: Sequence[str], prepare: Prepare, *, progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Iterator[Point]:  # fmt: skip
+    """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
+
+    prepare: the text with its scores, for the setting of a point.
+    """
+    for n, point in enumerate(points):
+        check_cancel(cancel)
+        wanted = [name for name in metrics if not (point.error or point.has(name) or name in point.reasons)]
+        stream = NoiseStream(point.seed).at(point.setting, point.index)
+        yield _with(point, wanted, prepare(point.mechanism), stream, cancel) if wanted else point
+        if progress:
+            progress(n + 1, len(points))
+
+
+def _from_the_middle(n: int) -> list[int]:
+    """0 to n − 1: the middle, the ends, then what lies halfway between those that are there, the widest gaps first."""
+    found = list(dict.fromkeys((n // 2, 0, n - 1)))
+    while len(found) < n:
+        at = sorted(found)
+        gaps = sorted(((b - a, -a) for a, b in itertools.pairwise(at) if b - a > 1), reverse=True)
+        found += [-a + gap // 2 for gap, a in gaps]
+    return found
+
+
+def _of_draws(values: Sequence[float], metric: Metric) -> Value:
+    """Mean, Student's 95% interval and standard deviation of independent draws."""
+    n, mean = len(values), float(np.mean(values))
+    if n == 1:
+        return Value(mean, metric.low, metric.high, None, 1)
+    from scipy.special import stdtrit
+
+    spread = float(np.std(values, ddof=1))
+    half = float(stdtrit(n - 1, 0.975)) * spread / math.sqrt(n)
+    return Value(mean, max(metric.low, mean - half), min(metric.high, mean + half), spread, n)
+
+
+# --- what to read from them -----------------------------------------------------------------------------------------
+
+
+def keeps(name: str) -> int:
+    """1 where more of a measure of what is kept is better, −1 where less is. Of what is hidden, less is given away."""
+    return about(name).better or 1
+
+
+def hides(name: str) -> str:
+    """What a measure of what is hidden counts, in words."""
+    return {
+        "n_w": "a drawn word stays what it is",
+        "bayes": "the best guess of a drawn word is right",
+        "unchanged": "a word of the text stands unchanged",
+    }[name]
+
+
+def front(points: Sequence[Point], hidden: str, kept: str) -> list[int]:
+    """Indices of the points that no other one beats by its means: less is given away, or more is kept."""
+    at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
+    where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
+    return [at[i] for i in pareto(where, (-1, keeps(kept)))]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """With which setting and ε to start: the best utility among the points that hide enough.
+
+    best: None where no point is sure to. rivals: those that hide enough too, and whose interval of what is kept
+    overlaps with that of the best one, so that it cannot be told which is better; the best mean first. unsure: those of
+    which it cannot be told whether they hide enough. nearest: the one that hides most, where none hides enough. points,
+    draws: how many were looked at, and the fewest rewrites at one.
+    """
+
+    hidden: str
+    limit: float
+    kept: str
+    best: Point | None
+    rivals: tuple[Point, ...]
+    unsure: tuple[Point, ...]
+    nearest: Point | None
+    points: int
+    draws: int
+
+    def sentence(self, so_far: bool = False) -> str:
+        """The answer in plain words, with what it stands on. so_far: whether more points are being measured."""
+        if not self.points:
+            return f"Nothing was measured yet that says how often {hides(self.hidden)}."
+        if self.best is None:
+            assert self.nearest is not None
+            found = self.nearest.value(self.hidden).mean
+            return (
+                f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
+                f"hides most is {_named(self.nearest)}: there {hides(self.hidden)} with a chance of {_percent(found)}. "
+                "Allow more, or look at a smaller ε."
+            )
+        hidden = self.best.value(self.hidden).mean
+        return (
+            f"{'So far: start' if so_far else 'Start'} with {_named(self.best)}. There {hides(self.hidden)} with a "
+            f"chance of {_percent(hidden)}, and {_figure(self.best, self.kept)}."
+        )
+
+    def doubt(self) -> str:
+        """What cannot be told, in plain words; empty where all can."""
+        out = []
+        if self.best is not None and self.draws == 1:
+            out.append("With one draw a point it cannot be told how much of this is chance: ask for more draws.")
+        elif self.rivals:
+            names = "; ".join(f"{_named(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
+            rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
+            out.append(
+                f"It cannot be told from these whether it keeps more, as their intervals overlap: {names}{rest}."
+            )
+        if self.unsure:
+            one = len(self.unsure) == 1
+            out.append(
+                f"Of {len(self.unsure)} {'point' if one else 'points'} it cannot be told whether "
+                f"{'it hides' if one else 'they hide'} enough."
+            )
+        return " ".join(out)
+
+
+def enough(points: Sequence[Point], settings: int, wanted: int, hidden: str, kept: str) -> bool:
+    """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
+    measured, or all of them, or what it was refused for."""
+    stands = [sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
+              for j in range(settings)]  # fmt: skip
+    return all(n >= min(FEWEST, wanted) for n in stands)
+
+
+def advise(points: Sequence[Point], hidden: str, limit: float, kept: str) -> Advice:
+    """The point that keeps most among those that give away at most ``limit`` with their whole interval."""
+    limit = real("The limit", limit)
+    known = [p for p in points if p.has(hidden) and p.has(kept)]
+    sure = [p for p in known if p.value(hidden).high <= limit + 1e-12]
+    unsure = [p for p in known if p.value(hidden).low <= limit + 1e-12 < p.value(hidden).high]
+    sign = keeps(kept)
+    sure.sort(key=lambda p: (-sign * p.value(kept).mean, p.value(hidden).mean, p.setting, p.epsilon))
+    best = sure[0] if sure else None
+    rivals = [p for p in sure[1:] if _overlap(p.value(kept), sure[0].value(kept))]
+    nearest = min(known, key=lambda p: p.value(hidden).mean, default=None)
+    draws = min((len(p.texts) for p in known), default=0)
+    return Advice(hidden, limit, kept, best, tuple(rivals), tuple(unsure), None if best else nearest, len(known), draws)
+
+
+def _overlap(a: Value, b: Value) -> bool:
+    return a.low <= b.high and b.low <= a.high
+
+
+def _named(point: Point) -> str:
+    return f"{point.label} at ε = {number(point.epsilon)}"
+
+
+def _percent(p: float) -> str:
+    return f"{p:.1%}" if p < 0.1 else f"{p:.0%}"
+
+
+def _mean(point: Point, name: str) -> str:
+    return format(point.value(name).mean, about(name).digits)
+
+
+def _figure(point: Point, name: str) -> str:
+    """A measure of a point with its interval, as a part of a sentence."""
+    m, v = about(name), point.value(name)
+    title = m.title[0].lower() + m.title[1:] if m.title[1:2].islower() else m.title
+    said = f"{title} is {v.mean:{m.digits}}"
+    return said if v.draws == 1 else f"{said} (95% interval {v.low:{m.digits}} to {v.high:{m.digits}})"
+
+
+# --- to take away ---------------------------------------------------------------------------------------------------
+
+
+def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """A row for each point, in order of setting and ε, without any text."""
+    names = [n for n in MEASURES if any(p.has(n) for p in points)]
+    out = []
+    for p in sorted(points, key=lambda p: (p.setting, p.epsilon)):
+        row: dict[str, Any] = {
+            "mechanism": p.mechanism.name, "options": codec.describe(p.options, p.mechanism.name),
+            "epsilon": p.epsilon, "counts": counted(p.mechanism.name),
+            "total_epsilon": None if math.isnan(p.total) else p.total, "draws": len(p.texts),
+        }  # fmt: skip
+        for n in names:
+            v = p.value(n) if p.has(n) else None
+            row[n] = v and v.mean
+            row[f"{n}_low"], row[f"{n}_high"] = (v.low, v.high) if v else (None, None)
+            if n in METRICS:
+                row[f"{n}_sd"] = v and v.spread
+        out.append(row | {"error": p.error})
+    return out
+
+
+def to_csv(points: Sequence[Point]) -> str:
+    """:func:`rows` as CSV, numbers to six digits."""
+    found = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in rows(points)]
+    return cells.to_csv(found) if found else ""

@@ -1,0 +1,153 @@
+"""Words that are never released: a public list, taken out of what can be drawn before anything is drawn.
+
+A mechanism over a finite set of outputs is the same mechanism over a smaller set. Where the list does not depend on the
+text, that set is public, and the promise holds over it as over any other: ε stays what it is. (Drawing over the whole
+set, and again until the word is allowed, is another mechanism: where noise decides, its chances are divided by that of
+ending at all, which depends on the private word, and that is paid for with up to as much again.)
+
+A word here is a token as the program reads texts, whatever its capitals. A listed word also bans tokens that have it
+between hyphens, dots and the like (``word-by-word`` for ``word``), and no others: each form is listed by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .._internal.checks import shown
+from .._internal.private import Private
+from ..errors import ConfigError
+from ..text.document import Document
+from ..text.language import Language
+
+#: Letters that a list has at most, as a saved session holds it, and that one word of it has.
+MOST, LONGEST = 60_000, 100
+_BETWEEN = re.compile(r"[\W_]+")
+#: What separates the words of a list.
+_SEPARATORS = re.compile(r"[\s,;]+")
+
+
+#: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): what is not shown, now or in a later version.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+#: Combining marks of no script, by their blocks: strokes and rings that can be put over any letter.
+_OVER = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+
+
+def fold(text: str) -> str:
+    """A text in the form in which words are compared: letters as Unicode's NFKC and case folding have them, without
+    what is invisible. A letter with an accent that Unicode has as a letter (é) is another letter; any other mark over
+    a letter is left away."""
+    if text.isascii():
+        return text.lower()
+    # Twice: what is hidden between a letter and its accent keeps them apart, and so does a mark that is left away.
+    for _ in range(2):
+        text = _visible(unicodedata.normalize("NFKC", _visible(text)).casefold())
+        text = _OVER.sub("", unicodedata.normalize("NFKC", text))
+    return text.replace("’", "'")
+
+
+def ignorable(text: str) -> bool:
+    """Whether something invisible stands in it, by which Unicode's and this program's comparisons pass over it."""
+    return _IGNORABLE.search(text) is not None
+
+
+def _visible(text: str) -> str:
+    return "".join(c for c in _IGNORABLE.sub("", text) if unicodedata.category(c) != "Cf")
+
+
+def forms(token: str) -> tuple[str, ...]:
+    """A token as it is compared, and what stands in it between hyphens, dots and the like."""
+    whole = fold(token)
+    return (whole,) if whole.isalnum() else (whole, *runs(whole))
+
+
+def runs(folded: str) -> tuple[str, ...]:
+    """What stands in a folded text between hyphens, dots, blanks and the like."""
+    return tuple(part for part in _BETWEEN.split(folded) if part)
+
+
+def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
+    """The words of a list, each once, in a fixed order. Raises ConfigError."""
+    found = set()
+    for word in words:
+        if not isinstance(word, str):
+            raise ConfigError(f"{name} is a list of words, and {shown(word)} is none.")
+        if word := fold(word.strip()):
+            if len(word) > LONGEST or _SEPARATORS.search(word) or not word.isprintable():
+                raise ConfigError(
+                    f"{shown(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by itself."
+                )
+            if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
+                raise ConfigError(f"{shown(word)} is a mark and no word. Leave it out of {name}.")
+            found.add(word)
+    if sum(map(len, found)) + len(found) > MOST:
+        raise ConfigError(
+            f"{name} has {len(found):,} words of more than {MOST:,} letters together. Leave the rarest ones out."
+        )
+    return tuple(sorted(found))
+
+
+def split(text: str) -> list[str]:
+    """The words of a text in which they stand between blanks, line ends, commas or semicolons."""
+    return [word for word in _SEPARATORS.split(text) if word]
+
+
+@dataclass(frozen=True)
+class Never(Private):
+    """The words of a list. Empty, and false, where there is none."""
+
+    words: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def bans(self, token: str) -> bool:
+        """Whether this token may not be released."""
+        return bool(self.words) and not self.words.isdisjoint(forms(token))
+
+    def places(self, words: Sequence[str]) -> tuple[int, ...]:
+        """Where the banned ones stand among many words, ascending."""
+        if not self.words:
+            return ()
+        index = _index(words if isinstance(words, tuple) else tuple(words))
+        return tuple(sorted({i for word in self.words for i in index.get(word, ())}))
+
+    def left(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """The words without the banned ones, in their order."""
+        gone = set(self.places(words))
+        return tuple(w for i, w in enumerate(words) if i not in gone) if gone else words
+
+    def check(self, language: Language) -> None:
+        """Raise ConfigError where one of the words is none that a text could hold."""
+        for word in sorted(self.words):
+            if word.isalnum():
+                continue
+            tokens = Document.parse(word, language).tokens
+            if len(tokens) > 1:
+                parts = ", ".join(f"“{t.text}”" for t in tokens)
+                raise ConfigError(
+                    f"{shown(word)} cannot be on the list of words that are never released: a text is read word by "
+                    f"word, and this is {len(tokens)} of them ({parts}). List those of them that you mean."
+                )
+
+
+NOTHING = Never()
+
+
+@lru_cache(maxsize=8)
+def _index(words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
+    """For each form, the places of the words that have it. Holds public words only."""
+    found: dict[str, list[int]] = {}
+    for i, word in enumerate(words):
+        for form in dict.fromkeys(forms(word)):
+            found.setdefault(form, []).append(i)
+    return {form: tuple(places) for form, places in found.items()}

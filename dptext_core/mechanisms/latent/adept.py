@@ -1,0 +1,367 @@
+"""ADePT (Krishna, Gupta, Dupuy: EACL 2021) as DP-Rewrite corrects it (Igamberdiev, Arnold, Habernal: COLING 2022), and
+as it was first published.
+
+An autoencoder reads the text and ends in a vector [h; c] of d numbers. The vector is clipped, noise is added to each
+of its numbers, and the decoder writes, greedily, a new text from the noisy vector. One draw covers the whole text.
+
+* ``adept`` clips in the ℓ1 norm: the vector is multiplied by min(1, C/‖·‖₁). Two clipped vectors differ by at most 2C
+  in that norm, so that Laplace noise of scale 2C/ε on each number gives ε-DP between any two texts, whatever their
+  length, content and model.
+* ``adept-original`` clips in the ℓ2 norm and adds the same noise. Two such vectors may differ by 2C·√d in the ℓ1 norm,
+  the one that Laplace noise counts in: what is called ε is ε·√d (Habernal, EMNLP 2021). It promises nothing here.
+
+Noise on whole numbers. Laplace noise in floating point leaves gaps that tell the vector it was added to, so that no ε
+holds (Mironov 2012). Here the clipped vector is a whole number of steps of C/2²⁰ in each place: it is rounded towards 0
+to such steps, and if these add up to S > 2²⁰ each is multiplied by 2²⁰/S and rounded towards 0, in whole numbers. The
+noise is whole too, with P(k) = tanh(r/2)·e^(−r|k|), r = ε/2²¹, drawn exactly (``sampling.discrete_laplace``).
+Proof, for clipped vectors z and z′ and any noisy vector y: ‖z‖₁, ‖z′‖₁ ≤ 2²⁰ by construction, so ‖z − z′‖₁ ≤ 2²¹, and
+P(y|z)/P(y|z′) = ∏ᵢ e^(r(|yᵢ−z′ᵢ|−|yᵢ−zᵢ|)) ≤ e^(r‖z−z′‖₁) ≤ e^ε. Everything before the noise may round as it likes,
+since the bound holds for any z and z′; everything after it is computed from y alone.
+
+Deviations from the papers: the noisy vector y is scaled to the ℓ1 norm that vectors had when the decoder was trained,
+by C/‖y‖₁, which is computed from y alone and costs nothing (``rescale=False`` leaves it as it is: the decoder then
+repeats one word where noise is large, and so it does with ``adept-original``, since the bundled checkpoints were
+trained with ℓ1 clipping); the vocabulary is a public one, the word pieces of all-MiniLM-L6-v2, whose embeddings stay
+frozen (there: the words of the training set); the text is read from its last piece to its first; the encoder reads a
+public number of pieces and leaves out what stands beyond.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._internal.assets import sha256_of
+from ..._internal.checks import listed
+from ..._internal.task import Progress, check_cancel
+from ...models import autoencoder as ae
+from ...models.coverage import known_by
+from ...privacy.gaussian import laplace_advantage
+from ...privacy.guarantee import Guarantee, number
+from ...privacy.sampling import NoiseStream, discrete_laplace
+from ...result import Release, RewriteResult
+from ...text.document import Document
+from ...words.vocabulary import trunk_folder
+from ..base import Mechanism, Prepared, in_runs
+from ..config import epsilon_option, option
+
+#: Steps that make up the clipping norm.
+GRID = 1 << 20
+#: As many times the norm as a number may be before its vector is scaled down: GRID² times this fits in 64 bits.
+_FAR = 1 << 16
+#: The largest ε that is taken: there the noise is two of these steps.
+MOST = 1e6
+_BATCH = 4 * ae.WIDTH
+
+
+@dataclass(frozen=True)
+class ADePTConfig:
+    """Options of ADePT. ``checkpoint``: "snips", "atis", or the folder of a pre-trained autoencoder."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(
+        100.0, 1.0, 1000.0, "for the whole text", "The whole text spends it once.", MOST
+    )
+    checkpoint: str = option(
+        "snips",
+        label="Pre-trained on",
+        kind="text",
+        help="This is “snips” or “atis”, or the folder of an autoencoder that the command pretrain made. A rewrite may "
+        "repeat what the autoencoder was trained on.",
+        said="pre-trained on {}",
+        offered=tuple(ae.BUNDLED),
+    )
+    clip_norm: float = option(
+        5.0,
+        label="Clipping norm C",
+        min=0.01,
+        max=1000.0,
+        advanced=True,
+        live=True,
+        help="The text's vector is scaled down to this norm. The noise grows with it.",
+        said="C = {}",
+    )
+    max_tokens: int = option(
+        20,
+        label="Longest text",
+        kind="integer",
+        min=1,
+        max=128,
+        unit="word pieces",
+        advanced=True,
+        live=True,
+        help="At most so many word pieces are written, whatever the length of the original.",
+        said="at most {} word pieces",
+    )
+    rescale: bool = option(
+        True,
+        label="Scale the noisy vector",
+        kind="flag",
+        draws=True,
+        advanced=True,
+        live=True,
+        help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This is computed "
+        "from the noisy vector alone and costs nothing. The papers leave it as it is.",
+        said=("noisy vector as it is", "noisy vector scaled"),
+    )
+    no_noise: bool = option(
+        False,
+        label="No noise",
+        kind="flag",
+        draws=True,
+        advanced=True,
+        live=True,
+        help="Nothing is added to the vector, and nothing is promised. It shows what the autoencoder alone does.",
+        said=("with noise", "no noise"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded(Prepared):
+    """A text with the vector that the encoder made of it, float32 (d,), before clipping. cut: whether the text was
+    longer than the encoder reads."""
+
+    context: np.ndarray
+    cut: bool
+
+
+def _within(context: np.ndarray, norm: float) -> np.ndarray:
+    """A vector as float64 (d,), whose numbers are so small that products with GRID stay whole numbers of 64 bits: a far
+    larger vector is scaled down. What is not a number counts as 0, an infinity as the largest float."""
+    x = np.nan_to_num(np.asarray(context, np.float64))
+    largest, most = float(np.abs(x).max(initial=0.0)), norm * _FAR
+    return x if largest <= most else x / largest * most
+
+
+def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
+    """Whole steps of norm/GRID, int64 (d,), whose absolute values add up to GRID at most, whatever the floats are: what
+    is not a number counts as 0."""
+    steps = np.trunc(_within(context, norm) * (GRID / norm)).astype(np.int64)
+    size = np.abs(steps)
+    total = int(size.sum())
+    return steps if total <= GRID else np.sign(steps) * (size * GRID // total)
+
+
+def clip_l2(context: np.ndarray, norm: float) -> np.ndarray:
+    """Whole steps of norm/GRID, int64 (d,), of the vector scaled to an ℓ2 norm of ``norm`` at most."""
+    x = _within(context, norm)
+    length = float(np.sqrt((x * x).sum()))
+    return np.trunc(x * ((norm / length if length > norm else 1.0) * (GRID / norm))).astype(np.int64)
+
+
+class ADePT(Mechanism):
+    """ADePT, corrected: ℓ1 clipping, Laplace noise on whole numbers."""
+
+    name = "adept"
+    references: ClassVar[tuple[str, ...]] = ("igamberdiev2022dprewrite", "krishna2021adept", "habernal2021devil")
+    title = "ADePT"
+    family = "autoencoder"
+    notion = "pure"
+    summary = "A small network turns the text into one vector; noise is added, and a new text is written from it."
+    config_cls = ADePTConfig
+    needs = ("autoencoder",)
+    closed_form: ClassVar[bool] = False
+    slow_to_prepare: ClassVar[bool] = False
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        """A folder is named in full, and what it holds is looked at, so that what cannot be used is said now."""
+        ae.read_shape(folder := ae.checkpoint_folder(config.checkpoint))
+        if config.checkpoint in ae.BUNDLED:
+            return config
+        return replace(config, checkpoint=str(Path(folder)))
+
+    @property
+    def can(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
+    def max_epsilon(self) -> float:
+        return MOST
+
+    @cached_property
+    def shape(self) -> ae.Shape:
+        """What the checkpoint says of itself; loads no weights."""
+        return ae.read_shape(ae.checkpoint_folder(self.config.checkpoint))
+
+    def loads(self) -> Mapping[str, str]:
+        folder = ae.checkpoint_folder(self.config.checkpoint)
+        return {"checkpoint": sha256_of(folder / ae.CONFIG, folder / ae.WEIGHTS)}
+
+    @property
+    def autoencoder(self) -> ae.Autoencoder:
+        return ae.load_autoencoder(self.config.checkpoint)
+
+    # --- the promise
+
+    def _reason(self) -> str:
+        """Why there is no promise with these options; empty where there is one."""
+        if self.config.no_noise:
+            return "the option “no noise” is on, so that the new text is written from the vector of yours as it is."
+        return ""
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        if not isinstance(text, Prepared):
+            self._document(text)  # which refuses what is no text
+        c, reason = self.config, self._reason()
+        return Guarantee(
+            notion="none" if reason else "pure",
+            epsilon=c.epsilon,
+            unit="released text",
+            adjacency="any two texts",
+            draws=1,
+            total=c.epsilon,
+            exposed=(
+                f"that at most {c.max_tokens} word pieces are written, and that {self.shape.window} of a text are read "
+                "at most, whatever it is",
+                "what the model was pre-trained on, of which it may repeat whole sentences",
+            ),
+            reason=reason,
+        )
+
+    def clipped(self, prepared: Prepared) -> np.ndarray:
+        """The clipped vector in steps of C/GRID, int64 (d,). For the owner's eyes."""
+        return clip_l1(self._encoded(prepared).context, self.config.clip_norm)
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much ln of the noise's chances falls with each step."""
+        return Fraction(self.config.epsilon) / (2 * GRID)
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
+        """Noise beyond both vectors in every place: the rate times how far they are apart in the ℓ1 norm."""
+        if self.config.no_noise:
+            return None
+        return float(self.rate * int(np.abs(self.clipped(a) - self.clipped(b)).sum()))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """A bound, from the divergence of the noise on each number."""
+        if self.config.no_noise:
+            return None
+        return laplace_advantage(self.clipped(a) - self.clipped(b), float(self.rate))
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = known_by(trunk_folder(), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the autoencoder reads them letter by letter or not at all, and writes something else."
+
+    def reading_note(self, text: str | Prepared) -> str:
+        cut = text.cut if isinstance(text, Encoded) else self._read(self.plan(text).document)[1]
+        if not cut:
+            return ""
+        return f"The first {self.shape.window} word pieces of this text are read: what follows is left out."
+
+    # --- rewriting
+
+    def _read(self, document: Document) -> tuple[list[int], bool]:
+        """The ids that are read of a text, and whether it has more. Loads no weights."""
+        ids, n = ae.pieces(document.text, self.shape.window)
+        return ids, n > len(ids)
+
+    def _encoded(self, prepared: Prepared) -> Encoded:
+        """What ``plan`` made is read now."""
+        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document], None)[0]
+
+    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared:
+        return next(iter(self._encode([document], cancel)))
+
+    def plan(self, text: str | Prepared) -> Prepared:
+        return text if isinstance(text, Prepared) else Prepared(self._document(text), self.key)
+
+    def prepare_many(
+        self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> Iterator[Prepared]:
+        documents = [d for text, n in in_runs(listed(texts)) for d in [self._document(text)] * n]
+        for start in range(0, len(documents), _BATCH):
+            yield from self._encode(documents[start : start + _BATCH], cancel)
+            if progress:
+                progress(min(start + _BATCH, len(documents)), len(documents))
+
+    def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
+        check_cancel(cancel)
+        read = [self._read(d) for d in documents]
+        contexts = self.autoencoder.encode_ids([ids for ids, _ in read])
+        return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
+
+    def _noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
+        """The vector that a text is written from, float64 (d,)."""
+        steps = self.clipped(prepared)
+        if not self.config.no_noise:
+            steps = steps + discrete_laplace(stream.at("latent"), len(steps), self.rate)
+        # From here on only this noisy vector is looked at.
+        vector = steps.astype(np.float64) * (self.config.clip_norm / GRID)
+        learned, size = self.shape.clip_norm, float(np.abs(vector).sum())
+        if self.config.rescale and learned is not None and size > 0:
+            vector *= learned / size
+        return vector
+
+    def _rewrite(
+        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
+    ) -> RewriteResult:
+        return self._written([(prepared, stream)], progress, cancel)[0]
+
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        prepared = list(self.prepare_many(texts, cancel=cancel))
+        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], progress, cancel)
+
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], progress, cancel)
+
+    def _written(
+        self, wanted: Sequence[tuple[Prepared, NoiseStream]], progress: Progress | None, cancel: threading.Event | None
+    ) -> list[RewriteResult]:
+        out: list[RewriteResult] = []
+        for start in range(0, len(wanted), _BATCH):
+            check_cancel(cancel)
+            block = wanted[start : start + _BATCH]
+            vectors = np.stack([self._noisy(p, stream) for p, stream in block])
+            texts = self.autoencoder.decode(vectors, self.config.max_tokens)
+            out += [self._result(p, stream, text) for (p, stream), text in zip(block, texts, strict=True)]
+            if progress:
+                progress(len(out), len(wanted))
+        return out
+
+    def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
+        spent = 0.0 if self.config.no_noise else self.config.epsilon
+        piece = Release((0, len(text)), text, spent, "drawn")
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            pieces=(piece,), language=self.language,
+        )  # fmt: skip
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return tuple({"checkpoint": name} for name in ae.BUNDLED)
+
+
+class ADePTOriginal(ADePT):
+    """ADePT as first published: ℓ2 clipping with noise for the ℓ1 norm. A baseline without a promise."""
+
+    name = "adept-original"
+    references = ("krishna2021adept", "habernal2021devil")
+    title = "ADePT as first published"
+    notion = "none"
+    summary = "As ADePT, with a clipping that does not fit its noise. It is a published baseline without a promise."
+
+    def _reason(self) -> str:
+        if reason := super()._reason():
+            return reason
+        d, epsilon = 2 * self.shape.hidden, self.config.epsilon
+        return (
+            f"the vector is clipped in one norm and the noise counts in another. In {d} numbers two texts can be "
+            f"√{d} = {number(d**0.5)} times as far apart as the noise is made for, so that what is called ε = "
+            f"{number(epsilon)} is {number(epsilon * d**0.5)}."
+        )
+
+    def clipped(self, prepared: Prepared) -> np.ndarray:
+        return clip_l2(self._encoded(prepared).context, self.config.clip_norm)

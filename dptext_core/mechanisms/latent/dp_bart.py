@@ -1,0 +1,481 @@
+"""DP-BART (Igamberdiev and Habernal, Findings of ACL 2023): the variant DP-BART-CLV, clipping by value.
+
+The encoder of an encoder-decoder reads the text, filled up or cut to a public number l of tokens, and gives d numbers
+for each. Each of the l·d numbers is clipped to [−C, C], noise is added to each, and the decoder writes a new text from
+the noisy numbers alone, token by token, always the best one, up to a public number of tokens. One draw covers the
+whole text: two texts differ by 2C in each number at most, which is 2C·√(l·d) in the ℓ2 norm and 2C·l·d in the ℓ1 norm.
+
+* ``noise="gaussian"``: (ε, δ)-DP by the analytic calibration of Balle and Wang (:mod:`dptext_core.privacy.gaussian`).
+* ``noise="laplace"``: ε-DP, with noise of scale 2C·l·d/ε on each number; δ is 0.
+
+Length. The encoder does not attend to what a text is filled up with, and 0, the middle of the range, stands at these
+places; they get noise as all others do, and the decoder attends to all l. So how long a text is, up to l tokens, is
+hidden like everything else of it.
+
+Floating point. Clipped numbers are whole numbers of steps of C/4096 (rounded towards 0), and so is the noise, whose
+chances are exactly those that the proofs take: no bit of a noisy number tells what it was added to. Everything before
+the noise may round as it likes, since the bound holds for any two clipped vectors; all that follows is computed from
+the noisy numbers.
+
+Deviations from the paper and its released code, each on purpose: the places beyond the text are 0 (there: what the
+encoder gives for padding); decoding is greedy (there: three beams); special tokens other than the end are never
+written; ``denoise`` estimates the encoder's numbers from the noisy ones before the decoder reads them, by the best
+linear rule for random sequences of frequent words, which are public (``denoise=False`` leaves them as they are, as the
+paper does); no three tokens are written a second time in a row of three, as BART's own settings have it. The pruned
+variants DP-BART-PR and DP-BART-PR+ train the model further with a part of these numbers set to 0. They are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..._internal.checks import listed
+from ..._internal.task import Progress, check_cancel
+from ...errors import ConfigError, InputError
+from ...models.generators import PROMPTED, GeneratorSpec, generator_spec
+from ...models.registry import BUNDLED, _read_json, weights_sha256
+from ...privacy.gaussian import (
+    LARGEST_DELTA,
+    gaussian_advantage,
+    gaussian_epsilon,
+    gaussian_sigma,
+    laplace_advantage,
+    rounded_gaussian,
+)
+from ...privacy.guarantee import Guarantee
+from ...privacy.sampling import NoiseStream, discrete_laplace
+from ...result import Release, RewriteResult
+from ...text.document import Document
+from ..base import Mechanism, Prepared, in_runs
+from ..config import epsilon_option, option
+from ..writing.generation import generator_option, recase_option
+
+#: Steps from 0 to the bound.
+GRID = 1 << 12
+#: The largest ε that is taken: there the noise is a tenth of the bound.
+MOST = 1e6
+#: C of the paper's released code for BART.
+PAPER_BOUND = 0.1
+#: C of the bundled model: half of the numbers that its encoder gives lie beyond (:func:`estimate_bound`).
+BUNDLED_BOUND = 0.3
+#: No run of so many tokens is written twice.
+REPEATED = 3
+#: Public texts by which noisy numbers are estimated, and words of each.
+_PUBLIC, _WORDS = 128, 12
+
+
+@dataclass(frozen=True)
+class DPBARTConfig:
+    """Options of DP-BART."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(
+        1000.0, 10.0, 100_000.0, "for the whole text", "The whole text spends it once.", MOST
+    )
+    noise: str = option(
+        "gaussian",
+        label="Noise",
+        kind="choice",
+        draws=True,
+        choices=("gaussian", "laplace"),
+        live=True,
+        help="Gaussian noise is smaller unless ε is very large, and its promise may fail with the chance δ. Laplace "
+        "noise has no δ.",
+        said="{} noise",
+    )
+    delta: float = option(
+        1e-5,
+        label="δ",
+        min=1e-12,
+        max=LARGEST_DELTA,
+        live=True,
+        help="With Gaussian noise, the promise may fail with this chance. Laplace noise has none.",
+        said="δ = {}",
+    )
+    positions: int = option(
+        20,
+        label="Tokens read",
+        kind="integer",
+        min=8,
+        max=512,
+        advanced=True,
+        help="Every text is filled up or cut to so many tokens, so that its length does not show. The noise grows with "
+        "their number.",
+        said="{} tokens read",
+    )
+    bound: float | None = option(
+        None,
+        label="Bound C",
+        min=1e-4,
+        max=1e4,
+        advanced=True,
+        live=True,
+        help="Each number that the encoder gives is cut to the range from −C to C. Without a value it is the paper's "
+        "for BART, and one from public texts for the bundled model.",
+        said="C = {}",
+    )
+    denoise: bool = option(
+        True,
+        label="Estimate before decoding",
+        kind="flag",
+        draws=True,
+        advanced=True,
+        live=True,
+        help="What the decoder reads is estimated from the noisy numbers, by what public texts look like. The promise "
+        "is the same. The paper gives them to the decoder as they are.",
+        said=("noisy numbers as they are", "noisy numbers estimated"),
+    )
+    max_tokens: int = option(
+        20,
+        label="Tokens, at most",
+        kind="integer",
+        min=1,
+        max=256,
+        live=True,
+        help="So many tokens are written at most, whatever the length of the original.",
+        said="at most {} tokens",
+    )
+    recase: str = recase_option()
+    model: str = generator_option("encoder-decoder", PROMPTED)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded(Prepared):
+    """A text with what the encoder made of it, float32 (l, d), before clipping; 0 beyond the text. cut: whether the
+    text was longer."""
+
+    latent: np.ndarray
+    cut: bool
+
+
+def clip(latent: np.ndarray, bound: float) -> np.ndarray:
+    """Whole steps of bound/GRID, int64, from −GRID to GRID, whatever the floats are: NaN counts as 0."""
+    inside = np.clip(np.nan_to_num(np.asarray(latent, np.float64)), -bound, bound) / bound
+    return np.trunc(np.clip(inside, -1.0, 1.0) * GRID).astype(np.int64)
+
+
+class DPBART(Mechanism):
+    """DP-BART: clipped numbers of an encoder, noise, and what the decoder writes from them."""
+
+    name = "dp-bart"
+    references = ("igamberdiev2023dpbart",)
+    title = "DP-BART"
+    family = "language models"
+    notion = "approx"
+    summary = "An encoder turns the text into numbers; noise is added, and a decoder writes a new text from them."
+    config_cls = DPBARTConfig
+    needs = ("language model",)
+    closed_form: ClassVar[bool] = False
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        spec = generator_spec(config.model, PROMPTED)
+        if spec.kind != "encoder-decoder":
+            raise ConfigError(
+                f"{config.model!r} has no encoder, and DP-BART needs one. Choose an encoder-decoder such as BART or T5."
+            )
+        if config.positions > spec.max_length:
+            raise ConfigError(f"{config.model!r} reads {spec.max_length} tokens at most. Choose fewer positions.")
+        bound = default_bound(spec) if config.bound is None else config.bound
+        if bound is None:
+            raise ConfigError(
+                f"No bound is known for {config.model!r}. Give one (bound); "
+                "dptext_core.mechanisms.latent.dp_bart.estimate_bound finds it from public texts of yours."
+            )
+        return dataclasses.replace(config, bound=float(bound))
+
+    def with_(self, **options: Any) -> Self:
+        if "model" in options and self.config.bound == default_bound(generator_spec(self.config.model, PROMPTED)):
+            # A bound that came with the old model follows the new one; one that was given stays.
+            options = {"bound": None} | options
+        return super().with_(**options)
+
+    @property
+    def can(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
+    def max_epsilon(self) -> float:
+        return MOST
+
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(generator_spec(self.config.model, PROMPTED).folder)}
+
+    @property
+    def model_ready(self) -> bool:
+        from ...models.generator import loaded
+
+        return loaded(self.config.model, PROMPTED)
+
+    def generator(self):
+        """The language model, loaded."""
+        from ...models.generator import load_generator
+
+        return load_generator(self.config.model, PROMPTED)
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ...models.coverage import spec_knows
+
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = spec_knows(generator_spec(self.config.model, PROMPTED), document)
+        words = [known[i] for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all."
+
+    def reading_note(self, text: str | Prepared) -> str:
+        if isinstance(text, Encoded):
+            cut = text.cut
+        else:  # of a plain text known where the model is loaded
+            n = self.config.positions
+            cut = self.model_ready and _ids(self.generator(), self.plan(text).document.text, n)[1]
+        if not cut:
+            return ""
+        return (
+            f"The first {self.config.positions} tokens of this text are read: what follows is left out. With a larger "
+            "number of tokens read, more comes in, and more noise."
+        )
+
+    # --- the promise
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        if not isinstance(text, Prepared):
+            self._document(text)  # the promise is that of any text, and of nothing else
+        c = self.config
+        pure = c.noise == "laplace"
+        return Guarantee(
+            notion="pure" if pure else "approx",
+            epsilon=c.epsilon,
+            unit="released text",
+            adjacency="any two texts",
+            draws=1,
+            total=c.epsilon,
+            delta=0.0 if pure else c.delta,
+            exposed=(
+                f"that {c.positions} tokens of a text are read at most and {c.max_tokens} written at most, as you set",
+            ),
+        )
+
+    def scale(self, n: int) -> float:
+        """The noise on each of n numbers, in steps: the deviation of Gaussian noise, 2C·n/ε of Laplace's."""
+        c = self.config
+        if c.noise == "laplace":
+            return 2 * GRID * n / c.epsilon
+        return gaussian_sigma(c.epsilon, c.delta, 2 * GRID * math.sqrt(n))
+
+    def clipped(self, prepared: Prepared) -> np.ndarray:
+        """The clipped numbers in steps of C/GRID, int64 (l, d). For the owner's eyes."""
+        return clip(self._encoded(prepared).latent, self.config.bound)
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
+        apart = (self.clipped(a) - self.clipped(b)).ravel()
+        if self.config.noise == "laplace":
+            return float(self._rate(apart.size) * int(np.abs(apart).sum()))
+        return gaussian_epsilon(self.config.delta, math.sqrt(int((apart * apart).sum())) / self.scale(apart.size))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """Of Gaussian noise exactly; of Laplace's a bound."""
+        apart = (self.clipped(a) - self.clipped(b)).ravel()
+        if self.config.noise == "laplace":
+            return laplace_advantage(apart, float(self._rate(apart.size)))
+        return gaussian_advantage(math.sqrt(int((apart * apart).sum())) / self.scale(apart.size))
+
+    # --- rewriting
+
+    def plan(self, text: str | Prepared) -> Prepared:
+        return text if isinstance(text, Prepared) else Prepared(self._document(text), self.key)
+
+    def _encoded(self, prepared: Prepared) -> Encoded:
+        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document], None)[0]
+
+    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared:
+        return self._encode([document], cancel)[0]
+
+    def prepare_many(
+        self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
+    ) -> Iterator[Prepared]:
+        from ...models.generator import ROWS
+
+        documents = [self._document(t) for t in listed(texts)]
+        for start in range(0, len(documents), ROWS):
+            yield from self._encode(documents[start : start + ROWS], cancel)
+            if progress:
+                progress(min(start + ROWS, len(documents)), len(documents))
+
+    def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
+        check_cancel(cancel)
+        g, n = self.generator(), self.config.positions
+        read = [_ids(g, d.text, n) for d in documents]
+        latents = g.latents([ids for ids, _ in read], n)
+        return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, latents, read, strict=True)]
+
+    def _rate(self, n: int) -> Fraction:
+        """By how much ln of the chances of Laplace noise falls with each step."""
+        return Fraction(self.config.epsilon) / (2 * GRID * n)
+
+    def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
+        """The noisy numbers, float64 (l, d): all that the new text is written from."""
+        steps = self.clipped(prepared)
+        stream = stream.at("latent")
+        if self.config.noise == "laplace":
+            noise = discrete_laplace(stream, steps.size, self._rate(steps.size))
+        else:
+            noise = rounded_gaussian(stream, steps.size, self.scale(steps.size))
+        return (steps + noise.reshape(steps.shape)).astype(np.float64) * (self.config.bound / GRID)
+
+    def _read(self, noisy: np.ndarray) -> np.ndarray:
+        """What the decoder reads, float32 (l, d): computed from the noisy numbers and what is public alone."""
+        c = self.config
+        if not c.denoise:
+            return noisy.astype(np.float32)
+        spread = self.scale(noisy.size) * c.bound / GRID
+        variance = spread**2 * (2 if c.noise == "laplace" else 1)
+        values, vectors, back = _public_shape(self.generator(), c.positions, c.bound)
+        return ((noisy @ vectors / (values + variance)) @ back).astype(np.float32)
+
+    def _rewrite(
+        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
+    ) -> RewriteResult:
+        return self._written([(prepared, stream)], progress, cancel)[0]
+
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        runs = in_runs(texts)
+        every = self.prepare_many([text for text, _ in runs], cancel=cancel)
+        prepared = [p for (_, n), one in zip(runs, every, strict=True) for p in [one] * n]
+        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], progress, cancel)
+
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], progress, cancel)
+
+    def _written(
+        self, wanted: Sequence[tuple[Prepared, NoiseStream]], progress: Progress | None, cancel: threading.Event | None
+    ) -> list[RewriteResult]:
+        """Results, a block after the other. Progress is by token for one text, else by text."""
+        from ...models.generator import ROWS
+
+        g, out = self.generator(), list[RewriteResult]()
+        most = self.config.max_tokens
+
+        def step(k: int) -> None:
+            check_cancel(cancel)
+            if progress and len(wanted) == 1:
+                progress(k, most)
+
+        for start in range(0, len(wanted), ROWS):
+            check_cancel(cancel)
+            block = wanted[start : start + ROWS]
+            latents = np.stack([self._read(self.noisy(p, stream)) for p, stream in block])
+            tokens = g.decode(latents, most, REPEATED, step)
+            out += [self._result(p, stream, self._text(t)) for (p, stream), t in zip(block, tokens, strict=True)]
+            if progress and len(wanted) > 1:
+                progress(len(out), len(wanted))
+        return out
+
+    def _text(self, tokens: list[int]) -> str:
+        text = " ".join("".join(self.generator().pieces(tokens)).split())
+        if self.config.recase == "none":
+            return text
+        out, at, begin = [], 0, True
+        for token in Document.parse(text, self.language).tokens:
+            word = token.text
+            if token.kind == "word" and (begin or len(word) == 1):
+                word = self.language.case(word, begin)
+            out += [text[at : token.start], word]
+            begin, at = token.text[-1:] in self.language.enders or (begin and token.kind == "punct"), token.end
+        return "".join(out) + text[at:]
+
+    def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
+        piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            pieces=(piece,), language=self.language,
+        )  # fmt: skip
+
+    slow_to_prepare = False
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return ({}, {"noise": "laplace"})
+
+
+def default_bound(spec: GeneratorSpec) -> float | None:
+    """The public bound that is known for a model; None where there is none.
+
+    A model's folder may name one in ``dptext.json``, as ``latent_bound``.
+    """
+    if spec.on_trunk:
+        return BUNDLED_BOUND
+    notes = _read_json(spec.folder / "dptext.json")
+    if (own := notes.get("latent_bound")) is not None:
+        if isinstance(own, bool) or not isinstance(own, int | float) or not 1e-4 <= own <= 1e4:
+            raise ConfigError(f"latent_bound in {spec.folder / 'dptext.json'} must be a number from 0.0001 to 10000.")
+        return float(own)
+    return PAPER_BOUND if _read_json(spec.folder / "config.json").get("model_type") == "bart" else None
+
+
+def estimate_bound(
+    texts: Iterable[str], model: str = BUNDLED, positions: int = 20, share: float = 0.5, most: int = 1000
+) -> float:
+    """A bound from public texts: beyond it lies this share of the numbers that the encoder gives of them.
+
+    Small bounds need little noise and let little through; where noise is large, half has been a good choice. The first
+    ``most`` texts are read.
+    """
+    from ...models.generator import ROWS, load_generator
+
+    g = load_generator(model, PROMPTED)
+    sizes, block = [], list[list[int]]()
+    for k, text in enumerate(texts):
+        if k >= most:
+            break
+        block.append(_ids(g, text, positions)[0])
+        if len(block) == ROWS:
+            sizes.append(_filled(g.latents(block, positions)))
+            block = []
+    if block:
+        sizes.append(_filled(g.latents(block, positions)))
+    if not sizes:
+        raise InputError("Give public texts to find a bound from.")
+    return float(np.quantile(np.abs(np.concatenate(sizes)), 1 - share))
+
+
+def _ids(generator: Any, text: str, positions: int) -> tuple[list[int], bool]:
+    """The ids that are read of a text, and whether it had to be cut for that."""
+    return generator.prompt("", " ".join(text.split()), "", positions)
+
+
+def _filled(latents: np.ndarray) -> np.ndarray:
+    """The rows (m, d) of places where a text stood."""
+    rows = latents.reshape(-1, latents.shape[-1])
+    return rows[rows.any(axis=1)]
+
+
+@lru_cache(maxsize=4)
+def _public_shape(generator: Any, positions: int, bound: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How the encoder's numbers x and the clipped ones z hang together in public texts: eigenvalues (d,) and vectors
+    (d, d) of E[z zᵀ], and these vectors times E[z xᵀ]. The best linear estimate of x from z with noise of variance v on
+    each number is x̂ = ((z V) / (λ + v)) (Vᵀ E[z xᵀ]).
+    """
+    from ...words import word_space
+
+    space = word_space("minilm")
+    assert space.counts is not None
+    share = space.counts / space.counts.sum()
+    picked = np.random.default_rng(5).choice(len(space.words), (_PUBLIC, _WORDS), p=share)
+    texts = [" ".join(space.words[i] for i in row) + "." for row in picked]
+    ids = [_ids(generator, t, positions)[0] for t in texts]
+    x = _filled(generator.latents(ids, positions)).astype(np.float64)
+    z = clip(x, bound) * (bound / GRID)
+    values, vectors = np.linalg.eigh(z.T @ z / len(z))
+    # Fewer places than numbers leave directions that were not seen.
+    values = np.maximum(values, 0.0) + 1e-3 * values.mean()
+    return values, vectors, vectors.T @ (z.T @ x) / len(z)

@@ -1,0 +1,1 @@
+"""Mechanisms that draw from what a masked language model proposes."""

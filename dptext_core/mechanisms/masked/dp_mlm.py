@@ -1,0 +1,309 @@
+"""DP-MLM and DP-MLM± (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024; Algorithms 1 to 3, Appendix A).
+
+Each word is masked, a masked language model scores every candidate at the mask, the scores are clipped to
+[Cmin, Cmax], and one candidate is drawn with probability ∝ exp(ε·clipped / 2(Cmax−Cmin)): the exponential mechanism,
+ε-LDP per word for any two contexts.
+
+Deviations from the paper and its released code, each on purpose:
+
+* all words are masked and drawn in parallel, each in the original text; ``order="sequential"`` is Algorithm 2 as
+  printed, where later words see earlier replacements;
+* punctuation is kept unless ``keep_punctuation=False``;
+* the bundled model was trained with the context half as input (pairs of a text and the same text with words masked);
+  the paper takes an encoder as it was pretrained, which never saw a text beside its masked copy;
+* candidates are a fixed, public set of whole words; the released code also samples word pieces;
+* the draw is float64 with full-range noise: a float32 softmax gives some words probability 0 from ε ≈ 190 on;
+* the capital letter of an original word is not copied to its replacement unless ``recase="original"`` asks for it;
+* long texts: a window centred on the target, in each half;
+* Algorithm 3: a deleted token is removed (as printed, the last originals would survive verbatim), the choices to
+  delete and to add use two random numbers, and both concern only tokens that are replaced, so that n is their number;
+* Appendix A: the similarity is that of two static word vectors (the paper compares whole sentences), and both parts
+  are clipped, so that the sensitivity is (simmax−simmin) + α(Cmax−Cmin).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...models.registry import ClipRange
+from ...privacy.distribution import ScoreTable
+from ...privacy.sampling import NoiseStream
+from ...text.language import Language
+from ...text.lexicons import antonyms
+from ..base import Mechanism
+from ..clipped import Clipped
+from ..config import (
+    epsilon_option,
+    keep_punctuation_option,
+    keep_stopwords_option,
+    model_option,
+    never_option,
+    option,
+    recase_option,
+    stopwords_option,
+)
+from ..registry import mechanism_class
+from .masked_words import Draw, MaskedPrepared, MaskedWords, candidates, left
+
+
+@dataclass(frozen=True)
+class DPMLMConfig:
+    """Options of DP-MLM. ``clip_min`` and ``clip_max`` default to the ends of the range that ``clip`` names."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(50.0, 10.0, 250.0)
+    order: str = option(
+        "parallel",
+        label="Order",
+        kind="choice",
+        draws=True,
+        choices=("parallel", "sequential"),
+        help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
+        "words see "
+        "the replacements of earlier ones. Both orders spend the same.",
+        said="{} order",
+    )
+    contextualize: bool = option(
+        True,
+        label="Show the original text to the model",
+        kind="flag",
+        draws=True,
+        help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
+        "only the "
+        "masked text.",
+        said=("only the masked text shown", "original text shown"),
+    )
+    keep_stopwords: bool = keep_stopwords_option()
+    keep_punctuation: bool = keep_punctuation_option()
+    clip: str = option(
+        "tuned",
+        label="Clipping range",
+        kind="choice",
+        draws=True,
+        choices=("tuned", "paper"),
+        live=True,
+        help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
+        "text and "
+        "is wide enough to keep the best words apart. The paper's range goes from the mean to four standard deviations "
+        "above it, where many words are tied at the upper end. The promise is the same. A model for which only one "
+        "range is known uses that one.",
+        said="clipping range: {}",
+    )
+    clip_min: float | None = option(
+        None,
+        label="Clipping range, lower end",
+        help="Lower scores of the model are raised to this end. A narrow range makes more words look alike.",
+        said="clipping from {}",
+        advanced=True,
+        live=True,
+    )
+    clip_max: float | None = option(
+        None,
+        label="Clipping range, upper end",
+        help="Higher scores of the model are lowered to this end. Words above it cannot be told apart.",
+        said="clipping to {}",
+        advanced=True,
+        live=True,
+    )
+    score: str = option(
+        "logit",
+        label="Score",
+        kind="choice",
+        draws=True,
+        choices=("logit", "similarity"),
+        advanced=True,
+        live=True,
+        help="The logit is the model's own score. The similarity (Appendix A) is the likeness to the original word "
+        "plus α "
+        "times the logit.",
+    )
+    alpha: float = option(
+        0.003,
+        label="α, weight of the model's score",
+        min=0.0,
+        max=1.0,
+        advanced=True,
+        live=True,
+        help="The similarity score uses it: it is the similarity plus α times the logit.",
+        said="α = {}",
+    )
+    antonym_filter: bool = option(
+        False,
+        label="Never use an antonym",
+        kind="flag",
+        draws=True,
+        advanced=True,
+        live=True,
+        help="Opposites of the original word are removed. What can come out then depends on the private word, so "
+        "that there "
+        "is no guarantee.",
+        said=("antonyms allowed", "antonyms removed"),
+    )
+    recase: str = recase_option()
+    model: str = model_option()
+    stopwords: str | None = stopwords_option()
+    never: tuple[str, ...] = never_option()
+
+
+@dataclass(frozen=True)
+class DPMLMPlusConfig(DPMLMConfig):
+    """Options of DP-MLM±: those of DP-MLM, and the chances to add and to delete."""
+
+    add_prob: float = option(
+        0.1,
+        label="Chance to add a word (A)",
+        min=0.0,
+        max=1.0,
+        live=True,
+        help="After each replaced word, one more word is added with this chance.",
+        said="add {}",
+    )
+    del_prob: float = option(
+        0.05,
+        label="Chance to delete a word (D)",
+        min=0.0,
+        max=1.0,
+        live=True,
+        help="Each replaced word is left out with this chance.",
+        said="delete {}",
+    )
+
+
+class DPMLM(Clipped, MaskedWords):
+    """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
+
+    name = "dp-mlm"
+    references = ("meisenbacher2024dpmlm", "mcsherry2007mechanism")
+    title = "DP-MLM"
+    summary = "A masked language model rewrites the text word by word, seeing the sentence around each word."
+    config_cls: ClassVar[type] = DPMLMConfig
+    estimator = "estimate_clip_range"
+
+    @classmethod
+    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
+        from ...models import masked_lm_spec
+
+        return masked_lm_spec(options.get("model", "bundled")).clips
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        return dataclasses.replace(config, **cls.clip_ends(config))
+
+    # --- scores to distributions
+
+    def table(self, logits: np.ndarray, source: str | None) -> ScoreTable:
+        """Raw logits float32 (V,) of the candidates at one mask → clipped scores whose spread is at most 1/2."""
+        c = self.config
+        clipped = np.clip(logits.astype(np.float64), c.clip_min, c.clip_max)
+        if c.score == "similarity":
+            likeness = left(_similarities(c.model, self.language, source), self._banned).clip(0.0, 1.0)
+            scores = (likeness + c.alpha * (clipped - c.clip_max)) / (2 * (1.0 + c.alpha * (c.clip_max - c.clip_min)))
+        else:
+            scores = (clipped - c.clip_max) / (2 * (c.clip_max - c.clip_min))
+        if c.antonym_filter and source is not None:
+            for word in antonyms(language=self.language).of(source):
+                scores[self._keep(word)] = -np.inf
+        return ScoreTable(self.candidates, scores, source, self._keep(source))
+
+    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return self.table(logits, source).at(epsilon).p_keep()
+
+    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
+        """Score tables of (token index, insertion?) given the original text."""
+        tokens = prepared.document.tokens
+        return [
+            self.table(row, None if insert else tokens[i].text)
+            for (i, insert), row in zip(keys, prepared.logits(keys, None, cancel), strict=True)
+        ]
+
+    def tables_given(self, draws: Sequence[Draw], cancel=None) -> list[ScoreTable]:
+        sources = [None if d.insert else d.prepared.document.tokens[d.token].text for d in draws]
+        return [self.table(row, s) for row, s in zip(self._logits_given(draws, cancel), sources, strict=True)]
+
+    def _broken(self) -> str:
+        if not self.config.antonym_filter:
+            return ""
+        return (
+            "the antonym filter makes the set of possible words depend on the private word, so some outputs are "
+            "possible under one text and impossible under another."
+        )
+
+    def from_public(self) -> Mechanism | None:
+        c = self.config
+        if type(self) is not DPMLM or c.antonym_filter or c.score != "logit":
+            return None
+        prior = mechanism_class("dp-mlm-prior")
+        shared = {f.name for f in dataclasses.fields(prior.config_cls)} & {f.name for f in dataclasses.fields(c)}
+        public = prior.create(**{name: getattr(c, name) for name in shared})
+        largest = max(c.epsilon) if isinstance(c.epsilon, tuple) else c.epsilon
+        return public if largest <= public.max_epsilon else None
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        others = ({"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"}, {"keep_punctuation": False})
+        return ({}, *others)
+
+
+class DPMLMPlus(DPMLM):
+    """DP-MLM±: words are also deleted and added, so that the length changes (Algorithm 3)."""
+
+    name = "dp-mlm-plus"
+    title = "DP-MLM±"
+    summary = "This DP-MLM also deletes and adds words by chance, so that the length of the text changes."
+    config_cls = DPMLMPlusConfig
+
+    def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
+        c = self.config
+        delete = c.del_prob > 0 and stream.at(index, "delete").uniform() < c.del_prob
+        return delete, c.add_prob > 0 and stream.at(index, "add").uniform() <= c.add_prob
+
+    @property
+    def no_log_chances(self) -> str:
+        if not (self.config.add_prob or self.config.del_prob):
+            return super().no_log_chances
+        return (
+            f"{self.title} adds and deletes words by chance, so that it is not seen whose place a word stands in, and "
+            "the sum over all ways has no short formula. Set both chances to 0, or take the attacker of one word."
+        )
+
+    def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
+        """Worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
+        c, total = self.config, float(sum(spent))
+        twice = 2 if c.add_prob > 0 else 1
+        return twice * total, (1 - c.del_prob + c.add_prob) * total, twice * len(spent)
+
+    def _length_exposed(self) -> str:
+        return (
+            "the number of words after deleting and adding, and which were kept; whoever sees this guarantee with its "
+            "total learns the original number too"
+        )
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return ({},)
+
+
+@lru_cache(maxsize=8)
+def _space_rows(model: str, language: Language) -> tuple[np.ndarray, np.ndarray]:
+    """For the model's candidates: rows in the word space, and which of them are there."""
+    from ...words import word_space
+
+    space = word_space("minilm")
+    rows = np.array([-1 if (j := space.index(w)) is None else j for w in candidates(model, language)])
+    return np.maximum(rows, 0), rows >= 0
+
+
+def _similarities(model: str, language: Language, word: str | None) -> np.ndarray:
+    """Cosine of every candidate with ``word`` in the static word space, float64 (V,); 0 where one is not in it."""
+    from ...words import word_space
+
+    rows, there = _space_rows(model, language)
+    space = word_space("minilm")
+    if word is None or space.index(word) is None:
+        return np.zeros(len(rows))
+    return np.where(there, space.similarities(word)[rows], 0.0).astype(np.float64)

@@ -1,0 +1,401 @@
+"""DP-MLM from a public proposal: our own mechanism; ``docs/public-prior.md`` has the proof and what was measured.
+
+    p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
+
+a: the scores that DP-MLM draws from (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private
+text. b: a model's scores given the public text alone (:class:`~.public_prior.PublicText`): kept
+tokens, gaps, and the words released so far. It is the same model; beside the bundled one, whose training saw no such
+texts, a low-rank change of it that was trained on them. Between two texts with the same public text b cancels, and the
+clipped difference moves by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text
+by adaptive composition. DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens
+and gaps, and the same words released before. That is the adjacency of both.
+
+Clipping the difference of a private and a public score is the idea of InvisibleInk (NeurIPS 2025), which does it for
+the next token of a generator and averages over several private texts; here it is one text, word by word, at masks.
+
+Deletions and insertions, as in DP-MLM±, are left out: a place that may vanish is not public.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..._internal.task import Progress
+from ...errors import ConfigError
+from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
+from ...privacy.sampling import DEPTH, NoiseStream
+from ...result import Unit
+from ..base import Mechanism, Prepared
+from ..config import (
+    epsilon_option,
+    keep_punctuation_option,
+    keep_stopwords_option,
+    model_option,
+    never_option,
+    option,
+    recase_option,
+    stopwords_option,
+)
+from .dp_mlm import DPMLM, DPMLMConfig
+from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, left
+from .public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits, proposer_sha256
+
+#: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
+SPREAD = 200.0
+
+
+class Shape(NamedTuple):
+    """τ, and the range that the difference of the scores is clipped to."""
+
+    tau: float
+    low: float
+    high: float
+
+
+#: Of :func:`public_shape`, in standard deviations σ of the model's scores: the lower end of the range; its width at
+#: ε → 0, its growth with ε, and its largest width. And the ε from which the proposal insists more, and by what power
+#: of ε.
+LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.0, 0.4, 0.16, 5.0, 25.0, 1.0
+
+
+def public_shape(epsilon: float, sigma: float) -> Shape:
+    """The shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
+
+    A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε; and where the
+    private text insists, the proposal has to keep up with it. sigma: σ of the model's scores.
+    """
+    low, width = LOW * sigma, min(WIDEST, WIDTH + GROWTH * epsilon) * sigma
+    return Shape(min(1.0, (FIRM / epsilon) ** POWER), low, low + width)
+
+
+def score_deviation(model: str) -> float:
+    """σ of a model's scores, from its public clipping range: the paper's is 4σ wide, the tuned one 6σ."""
+    from ...models import masked_lm_spec
+
+    clips = masked_lm_spec(model).clips
+    for name, widths in (("paper", 4.0), ("tuned", 6.0)):
+        if name in clips:
+            return (clips[name].high - clips[name].low) / widths
+    raise ConfigError(
+        f"No range of the private shift is known for {model!r}. Give shift_min and shift_max, or keep a clipping range "
+        "of the model, which dptext_core.models.estimate_clip_range finds from public texts of yours."
+    )
+
+
+@dataclass(frozen=True)
+class DPMLMPriorConfig:
+    """Options of DP-MLM from a public proposal. ``tau``, ``shift_min`` and ``shift_max`` are a function of ε
+    (:func:`public_shape`) where they are None."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(15.0, 5.0, 100.0)
+    order: str = option(
+        "parallel",
+        label="Order",
+        kind="choice",
+        draws=True,
+        choices=("parallel", "sequential", "certain"),
+        help="In parallel order every word is proposed from the kept words alone, and ε can be dragged. In sequential "
+        "order the words are drawn from left to right, and each proposal also sees the words that were released "
+        "before it; “certain” draws first the words that the kept words make most certain. All orders spend the same.",
+        said="{} order",
+    )
+    prior: str = option(
+        "released",
+        label="Proposal from",
+        kind="choice",
+        draws=True,
+        choices=("released", "skeleton", "frequency"),
+        help="“Released” proposes from the kept words and, where words are drawn one after the other, from the words "
+        "that were released before; “skeleton” proposes from the kept words alone; “frequency” proposes by how "
+        "frequent words are. In parallel order nothing is released yet, so that the first two are the same.",
+        said="proposal from: {}",
+    )
+    contextualize: bool = option(
+        True,
+        label="Show the original text to the model",
+        kind="flag",
+        draws=True,
+        help="For the private scores, the model reads the original text, and then the text with one word masked. When "
+        "this is off, it reads only the masked text.",
+        said=("only the masked text shown", "original text shown"),
+    )
+    keep_stopwords: bool = keep_stopwords_option()
+    keep_punctuation: bool = keep_punctuation_option()
+    tau: float | None = option(
+        None,
+        label="τ, temperature of the proposal",
+        min=0.05,
+        max=20.0,
+        advanced=True,
+        live=True,
+        help="A small τ makes the proposal insist on its best words, a large one makes all words alike. Without a "
+        "value, and without a range of the shift, it is a public function of ε; with a range it is 1.",
+        said="τ = {}",
+    )
+    shift_min: float | None = option(
+        None,
+        label="Private shift, lower end",
+        min=-100.0,
+        max=100.0,
+        advanced=True,
+        live=True,
+        help="A word that the private text makes less likely than this is moved as if by this much. Without values "
+        "for both ends, the range is a public function of ε.",
+        said="shift from {}",
+    )
+    shift_max: float | None = option(
+        None,
+        label="Private shift, upper end",
+        min=-100.0,
+        max=100.0,
+        advanced=True,
+        live=True,
+        help="A word that the private text makes more likely than this is moved as if by this much. Words above it "
+        "cannot be told apart by the private text, but still by the proposal.",
+        said="shift to {}",
+    )
+    recase: str = recase_option()
+    model: str = model_option()
+    stopwords: str | None = stopwords_option()
+    never: tuple[str, ...] = never_option()
+
+
+@dataclass(frozen=True, eq=False)
+class PriorPrepared(MaskedPrepared):
+    """With the public scores of each place, where the public text is the skeleton alone."""
+
+    _proposed: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def public(self) -> PublicText:
+        """What is public of the text before anything is drawn."""
+        return PublicText(self.skeleton)
+
+    def proposed(
+        self, places: Sequence[int], cancel: threading.Event | None = None, progress: Progress | None = None
+    ) -> np.ndarray:
+        """Raw public scores float32 (len(places), V), given the skeleton."""
+        with self._lock:
+            rows = {i: self._proposed[i] for i in places if i in self._proposed}
+        missing = [i for i in dict.fromkeys(places) if i not in rows]
+        if missing:
+            asked = [(self.public, i) for i in missing]
+            found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, cancel, progress))
+            rows |= dict(zip(missing, found, strict=True))
+            with self._lock:
+                for i in missing[: max(0, ROWS_KEPT - len(self._proposed))]:
+                    self._proposed[i] = rows[i]
+        return np.stack([rows[i] for i in places]) if places else np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftChannel(Channel):
+    """A proposal and a private shift whose clipping depends on ε: no line in ε, but a public law of it.
+
+    proposal: b; shift: a − b before clipping; both float64 (V,).
+    """
+
+    candidates: Sequence[str]
+    proposal: np.ndarray
+    shift: np.ndarray
+    shape: Callable[[float], Shape]
+    source: str | None = None
+    _keep: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def source_index(self) -> np.ndarray:
+        assert self._keep is not None
+        return self._keep
+
+    def log_weights(self, epsilon: float) -> np.ndarray:
+        """ln p up to a constant, float64 (V,)."""
+        s = self.shape(epsilon)
+        return tempered(self.proposal, s) + epsilon * clipped(self.shift, s)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = self.log_weights(epsilon)
+        return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        rows = (self.log_weights(e) for e in epsilons)
+        return np.stack([x[which] - logsumexp(x) for x in rows], axis=1)
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        noise = stream.gumbel(len(self.candidates))
+        return search_flips(lambda e: int((self.log_weights(e) + noise).argmax()), low, high)
+
+
+def tempered(proposal: np.ndarray, shape: Shape) -> np.ndarray:
+    """ln of the proposal b^(1/τ) up to a constant: raised to at most SPREAD nats below its largest."""
+    x = proposal / shape.tau
+    return np.maximum(x, x.max() - SPREAD)
+
+
+def clipped(shift: np.ndarray, shape: Shape) -> np.ndarray:
+    """The scores of the exponential mechanism: between two texts they differ by at most 1/2."""
+    return (np.clip(shift, shape.low, shape.high) - shape.high) / (2 * (shape.high - shape.low))
+
+
+class DPMLMPrior(MaskedWords):
+    """DP-MLM from a public proposal: the private text moves what the public part of it suggests."""
+
+    name = "dp-mlm-prior"
+    references = ("dptextstudio", "meisenbacher2024dpmlm", "vinod2025invisibleink")
+    title = "DP-MLM with a public prior"
+    summary = "A language model proposes words from what is public of the text; the private text only moves them."
+    config_cls: ClassVar[type] = DPMLMPriorConfig
+    prepared_cls = PriorPrepared
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        low, high = config.shift_min, config.shift_max
+        if (low is None) != (high is None):
+            raise ConfigError("Give both ends of the private shift, shift_min and shift_max, or neither.")
+        if low is not None and not low < high:
+            raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
+        if config.order == "certain" and config.prior == "frequency":
+            raise ConfigError("By frequency all places are equally certain. Take the order sequential or parallel.")
+        if low is None:
+            score_deviation(config.model)
+        return config
+
+    def loads(self) -> Mapping[str, str]:
+        prior = {} if self.config.prior == "frequency" else {"prior": proposer_sha256(self.config.model)}
+        return {**super().loads(), **prior}
+
+    @cached_property
+    def max_epsilon(self) -> float:
+        """ε/2, the spread of the proposal and ln|V| make up the sampler's depth."""
+        v = np.log(len(self.candidates))
+        return min(super().max_epsilon, float(np.floor(2 * (DEPTH - v - SPREAD))))
+
+    @cached_property
+    def _sigma(self) -> float:
+        return score_deviation(self.config.model)
+
+    def shape(self, epsilon: float) -> Shape:
+        """τ and the range of the shift at an ε: as the options name them, else the public ones."""
+        c = self.config
+        if c.shift_min is None or c.shift_max is None:
+            public = public_shape(epsilon, self._sigma)
+            return public if c.tau is None else public._replace(tau=c.tau)
+        return Shape(1.0 if c.tau is None else c.tau, c.shift_min, c.shift_max)
+
+    def _prepare(self, document, progress, cancel) -> MaskedPrepared:
+        prepared = super()._prepare(document, progress, cancel)
+        assert isinstance(prepared, PriorPrepared)
+        if self.config.order == "parallel" and self.config.prior != "frequency" and len(prepared.targets) <= ROWS_KEPT:
+            prepared.proposed(prepared.targets, cancel)
+        return prepared
+
+    # --- scores to distributions
+
+    def channel(self, private: np.ndarray, public: np.ndarray, source: str | None) -> Channel:
+        """Raw scores (V,) given the private text and given the public one → what the word is drawn from."""
+        c, public = self.config, public.astype(np.float64)
+        names, keep = self.candidates, self._keep(source)
+        shift = private.astype(np.float64) - public
+        if c.shift_min is None:
+            return ShiftChannel(names, public, shift, self.shape, source, keep)
+        fixed = self.shape(1.0)
+        return ScoreTable(names, clipped(shift, fixed), source, keep, tempered(public, fixed))
+
+    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
+        draws = [Draw(prepared, {}, i, False) for i, _ in keys]
+        return self._channels(draws, prepared.logits(keys, None, cancel), cancel)
+
+    def tables_given(self, draws: Sequence[Draw], cancel=None) -> Sequence[Channel]:
+        return self._channels(draws, self._logits_given(draws, cancel), cancel)
+
+    def _channels(self, draws: Sequence[Draw], private: np.ndarray, cancel) -> list[Channel]:
+        sources = [d.prepared.document.tokens[d.token].text for d in draws]
+        public = self._proposals(draws, cancel)
+        return [self.channel(a, b, s) for a, b, s in zip(private, public, sources, strict=True)]
+
+    def _proposals(self, draws: Sequence[Draw], cancel=None) -> Sequence[np.ndarray]:
+        """Raw public scores (V,) of each draw, given the words that were released before it."""
+        c = self.config
+        if c.prior == "frequency":
+            return [log_frequencies(self.candidates)] * len(draws)
+        found: dict[int, np.ndarray] = {}
+        first: dict[int, tuple[PriorPrepared, list[int]]] = {}  # draws from the skeleton alone, by their text
+        asked: dict[int, tuple[PublicText, int]] = {}
+        for k, (prepared, acts, index, _) in enumerate(draws):
+            assert isinstance(prepared, PriorPrepared)
+            released = tuple((i, word) for i, (word, _) in acts.items() if word is not None and i != index)
+            if c.prior == "skeleton" or not released:
+                first.setdefault(id(prepared), (prepared, []))[1].append(k)
+            else:
+                asked[k] = dataclasses.replace(prepared.public, released=released), index
+        for prepared, ks in first.values():
+            found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], cancel), strict=True))
+        if asked:
+            rows = proposed_logits(c.model, self.language, list(asked.values()), cancel)
+            found |= dict(zip(asked, left(rows, self._banned), strict=True))
+        return [found[k] for k in range(len(draws))]
+
+    def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
+        """From left to right, or those first whose proposal from the skeleton alone has the least entropy."""
+        if self.config.order != "certain":
+            return prepared.targets
+        if not prepared.targets:
+            return ()
+        first = self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], cancel)
+        return [prepared.targets[k] for k in np.argsort(entropies(np.stack(first)), kind="stable")]
+
+    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        if self.config.prior == "frequency":
+            return None
+        prepared = self._planned(text)
+        assert isinstance(prepared, PriorPrepared)
+        if not prepared.targets:
+            return {}
+        return dict(zip(prepared.targets, entropies(prepared.proposed(prepared.targets)).tolist(), strict=True))
+
+    def from_nothing(self) -> Mechanism | None:
+        shared = {f.name for f in dataclasses.fields(DPMLMConfig)} & {f.name for f in dataclasses.fields(self.config)}
+        same = {name: getattr(self.config, name) for name in shared}
+        return DPMLM.create(**same | {"order": "parallel" if self.config.order == "parallel" else "sequential"})
+
+    # --- the promise
+
+    def _among(self) -> str:
+        if self.config.prior == "frequency":
+            return ""
+        one_by_one = self.config.order != "parallel" and self.config.prior == "released"
+        return f"{SAME_SKELETON} and the same words released before" if one_by_one else SAME_SKELETON
+
+    def public_context(self, prepared: Prepared, index: int) -> Hashable:
+        if self.config.prior == "frequency":
+            return None
+        return self._planned(prepared).skeleton, index
+
+    # --- what panels show
+
+    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> None:
+        """Not one score is clipped but a difference of two: :meth:`_views` shows it."""
+
+    def _views(self, channel: Channel, unit: Unit) -> tuple:
+        from ...explain import ProposalView
+
+        if isinstance(channel, ScoreTable):
+            assert channel.log_base is not None
+            log_base, added = channel.log_base, unit.epsilon * channel.scores
+        else:
+            assert isinstance(channel, ShiftChannel)
+            shape = channel.shape(unit.epsilon)
+            log_base, added = tempered(channel.proposal, shape), unit.epsilon * clipped(channel.shift, shape)
+        at = [int(i) for i in channel.source_index[:1]]
+        return (ProposalView.of(channel.candidates, log_base, added, unit.epsilon / 2, unit.text, unit.original, at),)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        fixed = {"shift_min": 2.0, "shift_max": 10.0}
+        return ({}, {"prior": "frequency"}, {"order": "sequential"}, {"order": "certain"}, fixed)

@@ -1,0 +1,666 @@
+"""What mechanisms share that draw each word from a masked language model's scores: the plan, the draws, the text.
+
+A mechanism derives from :class:`MaskedWords` and says what the scores of a place become: :meth:`MaskedWords.tables`
+where all words are drawn in parallel, each in the original text, and :meth:`MaskedWords.tables_given` where later words
+see what was released before.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..._internal.checks import whole
+from ..._internal.task import Progress, check_cancel
+from ...errors import ConfigError, InputError, NoDistribution
+from ...models.registry import masked_lm_spec, weights_sha256
+from ...privacy.distribution import Channel, TokenDistribution
+from ...privacy.guarantee import Guarantee
+from ...privacy.sampling import NoiseStream, draw
+from ...result import PARTS, RewriteResult, Step, Trace, Unit
+from ...text.document import Document, Token
+from ...text.language import Language
+from ...text.lexicon import Lexicon
+from ...text.lexicons import stop_words
+from ...text.skeleton import Edit, Skeleton
+from ..base import Mechanism, Prepared, in_runs
+from ..blocklist import NOTHING, Never
+from ..chances import of_words
+
+#: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
+ROWS_KEPT = 800
+_BLOCK = 128
+#: Texts whose words are drawn in step.
+_IN_STEP = 32
+#: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
+PATIENCE = 60.0
+
+
+#: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
+Acts = dict[int, tuple[str | None, str | None]]
+
+
+class Draw(NamedTuple):
+    """One draw, of the word of token ``token`` or of one more after it, and what was released in the draws before."""
+
+    prepared: MaskedPrepared
+    acts: Acts
+    token: int
+    insert: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedPrepared(Prepared):
+    """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
+
+    reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
+    where none are. never: the words that no scores are of. Scores appear when they are first asked for.
+    """
+
+    reasons: tuple[str | None, ...]
+    targets: tuple[int, ...]
+    model: str
+    contextualize: bool
+    stop: Lexicon | None = None
+    never: Never = NOTHING
+
+    _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is released besides drawn words: kept tokens and gaps."""
+        return self.document.skeleton([r is None for r in self.reasons])
+
+    @property
+    def pieces(self) -> list[list[int]]:
+        """Word-piece ids of each token."""
+        with self._lock:
+            if not self._pieces:
+                self._pieces.extend(language_model(self.model, self.document.language).encode(self.document))
+        return self._pieces
+
+    def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
+        """Keep scores that were computed already, as many as a prepared text holds."""
+        with self._lock:
+            for k, row in zip(keys, logits, strict=True):
+                if len(self._rows) < ROWS_KEPT:
+                    self._rows[k] = row
+
+    def of_allowed(self, scores: np.ndarray) -> np.ndarray:
+        """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
+        return left(scores, banned(self.model, self.document.language, self.never))
+
+    def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int = 0):
+        """What the model is asked for: the mask on token ``index``, or on a new token after it.
+
+        masked, at: the masked half and the place of its mask where it is no longer the original text.
+        """
+        from ...models import MaskRequest
+
+        if masked is None:
+            masked, at = self.pieces, index
+            if insert:
+                at = index + 1
+                masked = [*masked[:at], [], *masked[at:]]
+        context = self.pieces if self.contextualize else None
+        return MaskRequest(context=context, masked=masked, target=at, context_target=index)
+
+    def logits(
+        self,
+        keys: Sequence[tuple[int, bool]],
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> np.ndarray:
+        """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
+        rows = self._rows
+        with self._lock:
+            missing = [k for k in keys if k not in rows]
+        if missing:
+            requests = [self.request(i, insert) for i, insert in missing]
+            scores = self.of_allowed(score(self.model, self.document.language, requests, cancel, progress))
+            if len(missing) == len(keys):
+                fresh = scores
+            else:
+                at = {k: j for j, k in enumerate(missing)}
+                with self._lock:
+                    fresh = np.stack([scores[at[k]] if k in at else rows[k] for k in keys])
+            self.fill(missing, scores)
+            return fresh
+        with self._lock:
+            return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedTrace(Trace):
+    """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
+    was added), None where there was none. fresh: the noise is not that of ``stream``."""
+
+    mechanism: MaskedWords
+    prepared: MaskedPrepared
+    acts: Acts
+    keys: tuple[tuple[int, bool] | None, ...]
+    stream: NoiseStream
+    fresh: bool
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.mechanism.can - {"sweep"} if self.fresh else self.mechanism.can
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
+        key = self.keys[i]
+        return None if key is None else self.mechanism.scores_at(self.prepared, self.before(key), *key)
+
+    def table(self, i: int, unit: Unit) -> Channel:
+        key = self.keys[i]
+        assert key is not None
+        if self.mechanism.config.order == "parallel":
+            return self.mechanism.tables(self.prepared, [key])[0]
+        return self.mechanism.table_given(self.prepared, self.before(key), *key)
+
+    def views(self, i: int, unit: Unit) -> tuple:
+        return () if self.keys[i] is None else self.mechanism._views(self.table(i, unit), unit)
+
+    def before(self, key: tuple[int, bool]) -> Acts:
+        """What was released before this draw, in the order of the draws."""
+        earlier = list(self.acts)[: list(self.acts).index(key[0])]
+        return {j: self.acts[j] for j in earlier} | {key[0]: (self.acts[key[0]][0], None)}
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self.table(i, unit).at(unit.epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        key = self.keys[i]
+        if key is None or "sweep" not in self.can:
+            return super().locked(i, unit)
+        return self.table(i, unit), self.stream.at(*key)
+
+
+class MaskedWords(Mechanism):
+    """Every word is replaced by a draw from a table of scores that a masked language model gives at its place."""
+
+    family = "masked language model"
+    notion = "pure"
+    needs = ("masked language model",)
+
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(masked_lm_spec(self.config.model).folder)}
+
+    @property
+    def model_ready(self) -> bool:
+        from ...models import engine
+
+        return engine(self.config.model, language=self.language).ready
+
+    prepared_cls: ClassVar[type[MaskedPrepared]] = MaskedPrepared
+    takes_never = True
+
+    # --- what can be released
+
+    @cached_property
+    def _banned(self) -> tuple[int, ...]:
+        return banned(self.config.model, self.language, self.never)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The words that can be released, in the order of scores."""
+        return candidates(self.config.model, self.language, self._banned)
+
+    # --- which tokens are replaced
+
+    def _reasons(self, document: Document, stop: Lexicon | None) -> tuple[str | None, ...]:
+        return tuple(self._reason(t, stop) for t in document.tokens)
+
+    def _reason(self, token: Token, stop) -> str | None:
+        if self.never.bans(token.text):
+            return None
+        if token.kind == "symbol":
+            return "symbol"
+        if token.kind == "punct":
+            return "punctuation" if self.config.keep_punctuation else None
+        if stop is not None and (token.kind == "clitic" or token.text in stop):
+            return "stop word"
+        return None
+
+    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> MaskedPrepared:
+        prepared = self.plan(document)
+        if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
+            prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
+        return prepared
+
+    @property
+    def can(self) -> frozenset[str]:
+        """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
+        return frozenset(PARTS) - (set() if self.config.order == "parallel" else {"sweep"})
+
+    def plan(self, text: str | Prepared | Document) -> MaskedPrepared:
+        """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
+        if isinstance(text, Prepared):
+            return self._planned(text)
+        document = text if isinstance(text, Document) else self._document(text)
+        stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
+        reasons = self._reasons(document, stop)
+        targets = tuple(i for i, r in enumerate(reasons) if r is None)
+        c = self.config
+        return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop, self.never)
+
+    def _planned(self, text: str | Prepared) -> MaskedPrepared:
+        prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
+        assert isinstance(prepared, MaskedPrepared)
+        return prepared
+
+    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
+        planned = self._planned(prepared)
+        return planned.logits([(i, False) for i in planned.targets])
+
+    def with_scores(self, document: Document, scores: np.ndarray) -> MaskedPrepared | None:
+        planned = self.plan(document)
+        if len(planned.targets) != len(scores):
+            return None
+        planned.fill([(i, False) for i in planned.targets], scores)
+        return planned
+
+    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
+        return self._planned(text).targets
+
+    # --- scores to distributions
+
+    @abstractmethod
+    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
+        """The channels of (token index, insertion?) where every word is drawn in the original text."""
+
+    @abstractmethod
+    def tables_given(self, draws: Sequence[Draw], cancel=None) -> Sequence[Channel]:
+        """The channels of draws, each given what was released in the draws before it; of several texts at once."""
+
+    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> Channel:
+        """As :meth:`tables_given`, of one draw."""
+        return self.tables_given([Draw(prepared, acts, index, insert)], cancel)[0]
+
+    def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray | None:
+        """The model's scores at one draw before they are clipped, float32 (V,); None where none are clipped."""
+        if self.config.order == "parallel":
+            return prepared.logits([(index, insert)])[0]
+        return self._logits_given([Draw(prepared, acts, index, insert)])[0]
+
+    def _keep(self, source: str | None) -> np.ndarray:
+        """Where the original word stands among the candidates."""
+        if source is None:
+            return NOWHERE
+        return lookup(self.config.model, self.language, self._banned).get(source.casefold(), NOWHERE)
+
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        prepared = self._planned(text)
+        tokens = prepared.document.tokens
+        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
+            raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
+        reason = prepared.reasons[index]
+        if reason is not None:
+            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
+        epsilon = self._epsilons(prepared)[index]
+        return self.tables(prepared, [(index, False)])[0].at(epsilon)
+
+    def released_before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
+        if self.config.order == "parallel":
+            return {}
+        (acts,) = self._draw_in_step([self._planned(prepared)], [stream], None, None)
+        found: dict[int, tuple[tuple[int, str], ...]] = {}
+        before: list[tuple[int, str]] = []
+        for i, (word, _) in acts.items():
+            found[i] = tuple(before)
+            before += [] if word is None else [(i, word)]
+        return found
+
+    def distribution_after(
+        self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]
+    ) -> TokenDistribution:
+        planned = self._planned(prepared)
+        acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
+        return self.table_given(planned, acts, index, False).at(self._epsilons(planned)[index])
+
+    def _chances_in_places(self, prepared: Prepared, released, cancel=None) -> np.ndarray:
+        """In sequential order, each word given those before it."""
+        if self.config.order == "parallel":
+            return super()._chances_in_places(prepared, released, cancel)
+        planned = self._planned(prepared)
+        epsilons, order = self._epsilons(planned), self._order(planned, cancel)
+        known = self.candidates
+        out = np.zeros(len(released))
+        for k, words in enumerate(released):
+            acts: Acts = {}
+            draws = []
+            for i in order:
+                draws.append(Draw(planned, acts | {i: (None, None)}, i, False))
+                at = self._keep(words[i])
+                if not len(at):
+                    break
+                acts[i] = (known[at[0]], None)
+            if len(acts) < len(order):
+                out[k] = -np.inf
+                continue
+            tables = self.tables_given(draws, cancel) if draws else ()
+            stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
+            out[k] = of_words(self, stated, [words])[0]
+        return out
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ...models.coverage import knows
+
+        prepared = self._planned(text)
+        known = knows(self.config.model, prepared.document)
+        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
+        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all, and puts other words in their place."
+
+    # --- the promise
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        prepared = self._planned(text)
+        every = self._epsilons(prepared)
+        spent = [every[i] for i in prepared.targets]
+        per_draw = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
+        worst, expected, most = self._composition(spent)
+        reason = self._broken()
+        return Guarantee(
+            notion="none" if reason else "pure",
+            epsilon=per_draw,
+            unit="released word",
+            adjacency=self._same(),
+            draws=most,
+            total=worst,
+            expected=expected,
+            exposed=self._exposed(prepared),
+            reason=reason,
+            spent=tuple(spent) * (most // max(1, len(spent))),
+            bounded_range=True,
+            among=self._among(),
+            never=len(self.never),
+        )
+
+    def _among(self) -> str:
+        """What a text must share with the private one for a single draw to be compared; empty: any two are."""
+        return ""
+
+    def _views(self, channel: Channel, unit: Unit) -> tuple:
+        """Pictures of how a word came about."""
+        return ()
+
+    def _broken(self) -> str:
+        """Why there is no promise with these options; empty where there is one."""
+        return ""
+
+    def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
+        """Worst-case total, expected total where it is random, largest number of draws."""
+        return float(sum(spent)), None, len(spent)
+
+    def _exposed(self, prepared: MaskedPrepared) -> tuple[str, ...]:
+        kept = {r: sum(x == r for x in prepared.reasons) for r in set(prepared.reasons) if r}
+        names = {
+            "stop word": ("stop word", "stop words"),
+            "punctuation": ("punctuation mark", "punctuation marks"),
+            "symbol": ("symbol or emoji", "symbols and emoji"),
+        }
+        items = [f"{kept[r]} {names[r][kept[r] != 1]}, unchanged and in place" for r in names if r in kept]
+        if "stop word" in kept and prepared.stop is not None:
+            items[0] += f" (the list: {prepared.stop.source})"
+        items.append(self._length_exposed())
+        items.append("the spacing and the line breaks")
+        if self.config.recase == "original":
+            items.append("which original words began with a capital letter")
+        if isinstance(self.config.epsilon, tuple):
+            items.append("the list of ε, which tells something if it was chosen by looking at the text")
+        return (*items, *self._never_exposed())
+
+    def _length_exposed(self) -> str:
+        return "the number of words, and which places were kept"
+
+    # --- drawing
+
+    def _rewrite(
+        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
+    ) -> RewriteResult:
+        assert isinstance(prepared, MaskedPrepared)
+        epsilons = self._epsilons(prepared)
+        if self.config.order != "parallel":
+            acts = self._draw_in_step([prepared], [stream], progress, cancel)[0]
+        else:
+            acts = self._draw_parallel(prepared, epsilons, stream, progress, cancel)
+        return self._result(prepared, epsilons, acts, stream)
+
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        assert isinstance(prepared, MaskedPrepared)
+        if self.config.order != "parallel":
+            streams = [stream.at("fresh", k) for k in range(n)]
+            return self._rewrite_in_step([prepared] * n, streams, progress, cancel)
+        if type(self)._choices is not MaskedWords._choices:
+            return super()._rewrites(prepared, n, stream, progress, cancel)
+        epsilons = self._epsilons(prepared)
+        acts: list[Acts] = [{} for _ in range(n)]
+        for start in range(0, len(prepared.targets), _BLOCK):
+            block = prepared.targets[start : start + _BLOCK]
+            for i, table in zip(block, self.tables(prepared, [(i, False) for i in block], cancel), strict=True):
+                check_cancel(cancel)
+                drawn = draw(table.at(epsilons[i]).log_probs, stream.at(i, False), n)
+                for act, word in zip(acts, drawn, strict=True):
+                    act[i] = (table.candidates[word], None)
+            if progress:
+                progress(start + len(block), len(prepared.targets))
+        promise = self.guarantee(prepared)
+        return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
+
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        if self.config.order == "parallel":
+            return super()._rewrite_list(texts, stream, progress, cancel)
+        streams = [stream.at(i) for i in range(len(texts))]
+        planned = [p for text, n in in_runs(texts) for p in [self._planned(text)] * n]
+        return self._rewrite_in_step(planned, streams, progress, cancel)
+
+    def _rewrite_in_step(
+        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel
+    ) -> list[RewriteResult]:
+        """Texts whose words are drawn one after the other, many texts at once: a pass serves a word of each."""
+        out: list[RewriteResult] = []
+        for start in range(0, len(texts), _IN_STEP):
+            block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
+            acts = self._draw_in_step(block, own, None, cancel)
+            out += [self._result(p, self._epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
+            if progress:
+                progress(len(out), len(texts))
+        return out
+
+    def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
+        """Whether token ``index`` is deleted, and whether a word is added after it."""
+        return False, False
+
+    def _draw_parallel(self, prepared, epsilons, stream, progress, cancel) -> Acts:
+        keys: list[tuple[int, bool]] = []
+        for i in prepared.targets:
+            delete, add = self._choices(i, stream)
+            keys += [(i, False)] * (not delete) + [(i, True)] * add
+        acts: Acts = dict.fromkeys(prepared.targets, (None, None))
+        for start in range(0, len(keys), _BLOCK):
+            check_cancel(cancel)
+            block = keys[start : start + _BLOCK]
+            for (i, insert), table in zip(block, self.tables(prepared, block, cancel), strict=True):
+                word = _draw_word(table, epsilons[i], stream.at(i, insert))
+                acts[i] = (acts[i][0], word) if insert else (word, acts[i][1])
+            if progress:
+                progress(min(start + _BLOCK, len(keys)), len(keys))
+        return acts
+
+    def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
+        """The replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
+        return prepared.targets
+
+    def _draw_in_step(
+        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel
+    ) -> list[Acts]:
+        """As :meth:`_draw_parallel`, but later words see what was released before (Algorithms 2 and 3)."""
+        orders = [self._order(p, cancel) for p in texts]
+        epsilons = [self._epsilons(p) for p in texts]
+        acts: list[Acts] = [{} for _ in texts]
+        steps = max(map(len, orders), default=0)
+        for step in range(steps):
+            check_cancel(cancel)
+            at = {t: order[step] for t, order in enumerate(orders) if step < len(order)}
+            choices = {t: self._choices(i, streams[t]) for t, i in at.items()}
+            for t, i in at.items():
+                acts[t][i] = (None, None)
+            for insert in (False, True):
+                wanted = [t for t, (delete, add) in choices.items() if (add if insert else not delete)]
+                draws = [Draw(texts[t], dict(acts[t]), at[t], insert) for t in wanted]
+                for t, channel in zip(wanted, self.tables_given(draws, cancel) if draws else (), strict=True):
+                    i = at[t]
+                    word = _draw_word(channel, epsilons[t][i], streams[t].at(i, insert))
+                    acts[t][i] = (acts[t][i][0], word) if insert else (word, None)
+            if progress:
+                progress(step + 1, steps)
+        return acts
+
+    def _logits_given(self, draws: Sequence[Draw], cancel=None) -> np.ndarray:
+        """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
+        requests = [self._request_given(*d) for d in draws]
+        return left(score(self.config.model, self.language, requests, cancel), self._banned)
+
+    def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
+        lm = language_model(self.config.model, self.language)
+        masked: list[list[int]] = []
+        at = 0
+        for i, pieces in enumerate(prepared.pieces):
+            released, added = acts.get(i, ("", None))
+            if i == index:
+                if not insert:
+                    at = len(masked)
+                    masked.append(pieces)
+                else:
+                    if released is not None:
+                        masked.append(lm.word_pieces(released))
+                    at = len(masked)
+                    masked.append([])
+                continue
+            if released == "":
+                masked.append(pieces)
+            elif released is not None:
+                masked.append(lm.word_pieces(released))
+            if added is not None:
+                masked.append(lm.word_pieces(added))
+        return prepared.request(index, insert, masked, at)
+
+    def _result(
+        self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None
+    ) -> RewriteResult:
+        """The released text with its steps. promise: given where the noise is fresh and not that of ``stream``."""
+        document = prepared.document
+        deleted = {i for i, (word, _) in acts.items() if word is None}
+        begins = prepared.skeleton.starts(deleted)
+        edits: list[Edit] = []
+        capitals: list[bool] = []
+        for i, token in enumerate(document.tokens):
+            capitals.append(i in acts and self._capital(token.text, begins[i]))
+            if i in acts:
+                word, added = acts[i]
+                shown = "" if word is None else self._case(word, capitals[i])
+                edits.append(Edit(text=shown, after=None if added is None else self._case(added, False)))
+            else:
+                edits.append(Edit())
+        spliced = prepared.skeleton.render(edits)
+        steps: list[Step] = []
+        drawn: list[tuple[int, bool] | None] = []
+        for i, token in enumerate(document.tokens):
+            span, out = (token.start, token.end), spliced.spans[i]
+            if i not in acts:
+                reason = prepared.reasons[i] or ""
+                steps.append(Step(span, token.text, token.text, "keep", reason, 0.0, out, i))
+                drawn.append(None)
+                continue
+            word, added = acts[i]
+            if word is None:
+                steps.append(Step(span, token.text, "", "delete", "deleted by chance", 0.0, out, i))
+                drawn.append(None)
+            else:
+                steps.append(
+                    Step(span, token.text, edits[i].text or "", "replace", "", epsilons[i], out, i, capitals[i])
+                )
+                drawn.append((i, False))
+            if added is not None:
+                inserted = spliced.inserted[i]
+                assert inserted is not None
+                after = (token.end, token.end)
+                steps.append(
+                    Step(after, "", edits[i].after or "", "insert", "added by chance", epsilons[i], inserted, i)
+                )
+                drawn.append((i, True))
+
+        return RewriteResult(
+            spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
+            stream.seed, stream.noise_id, MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
+            language=self.language,
+        )  # fmt: skip
+
+
+NOWHERE = np.empty(0, np.int64)
+
+
+def _draw_word(table: Channel, epsilon: float, stream: NoiseStream) -> str:
+    return table.candidates[table.draw(epsilon, stream)]
+
+
+def language_model(model: str, language: Language):
+    from ...models import load_masked_lm
+
+    return load_masked_lm(model, language=language)
+
+
+def score(
+    model: str, language: Language, requests: list, cancel: threading.Event | None, progress: Progress | None = None
+) -> np.ndarray:
+    """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
+    from ...models import engine
+
+    scored = engine(model, language=language)
+    return scored.score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
+
+
+def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
+    """Scores (…, V) without those of banned candidates."""
+    return np.delete(scores, banned, axis=-1) if banned else scores
+
+
+def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
+    """Which of a model's candidates are never released, ascending."""
+    return never.places(candidates(model, language)) if never else ()
+
+
+@lru_cache(maxsize=8)
+def candidates(model: str, language: Language, without: tuple[int, ...] = ()) -> tuple[str, ...]:
+    """The model's candidates, but for those at the places ``without``; of the bundled model without loading it."""
+    if without:
+        gone, known = set(without), candidates(model, language)
+        if len(gone) >= len(known):
+            raise ConfigError(
+                f"The list of words that are never released leaves no word of {model!r}. Take some out of the list."
+            )
+        return tuple(word for i, word in enumerate(known) if i not in gone)
+    if model != "bundled":
+        return language_model(model, language).candidates
+    from ...words.vocabulary import read_pieces
+
+    return tuple(p for p in read_pieces() if language.is_word(p))
+
+
+@lru_cache(maxsize=8)
+def lookup(model: str, language: Language, without: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
+    """Lower-case word → indices among the :func:`candidates`."""
+    found: dict[str, list[int]] = {}
+    for i, word in enumerate(candidates(model, language, without)):
+        found.setdefault(word.casefold(), []).append(i)
+    return {w: np.array(at) for w, at in found.items()}

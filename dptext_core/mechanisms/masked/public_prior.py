@@ -1,0 +1,146 @@
+"""What may be proposed for a word before anything private is looked at.
+
+The exponential mechanism may start from any public distribution b: between two texts for which b is the same it
+cancels, and the promise is the one without it. So a proposal here is computed from a :class:`PublicText` alone, which
+holds what the promise makes the same: kept tokens, gaps, and the words that were released so far. An original word is
+nowhere in it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..._internal.private import Private
+from ..._internal.task import Progress
+from ...errors import InputError
+from ...text.language import Language
+from ...text.skeleton import Skeleton
+from .masked_words import candidates, language_model, score
+
+#: What a text must share with the private one for draws from a proposal to be compared.
+SAME_SKELETON = "with the same kept words and marks in the same places"
+#: Nats that ln of a proposal over words spans at most: lower values are raised.
+SPREAD = 25.0
+#: Of a proposal over the words of a space: the share that goes by frequency. It is the floor of words that the
+#: language model has no score for.
+BY_FREQUENCY = 0.1
+
+
+@dataclass(frozen=True)
+class PublicText(Private):
+    """All that a proposal may look at. skeleton: the kept tokens and the gaps. released: (place, word), for the holes
+    of the skeleton that have a released word already."""
+
+    skeleton: Skeleton
+    released: tuple[tuple[int, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        places = [i for i, _ in self.released]
+        if len(set(places)) < len(places) or any(
+            not 0 <= i < len(self.skeleton.kept) or self.skeleton.kept[i] is not None for i in places
+        ):
+            raise InputError("A released word stands in a hole of the skeleton, and in each at most once.")
+
+    @property
+    def words(self) -> tuple[str | None, ...]:
+        """What stands at each place; None where nothing was released yet."""
+        found = dict(self.released)
+        return tuple(kept if kept is not None else found.get(i) for i, kept in enumerate(self.skeleton.kept))
+
+
+def proposed_logits(
+    model: str,
+    language: Language,
+    places: Sequence[tuple[PublicText, int]],
+    cancel: threading.Event | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """A masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
+
+    The bundled model proposes with weights of their own, trained on skeletons (``models.registry.proposer``): how it
+    reads private texts is not touched by that.
+
+    Every place without a word is one mask, however many pieces its original had, and every word is read by itself, so
+    that nothing of the input follows an original. Through the engine, whose bits do not depend on what else it scores.
+    """
+    from ...models import MaskRequest
+    from ...models.registry import proposer
+
+    model = proposer(model)
+    lm = language_model(model, language)
+    pieces: dict[str, list[int]] = {}
+    requests = []
+    for public, i in places:
+        words = public.words
+        if words[i] is not None:
+            raise InputError(f"Place {i} has a word already, so nothing is proposed for it.")
+        masked = [
+            [lm.mask_id] if w is None else pieces.get(w) or pieces.setdefault(w, lm.word_pieces(w)) for w in words
+        ]
+        requests.append(MaskRequest(context=None, masked=masked, target=i, context_target=i))
+    return score(model, language, requests, cancel, progress)
+
+
+def proposer_sha256(model: str) -> str:
+    """SHA-256 of the weights that propose where ``model`` reads the private text."""
+    from ...models import masked_lm_spec
+    from ...models.registry import proposer, weights_sha256
+
+    spec = masked_lm_spec(proposer(model))
+    return weights_sha256(spec.folder if spec.low_rank is None else spec.low_rank.parent)
+
+
+@lru_cache(maxsize=8)
+def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
+    """ln of the shares of words in public text, every count raised by one: float64 (V,), at most SPREAD apart."""
+    from ...words import word_space
+
+    space = word_space()
+    assert space.counts is not None
+    rows = space.rows(words)
+    counts = np.where(rows >= 0, space.counts[rows], 0) + 1.0
+    return _floored(np.log(counts / counts.sum()))
+
+
+def _floored(log_p: np.ndarray) -> np.ndarray:
+    return np.maximum(log_p, log_p.max(axis=-1, keepdims=True) - SPREAD)
+
+
+def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[str, ...]) -> np.ndarray:
+    """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), at most SPREAD apart.
+
+    The share BY_FREQUENCY goes by frequency, which leaves no word without a chance; the rest is the model's softmax
+    over the words that it has, as it writes them first. Of words that it has not at all, all goes by frequency.
+    """
+    at, there = _places(model, language, words)
+    if not there.any():
+        return np.repeat(log_frequencies(words)[None], len(logits), axis=0)
+    x = np.where(there, logits[:, at].astype(np.float64), -np.inf)
+    x -= x.max(axis=1, keepdims=True)
+    p = np.exp(x)
+    p *= (1 - BY_FREQUENCY) / p.sum(axis=1, keepdims=True)
+    return _floored(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
+
+
+def entropies(log_weights: np.ndarray) -> np.ndarray:
+    """Shannon entropy in nats of each row of ln-weights (n, V), float64 (n,)."""
+    x = log_weights.astype(np.float64)
+    x -= x.max(axis=1, keepdims=True)
+    p = np.exp(x)
+    z = p.sum(axis=1)
+    return np.log(z) - (p * x).sum(axis=1) / z
+
+
+@lru_cache(maxsize=8)
+def _places(model: str, language: Language, words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Where each word stands among the model's candidates, case ignored, and whether it does."""
+    first: dict[str, int] = {}
+    for i, word in enumerate(candidates(model, language)):
+        first.setdefault(word.casefold(), i)
+    at = np.array([first.get(w.casefold(), -1) for w in words])
+    return np.maximum(at, 0), at >= 0

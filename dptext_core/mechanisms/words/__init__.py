@@ -1,0 +1,1 @@
+"""Mechanisms that replace a word by another one: lists, distances, noise on vectors."""

@@ -1,0 +1,577 @@
+"""CusText (Chen, Mo, Chen, Cui, Nie: 2022; Algorithm 1, Equations 3 to 9).
+
+Each word gets a set of K output words and is released as one of them with probability ∝ exp(ε·u/2), where u is the
+similarity normalised to [0, 1] within the set (cosine as it is; Euclidean: 1 − normalised distance). The promise holds
+between words that share a set, and only there.
+
+* aggressive: every word its own K nearest: sets differ, so that nearly every word is alone;
+* balanced: in order of frequency, a word without a set gets its K nearest, and those of them without a set share it;
+* conservative: as balanced, and the K words are taken out: groups of exactly K (the last may be smaller).
+
+Deviations from the paper and its released code:
+
+* Algorithm 1 as printed empties its set of words that have an output set (X_tmp) for each word anew, so that a later
+  word would overwrite the sets of earlier ones; here the set is kept, as the text describes the mappings;
+* numbers get no random integer added (that is not DP): they are unknown words;
+* unknown words are drawn at random unless ``oov`` says otherwise (released code prints them unchanged);
+* the order of frequency is that of a public corpus, not of the private data;
+* where all similarities of a set are equal u = 1;
+* ``prior`` starts from a public proposal within the set (``word_prior``), which the paper does not have.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._internal.cache import kept_with_first
+from ..._internal.checks import placeless
+from ..._internal.task import Progress, check_cancel
+from ...errors import ConfigError
+from ...privacy.distribution import Channel, ScoreTable, TokenDistribution
+from ...privacy.guarantee import Guarantee
+from ...privacy.sampling import LOG_DEPTH, NoiseStream, log_full_range
+from ...result import RewriteResult
+from ...words import WordSpace
+from ..base import Prepared
+from ..config import epsilon_option, option
+from .word_level import BLOCK, Draws, SpaceConfig, WordPrepared
+from .word_prior import PriorMechanism, prior_option
+
+MAPPINGS = ("aggressive", "balanced", "conservative")
+_BLOCK = 256
+#: Numbers of vectors that are gathered at once: 64 MB in float64.
+_NUMBERS = 8_000_000
+
+
+@dataclass(frozen=True)
+class CusTextConfig(SpaceConfig):
+    """Options of CusText."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 30.0)
+    k: int = option(
+        20,
+        label="Output words K",
+        kind="integer",
+        min=1,
+        max=2000,
+        help="Each word becomes one of so many words.",
+        said="K = {}",
+        tries=(5, 20, 50),
+    )
+    mapping: str = option(
+        "balanced",
+        label="Mapping",
+        kind="choice",
+        draws=True,
+        choices=("balanced", "conservative", "aggressive"),
+        help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
+        "nearly no "
+        "word is protected.",
+        said="{}",
+    )
+    strategy: str = option(
+        "token",
+        label="Strategy",
+        kind="choice",
+        choices=("token", "record", "dataset"),
+        help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
+        "“dataset” each "
+        "distinct word of all texts. Drawn once, a word shows where it is repeated.",
+        said="{}",
+    )
+    metric: str = option(
+        "cosine",
+        label="Similarity",
+        kind="choice",
+        draws=True,
+        choices=("cosine", "euclidean"),
+        advanced=True,
+        help="This measures how near two words are.",
+    )
+    prior: str = prior_option(
+        " It only changes how the words of a set share the chance. Under the strategies record and dataset, one draw "
+        "serves many places, so that only frequency can be used."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RankTable(ScoreTable):
+    """A score table whose candidates stand best first, drawn by one uniform: the last rank whose tail reaches it.
+
+    The tail P(rank ≥ j) falls as ε grows, so that with the uniform locked the released score never falls. It is
+    compared in the log domain with a full-range uniform: what is possible stays possible.
+    """
+
+    def log_tails(self, epsilon: float) -> np.ndarray:
+        """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
+        return log_tails(self.log_weights(epsilon))
+
+    def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
+        """The released candidate for each uniform, given by its logarithm, int64."""
+        return np.searchsorted(-self.log_tails(epsilon), -log_uniforms, side="right") - 1
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        return replace(
+            super().at(epsilon), _sampler=lambda n, stream: self.ranks(epsilon, stream.log_uniforms(n)), depth=LOG_DEPTH
+        )
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.ranks(epsilon, stream.log_uniforms(1))[0])
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        tails = -self.log_tails(epsilon)
+        return lambda stream: int(tails.searchsorted(-stream.log_uniforms(1), side="right")[0]) - 1
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        uniform = stream.log_uniforms(1)
+        first = int(self.ranks(low, uniform)[0])
+        out, at = [(float(low), first)], low
+        while out[-1][1] > 0:
+            # Where the tail of the rank that is released now falls below the uniform.
+            rank, a, b = out[-1][1], at, high
+            if int(self.ranks(high, uniform)[0]) >= rank:
+                break
+            for _ in range(50):
+                middle = (a + b) / 2
+                a, b = (middle, b) if self.ranks(middle, uniform)[0] >= rank else (a, middle)
+            out.append((float(b), int(self.ranks(b, uniform)[0])))
+            at = b
+        return out
+
+
+def log_tails(weights: np.ndarray) -> np.ndarray:
+    """From log-weights, best first along the last axis: ln of the share of each and all after it, 0 at the first."""
+    tails = np.logaddexp.accumulate(weights[..., ::-1], axis=-1)[..., ::-1]
+    return tails - tails[..., :1]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Who shares which output set.
+
+    group: int64 (V,), the set of each word. outputs: the rows of each set, the nearest to its first word first.
+    """
+
+    group: np.ndarray
+    outputs: tuple[np.ndarray, ...] = field(repr=False)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many words share each set, int64."""
+        return np.bincount(self.group, minlength=len(self.outputs))
+
+    @cached_property
+    def alone(self) -> float:
+        """The share of words that share their set with no other: no ε protects them."""
+        return float((self.sizes[self.group] == 1).mean())
+
+    def members(self, row: int) -> np.ndarray:
+        """The words that share the set of a word, itself included."""
+        return np.flatnonzero(self.group == self.group[row])
+
+
+def _first_equal(vectors: np.ndarray) -> np.ndarray | None:
+    """For each row the first row that equals it, int64; None where all rows differ."""
+    seen: dict[bytes, int] = {}
+    first = np.array([seen.setdefault((v + 0.0).tobytes(), i) for i, v in enumerate(vectors)], np.int64)
+    return first if len(seen) < len(vectors) else None
+
+
+def build_groups(
+    space: WordSpace,
+    k: int,
+    mapping: str,
+    metric: str = "cosine",
+    rows: np.ndarray | None = None,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Groups:
+    """Algorithm 1 over the words ``rows`` of the space (all without it), in their order, which is that of frequency.
+
+    Result in places of ``rows``. Nearest words are exact; ties go to the more frequent word. No |V|×|V| matrix is held.
+    """
+    vectors = space.vectors if rows is None else space.vectors[rows]
+    n = len(vectors)
+    k = min(k, n)
+    first = _first_equal(vectors)
+    if first is not None:
+        vectors = vectors[first]
+    if metric == "cosine":
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    halves = np.square(vectors, dtype=np.float64).sum(axis=1).astype(np.float32) / 2
+    group = np.full(n, -1, np.int64)
+    outputs: list[np.ndarray] = []
+    left = np.arange(n)  # rows a conservative set may still take, in order
+    sets: dict[bytes, int] = {}
+    start = 0
+    while start < n:
+        check_cancel(cancel)
+        leaders = start + np.flatnonzero(group[start:] < 0)[:_BLOCK]
+        if not len(leaders):
+            break
+        if mapping == "conservative":
+            left = left[group[left] < 0]
+        # x·y − ‖y‖²/2 is highest for the nearest y; for vectors of one length, for the most similar.
+        lines = vectors[leaders] @ vectors[left].T - halves[left]
+        if first is not None:
+            # A product's last bits depend on the column: equal words get one value, so that their order decides.
+            _, where, column = np.unique(first[left], return_index=True, return_inverse=True)
+            lines = lines[:, where[column]]
+        if mapping != "conservative":
+            tops = _highest(lines, k)
+        for j, leader in enumerate(leaders):
+            if mapping == "aggressive":
+                same = sets.setdefault(np.sort(tops[j]).tobytes(), len(outputs))
+                if same == len(outputs):
+                    outputs.append(tops[j])
+                group[leader] = same
+                continue
+            if group[leader] >= 0:
+                continue
+            if mapping == "balanced":
+                chosen = tops[j]
+            else:
+                line = np.where(group[left] < 0, lines[j], -np.inf)
+                free = int(np.count_nonzero(group[left] < 0))
+                chosen = left[_highest(line[None], min(k, free))[0]]
+            chosen = np.append([leader], chosen[chosen != leader])[: len(chosen)]
+            group[chosen[group[chosen] < 0]] = len(outputs)
+            outputs.append(chosen)
+        start = int(leaders[-1]) + 1
+        if progress:
+            progress(int((group >= 0).sum()), n)
+    return Groups(group, tuple(outputs))
+
+
+def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: str) -> np.ndarray:
+    """u(x, y) of words ``rows`` (m,) and their output sets (m, K): similarity normalised to [0, 1] in each set.
+
+    float64 (m, K). Cosine as it is; Euclidean: 1 − normalised distance. Where all are equal, u = 1.
+    """
+    x, y = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+    if metric == "cosine":
+        lengths = np.linalg.norm(space.vectors[rows].astype(np.float64), axis=1)[:, None] * np.linalg.norm(y, axis=2)
+        value = np.einsum("md,mkd->mk", x, y) / lengths
+    else:
+        value = -np.linalg.norm(y - x[:, None], axis=2)
+    low, span = value.min(axis=1, keepdims=True), np.ptp(value, axis=1, keepdims=True)
+    return np.where(span > 0, (value - low) / np.where(span > 0, span, 1.0), 1.0)
+
+
+def _highest(lines: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
+    edge = -np.partition(-lines, k - 1, axis=1)[:, k - 1] if k < lines.shape[1] else lines.min(axis=1)
+    out = np.empty((len(lines), k), np.int32)
+    # Flat, which NumPy searches several times faster than rows and columns.
+    r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
+    bounds = np.searchsorted(r, np.arange(len(lines) + 1))
+    for i in range(len(lines)):
+        near = c[bounds[i] : bounds[i + 1]]
+        out[i] = near[np.argsort(-lines[i, near], kind="stable")[:k]]
+    return out
+
+
+@kept_with_first(6)
+def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
+    return build_groups(space, k, mapping, metric)
+
+
+def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    outputs = np.stack([groups.outputs[g] for g in groups.group[rows]])
+    u = utilities(space, rows, outputs, metric)
+    order = np.argsort(-u, axis=1, kind="stable")
+    return np.take_along_axis(outputs, order, axis=1), (np.take_along_axis(u, order, axis=1) - 1.0) / 2.0
+
+
+@kept_with_first(3)
+def _all_tables(
+    space: WordSpace, k: int, mapping: str, metric: str, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long texts."""
+    groups = _groups(space, k, mapping, metric)
+    which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
+    step = max(1, _NUMBERS // (size * space.vectors.shape[1]))
+    parts = [_ordered(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
+    outputs, scores = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return which, outputs, scores
+
+
+class CusText(PriorMechanism):
+    """CusText: the exponential mechanism over a customised set of K words."""
+
+    name = "custext"
+    references = ("chen2023custext",)
+    title = "CusText"
+    notion = "group"
+    summary = "Each word becomes one of K words that it shares with its group: it hides there and nowhere else."
+    config_cls = CusTextConfig
+
+    @property
+    def groups(self) -> Groups:
+        """Who shares which set: worked out on first use, kept for the process."""
+        c = self.config
+        return _groups(self.vocabulary, c.k, c.mapping, c.metric)
+
+    def channel(self, row: int) -> RankTable:
+        table = self._table(row)
+        return self._from(table, self._frequencies) if self.config.prior == "frequency" else table
+
+    def _from(self, channel: Channel, log_base: np.ndarray) -> RankTable:
+        assert isinstance(channel, RankTable)
+        return self._based(channel, log_base[self.vocabulary.rows(channel.candidates)])
+
+    def _table(self, row: int) -> RankTable:
+        words, groups = self.vocabulary.words, self.groups
+        outputs = groups.outputs[groups.group[row]]
+        u = utilities(self.vocabulary, np.array([row]), outputs[None], self.config.metric)[0]
+        order = np.argsort(-u, kind="stable")
+        outputs = outputs[order]
+        names = tuple([words[i] for i in outputs.tolist()])
+        return RankTable(names, (u[order] - 1.0) / 2.0, words[row], np.flatnonzero(outputs == row))
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        """1 between different words that share their set, NaN between others."""
+        rows = self.vocabulary.rows(words)
+        group = np.where(rows >= 0, self.groups.group[rows], -1)
+        same = (group[:, None] == group[None]) & (group >= 0)[:, None]
+        return np.where(same, (rows[:, None] != rows[None]).astype(np.float64), np.nan)
+
+    # --- one draw for each distinct word
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        if config.strategy == "dataset" and isinstance(config.epsilon, tuple):
+            raise ConfigError("The strategy dataset draws a word once for all texts, so it takes one ε, not a list.")
+        if config.strategy != "token" and config.prior == "skeleton":
+            raise ConfigError(
+                f"The strategy {config.strategy} draws a word once for many places, and the kept words propose "
+                "another word at each. Start from frequency, or take the strategy token."
+            )
+        return super().resolve(config)
+
+    def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
+        """One ε a token; where a word is drawn once, that of its first place."""
+        each = super()._epsilons(prepared)
+        if self.config.strategy == "token" or not isinstance(self.config.epsilon, tuple):
+            return each
+        assert isinstance(prepared, WordPrepared)
+        first: dict[int, float] = {}
+        return tuple(first.setdefault(r, e) if r >= 0 else e for r, e in zip(prepared.rows.tolist(), each, strict=True))
+
+    def _path(self, prepared: WordPrepared, i: int) -> int | str:
+        return i if self.config.strategy == "token" else f"word {int(prepared.rows[i])}"
+
+    def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
+        if self.config.strategy == "token":
+            return stream.at("words").skip(i)
+        return super()._stream(prepared, i, stream)
+
+    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+        if self.config.strategy == "token":
+            words, token = draws.words("words", 2)
+            log_uniforms = log_full_range(words[:, 0], lambda j: (token(j)[0], 2 * token(j)[1]))
+        else:
+            log_uniforms = np.array([draws.stream(j).log_uniforms(1)[0] for j in range(len(draws.rows))])
+        chosen = np.empty(len(draws.rows), np.int64)
+        # One table of tails for each word and ε.
+        epsilons, level = np.unique(draws.epsilons, return_inverse=True)
+        keys, each = np.unique(draws.rows * len(epsilons) + level, return_inverse=True)
+        order = np.argsort(each, kind="stable")
+        bounds = np.searchsorted(each[order], np.arange(len(keys) + 1))
+        rows, levels = np.divmod(keys, len(epsilons))
+        # Words whose sets are equally large are worked out together.
+        sizes = np.array([len(self.groups.outputs[g]) for g in self.groups.group[rows]])
+        for size in np.unique(sizes):
+            alike = np.flatnonzero(sizes == size)
+            step = max(1, _NUMBERS // int(size * self.vocabulary.vectors.shape[1]))
+            for start in range(0, len(alike), step):
+                check_cancel(cancel)
+                part = alike[start : start + step]
+                outputs, scores = self._tables(rows[part])
+                weights = epsilons[levels[part], None] * scores
+                if self.config.prior == "frequency":
+                    weights += self._frequencies[outputs]
+                tails = log_tails(weights)
+                counts = bounds[part + 1] - bounds[part]
+                these = np.concatenate([order[a:b] for a, b in zip(bounds[part], bounds[part + 1], strict=True)])
+                owner = np.repeat(np.arange(len(part)), counts)
+                ranks = (log_uniforms[these][:, None] <= tails[owner]).sum(axis=1) - 1
+                chosen[these] = outputs[owner, ranks]
+                if progress:
+                    progress(start + len(part), len(rows))
+        vocabulary = self.vocabulary.words
+        return [vocabulary[i] for i in chosen.tolist()]
+
+    def _tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K) both."""
+        c = self.config
+        size = len(self.groups.outputs[self.groups.group[rows[0]]])
+        if len(rows) > 300 and len(self.vocabulary) * size <= _NUMBERS // 2:
+            which, outputs, scores = _all_tables(self.vocabulary, c.k, c.mapping, c.metric, size)
+            at = np.searchsorted(which, rows)
+            return outputs[at], scores[at]
+        return _ordered(self.vocabulary, self.groups, rows, c.metric)
+
+    @property
+    def together(self) -> bool:
+        return self.config.strategy == "dataset"
+
+    def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
+        return stream.numbered(None).at(0) if self.together else stream.at(i)
+
+    def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
+        return stream.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_stream(stream, i)
+
+    def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
+        if self.config.strategy == "token":
+            return each
+        return list(dict(zip(prepared.rows[prepared.rows >= 0].tolist(), each, strict=True)).values())
+
+    def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
+        """A repeated word is drawn once: its first place spends."""
+        first = int(np.flatnonzero(prepared.rows == prepared.rows[i])[0])
+        return epsilons[i] if self.config.strategy == "token" or i == first else 0.0
+
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        if not self.together:
+            return super()._rewrite_list(texts, stream, progress, cancel)
+        return list(self._rewrite_each(texts, stream, progress, cancel))
+
+    def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
+        """Draws for all texts at once: a first look counts their words, so that each result can say what all spend."""
+        if not self.together:
+            yield from super()._rewrite_each(texts, stream, progress, cancel)
+            return
+        distinct = self._distinct(texts, cancel)
+        for result in self._blocks(texts, stream, progress, cancel):
+            yield replace(result, guarantee=self.guarantee_over(result.guarantee, len(distinct)))
+
+    def shared_draws(self, texts: Sequence[str], cancel: threading.Event | None = None) -> frozenset[int] | None:
+        return self._distinct(texts, cancel) if self.together else None
+
+    def _distinct(self, texts: Sequence[str], cancel: threading.Event | None) -> frozenset[int]:
+        distinct: set[int] = set()
+        for i, text in enumerate(texts):
+            if i % BLOCK == 0:
+                check_cancel(cancel)
+            rows = self._planned(text).rows
+            distinct.update(rows[rows >= 0].tolist())
+        return frozenset(distinct)
+
+    def guarantee_over(self, guarantee: Guarantee, draws: int) -> Guarantee:
+        return replace(guarantee, draws=draws, total=draws * self.config.epsilon)
+
+    # --- the promise
+
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        c = self.config
+        crowd = {
+            "balanced": f"those with the same set of K = {c.k} output words",
+            "conservative": f"its group of K = {c.k} words",
+            "aggressive": f"those with exactly the same K = {c.k} nearest words, which nearly no word has",
+        }[c.mapping]
+        crowd += f", by {c.metric} distance in the word space {placeless(self.vocabulary.name)}"
+        where = "in a text" if c.strategy == "record" else "in all texts that are rewritten together"
+        repeated = "" if c.strategy == "token" else f", and words {where} are equal at the same places"
+        return {
+            "notion": "group",
+            "among": self._among(),
+            "group": f"the words that share its set ({crowd})",
+            "adjacency": self._adjacency() + ", where each word is in the same group" + repeated,
+            "unit": "released word" if c.strategy == "token" else "distinct word",
+        }
+
+    def leaks(self) -> tuple[str, ...]:
+        leaks = [f"the group of each word: its {self.config.k} possible outputs"]
+        if self.config.mapping != "conservative":
+            leaks[0] += ", which overlap with those of other groups"
+        leaks.append(f"a word that is alone in its group ({self.groups.alone:.1%} of the vocabulary): no ε protects it")
+        if self.config.strategy != "token":
+            where = "in the text" if self.config.strategy == "record" else "in all texts that are rewritten together"
+            leaks.append(f"which words are repeated {where}")
+        return tuple(leaks)
+
+    def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
+        from ...explain import GroupView
+
+        space, groups = self.vocabulary, self.groups
+        table = self.channel(row)
+        outputs = space.rows(table.candidates)
+        x, y = space.vectors[row].astype(np.float64), space.vectors[outputs].astype(np.float64)
+        similarity = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
+        return (
+            GroupView(
+                space.words[row], released, tuple(table.candidates),
+                similarity, table.at(epsilon).probs,
+                tuple(space.words[i] for i in groups.members(row)), groups.alone, len(groups.outputs),
+            ),
+        )  # fmt: skip
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        """Only words of groups whose set has ``released``. As :meth:`channel`, all words of a group at once."""
+        if not self._draws_as(CusText):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        from scipy.spatial.distance import cdist
+
+        space, groups = self.vocabulary, self.groups
+        out = np.full(len(space), -np.inf)
+        y = space.index(released)
+        if y is None:
+            return out, 0.0
+        owners, starts, members = _inverse(groups)
+        for g in owners[y]:
+            check_cancel(cancel)
+            rows, outputs = members[starts[g] : starts[g + 1]], groups.outputs[g]
+            a, b = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+            if self.config.metric == "cosine":
+                value = a @ b.T / (np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b, axis=1))
+            else:
+                value = -cdist(a, b)
+            low, high = value.min(axis=1, keepdims=True), value.max(axis=1, keepdims=True)
+            spread = np.where(high > low, high - low, 1.0)
+            x = epsilon / 2 * np.where(high > low, (value - high) / spread, 0.0)
+            out[rows] = x[:, np.flatnonzero(outputs == y)[0]] - np.log(np.exp(x).sum(axis=1))
+        return out, 0.0
+
+    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
+        """Whole groups of two and more, spread over the groups."""
+        groups = self.groups
+        large = np.flatnonzero(groups.sizes >= 2)
+        if not len(large):
+            return list(words[:n])
+        chosen: list[str] = []
+        # A fixed order that visits groups early and late alike.
+        for g in large[np.argsort((np.arange(len(large)) * 0.6180339887) % 1.0, kind="stable")]:
+            chosen += [self.vocabulary.words[r] for r in np.flatnonzero(groups.group == g)[:20]]
+            if len(chosen) >= n:
+                break
+        return chosen[: max(n, 2)]
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        return self._draws_as(CusText) or super().likelihood_ready(epsilon)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        from ...words.space import SPACES
+
+        mapped = [{"mapping": mapping, "space": name} for name in SPACES for mapping in ("balanced", "conservative")]
+        single = ({"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})
+        return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"})
+
+
+@kept_with_first(1)
+def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
+    sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])
+    words = np.concatenate(groups.outputs)
+    order = np.argsort(words, kind="stable")
+    bounds = np.searchsorted(words[order], np.arange(1, len(groups.group)))
+    members = np.argsort(groups.group, kind="stable")
+    starts = np.searchsorted(groups.group[members], np.arange(len(groups.outputs) + 1))
+    return np.split(sets[order], bounds), starts, members

@@ -1,0 +1,181 @@
+"""The truncated Gumbel mechanism (Xu, Aggarwal, Feyisetan, Teissier: "Density-Aware …", 2021; Algorithm 1).
+
+k is drawn from a Poisson distribution with mean ln|V|, truncated to 1 … |V|; the k nearest words (the word itself is
+the first) each get their distance plus Gumbel(0, b) noise truncated to ±Δmax, and the smallest sum is released.
+b = 2Δmax / min(W(2aΔmax), ln(aΔmin)), a = (ε − 2(1 + ln|V|)/Δmin)/3, W the Lambert function.
+
+It is implemented as published and promises nothing here: P(y|x) ≤ P(k ≥ rank of y among the neighbours of x), which no
+ε·d bounds. b is positive only from ε = (5 + 2·ln|V|)/Δmin on or so; below, the real part of W is taken as released code
+does, which gives noise that grows with ε, and where b is then negative (released code stops) its noise is mirrored.
+
+Deviations: Δmin, Δmax are exactly the smallest and largest distance of two words; released code takes them from one
+random word. Unknown words are drawn at random unless ``oov`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._internal.checks import placeless
+from ...errors import InputError
+from ...privacy.distribution import Channel, TokenDistribution, rarefied, search_flips, without_each
+from ...privacy.sampling import NoiseStream
+from ..config import epsilon_option
+from .mvc import CURVE_DRAWS, DRAWS
+from .word_level import SpaceConfig
+from .word_space import SpaceMechanism
+
+_ESTIMATE = NoiseStream()
+
+
+@dataclass(frozen=True)
+class GumbelConfig(SpaceConfig):
+    """Options of the truncated Gumbel mechanism."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(150.0, 20.0, 600.0, "nominal, per word")
+
+
+@dataclass(frozen=True, eq=False)
+class GumbelChannel(Channel):
+    """The smallest noisy distance among k near words. near, distances: rows and distances, nearest first."""
+
+    mechanism: TruncatedGumbel
+    row: int
+    near: np.ndarray = field(repr=False)
+    distances: np.ndarray = field(repr=False)
+    draws: int | None = DRAWS
+
+    @property
+    def candidates(self) -> Sequence[str]:
+        return self.mechanism.vocabulary.words
+
+    @property
+    def source(self) -> str:
+        return self.mechanism.vocabulary.words[self.row]
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.array([self.row])
+
+    def winners(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
+        """Rows released under uniforms (n, 1 + neighbours): the first behind k, the others behind each noise."""
+        k = 1 + np.searchsorted(self.mechanism.poisson, uniforms[:, 0])
+        noise = self.mechanism.noise(epsilon, uniforms[:, 1:])
+        sums = np.where(np.arange(noise.shape[1]) < k[:, None], self.distances + noise, np.inf)
+        return self.near[np.argmin(sums, axis=1)]
+
+    def _estimated(self, epsilon: float, n: int) -> np.ndarray:
+        return self.winners(epsilon, _ESTIMATE.uniforms(n * (1 + len(self.near))).reshape(n, -1))
+
+    def _counts(self, epsilon: float, n: int) -> np.ndarray:
+        return np.bincount(self._estimated(epsilon, n), minlength=len(self.candidates))
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        with np.errstate(divide="ignore"):
+            log_p = np.log(self._counts(epsilon, DRAWS) / DRAWS)
+
+        def sample(n: int, stream: NoiseStream) -> np.ndarray:
+            return np.array([self.draw(epsilon, stream.at("fresh", k)) for k in range(n)], np.int64)
+
+        return TokenDistribution(self.candidates, log_p, self.source, float(epsilon), DRAWS, self.source_index, sample)
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.winners(epsilon, stream.uniforms(1 + len(self.near))[None])[0])
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        uniforms = stream.uniforms(1 + len(self.near))[None]
+        return search_flips(lambda e: int(self.winners(e, uniforms)[0]), low, high)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        return self.near[:n]
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        counts = self._counts(epsilon, CURVE_DRAWS)
+        return float(counts[self.row] / CURVE_DRAWS), rarefied(counts[counts > 0], 100)
+
+    def deniability_without(self, epsilon: float, parts: int) -> np.ndarray:
+        return without_each(self._estimated(epsilon, CURVE_DRAWS), self.row, parts)
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack([self._counts(e, CURVE_DRAWS)[which] / CURVE_DRAWS for e in epsilons], axis=1))
+
+
+class TruncatedGumbel(SpaceMechanism):
+    """Truncated Gumbel: noise on the distances of a random number of neighbours. A baseline without a promise."""
+
+    name = "gumbel"
+    references = ("xu2021gumbel",)
+    title = "Truncated Gumbel"
+    notion = "none"
+    summary = (
+        "Noise is added to the distances of a few nearest words. It is a published baseline whose "
+        "promise does not hold."
+    )
+    config_cls = GumbelConfig
+
+    @cached_property
+    def poisson(self) -> np.ndarray:
+        """P(k ≤ j) for j = 1, 2, …, float64: Poisson with mean ln|V|, truncated to 1 … |V|."""
+        from scipy.stats import poisson
+
+        n = len(self.vocabulary.words)
+        # Beyond the mean by so much, k has a chance below 1e-16: that and more is one case.
+        most = min(n, int(np.log(n) + 12 * np.sqrt(np.log(n) + 1) + 40))
+        mass = poisson.pmf(np.arange(1, most + 1), np.log(max(n, 2)))
+        return np.cumsum(mass / mass.sum())[:-1]
+
+    @cached_property
+    def delta(self) -> tuple[float, float]:
+        """Δmin and Δmax. Raises InputError where there is no scale for them."""
+        small, large = self.vocabulary.delta
+        if small == 0:
+            raise InputError(
+                f"Two words of the word space {placeless(self.vocabulary.name)} have the same vector, and the noise of "
+                f"{self.title} is scaled by the smallest distance of two words. Leave one of them out, or choose "
+                "another space."
+            )
+        return small, large
+
+    def scale(self, epsilon: float) -> float:
+        """b, the scale of the noise at ε; negative or positive below the ε from which the paper defines it."""
+        from scipy.special import lambertw
+
+        small, large = self.delta
+        a = (epsilon - 2 * (1 + np.log(len(self.vocabulary.words))) / small) / 3
+        branch = float(lambertw(2 * a * large).real)
+        below = branch if a * small <= 0 else min(branch, float(np.log(a * small)))
+        return 2 * large / (below if abs(below) > 1e-12 else 1e-12)
+
+    def noise(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
+        """Gumbel(0, b) truncated to ±Δmax, by the inverse of its distribution function."""
+        b, large = self.scale(epsilon), self.delta[1]
+        with np.errstate(over="ignore", divide="ignore"):
+            low, high = (np.exp(-np.exp(-x / b)) for x in (-large, large))
+            u = low + uniforms * (high - low)
+            return np.clip(-b * np.log(-np.log(u)), -large, large)
+
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        k = min(len(self.poisson) + 1, len(self.vocabulary.words))
+        near, distances = self.vocabulary.nearest(rows, k)
+        return [
+            GumbelChannel(self, r, n, d.astype(np.float64))
+            for r, n, d in zip(rows.tolist(), near, distances, strict=True)
+        ]
+
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        small, _ = self.delta
+        reason = (
+            "a word can only become one of a few nearest words, whose number is drawn without looking at ε, so that "
+            "some outputs are practically impossible under one word and likely under another."
+        )
+        if epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)):
+            reason += " At this ε the paper's noise scale is not defined, and its real part is used."
+        return {"notion": "none", "reason": reason}
+
+    closed_form = False

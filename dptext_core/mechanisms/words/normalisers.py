@@ -1,0 +1,181 @@
+"""ln Z(x, ε) = ln Σ_y exp(−ε·d(x, y)/2) for every word x of a space at once.
+
+A posterior over what a word was needs the normaliser of every word. One pass over all pairs of words counts, for each
+word, how many others lie how far away: that gives ln Z at every ε, also with distances cut off at γ, and over a part of
+the words. For the default space ln Z is bundled (tools/build_log_z.py): a mean curve over ε and eight numbers a word.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from ..._internal.assets import assets_folder
+from ..._internal.task import Progress, check_cancel
+from ...words import WordSpace, word_space
+from ...words.space import words_sha256
+from .word_level import SHORT
+
+BINS = 512
+#: Largest error of the bundled ln Z; tools/build_log_z.py measures a quarter of it.
+ERROR = 1e-3
+_FILE = "log_z.npz"
+_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How many words lie how far from each word, itself left out.
+
+    counts: int32 (V, bins). width: of a bin. own: float64 (V,), 1 where the word itself belongs to the sum, else 0.
+    """
+
+    counts: np.ndarray = field(repr=False)
+    width: float
+    own: np.ndarray = field(repr=False)
+
+    def error(self, epsilon: float) -> float:
+        """What :meth:`log_z` is off by at most: that of words which all lie at one edge of their bins, and the share of
+        a bin that γ cuts."""
+        half = epsilon * self.width / 4
+        return float(2 * half + half**2 / 6)
+
+    def log_z(self, epsilon: float, gamma: float = np.inf) -> np.ndarray:
+        """ln Σ_y exp(−ε·min(d, γ)/2), float64 (V,). Words are taken as spread evenly within each bin."""
+        middle = (np.arange(self.counts.shape[1]) + 0.5) * self.width
+        half = epsilon * self.width / 4
+        even = half + np.log(-np.expm1(-2 * half) / (2 * half)) if half > 0 else 0.0  # ln(sinh(half) / half)
+        lines = np.where(middle < gamma, -epsilon / 2 * middle + even, -epsilon / 2 * min(gamma, 1e300))
+        first = float(lines[np.flatnonzero(self.counts.any(axis=0))].max(initial=-np.inf))
+        shift = 0.0 if self.own.all() or not np.isfinite(first) else first
+        with np.errstate(divide="ignore"):
+            return np.log(self.own * np.exp(-shift) + self.counts @ np.exp(lines - shift)) + shift
+
+
+def count_distances(
+    space: WordSpace,
+    first: int = 0,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+    bins: int = BINS,
+) -> Spread:
+    """One pass over all pairs: each word against the words from row ``first`` on. About 10 s for 21,719 words."""
+    n = len(space)
+    vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).astype(np.float32)
+    largest = space.bounds[1] if space.bounds is not None else 2 * float(np.sqrt(squares.max()))
+    width = max(largest, 1e-30) * 1.0001 / bins
+    counts = np.empty((n, bins), np.int32)
+    step = max(1, _BLOCK // max(1, n - first))
+    for start in range(0, n, step):
+        check_cancel(cancel)
+        stop = min(n, start + step)
+        found = vectors[start:stop] @ vectors[first:].T
+        found *= -2.0
+        found += squares[start:stop, None]
+        found += squares[first:]
+        np.sqrt(np.maximum(found, 0.0, out=found), out=found)
+        found *= np.float32(1.0 / width)
+        places = np.minimum(found.astype(np.int32), bins - 1)
+        inside = np.arange(max(start, first), stop)
+        own = places[inside - start, inside - first]
+        places += (np.arange(stop - start, dtype=np.int32) * bins)[:, None]
+        block = np.bincount(places.ravel(), minlength=(stop - start) * bins).reshape(stop - start, bins)
+        block[inside - start, own] -= 1
+        counts[start:stop] = block
+        if progress:
+            progress(stop, n)
+    return Spread(counts, width, (np.arange(n) >= first).astype(np.float64))
+
+
+_spreads: OrderedDict[tuple[int, int], tuple[WordSpace, Spread]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def log_z(
+    space: WordSpace,
+    epsilon: float,
+    *,
+    gamma: float | None = None,
+    first: int = 0,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[np.ndarray, float]:
+    """ln Σ_y exp(−ε·min(d(x, y), γ)/2) over the words y from row ``first`` on, for every x: float64 (V,); and how far
+    it may be off.
+
+    From the bundled table for the default space without γ and ``first``; else from one pass, kept for the process.
+    """
+    if gamma is None and first == 0 and is_bundled(space):
+        return bundled_log_z(epsilon), ERROR
+    key = (id(space), first)
+    with _lock:
+        found = _spreads.get(key)
+    if found is None:
+        found = (space, count_distances(space, first, progress, cancel))
+        with _lock:
+            _spreads[key] = found
+            while len(_spreads) > 2:
+                _spreads.popitem(last=False)
+    return found[1].log_z(epsilon, np.inf if gamma is None else gamma), found[1].error(epsilon)
+
+
+def is_ready(space: WordSpace, gamma: float | None = None, first: int = 0) -> bool:
+    """Whether :func:`log_z` answers at once, without a pass over all pairs of words."""
+    if len(space) <= SHORT or (id(space), first) in _spreads:
+        return True
+    return gamma is None and first == 0 and is_bundled(space)
+
+
+def is_bundled(space: WordSpace) -> bool:
+    """Whether the bundled table belongs to this space."""
+    return space.name == "minilm" and space is word_space("minilm") and _table() is not None
+
+
+def bundled_log_z(epsilon: float) -> np.ndarray:
+    """ln Z of the default space at ``epsilon``, float64 (V,); 0 beyond the table, where no other word counts."""
+    found = _table()
+    assert found is not None
+    curves, codes, last = found
+    if epsilon >= last:
+        return np.zeros(codes.shape[1])
+    at = curves(epsilon)
+    return np.maximum(0.0, at[0] + at[1:] @ codes)
+
+
+@lru_cache(maxsize=1)
+def _table():
+    """Splines over ε of the mean and of the directions (1 + r), numbers a word float64 (r, V), the last ε."""
+    from scipy.interpolate import CubicSpline
+
+    path = assets_folder() / "words" / _FILE
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as file:
+        if str(file["words_sha256"]) != words_sha256(word_space("minilm").words):
+            return None
+        grid, mean, directions, codes = (file[k] for k in ("epsilon", "mean", "directions", "codes"))
+        step = float(file["step"])
+    curves = np.vstack([mean, directions.astype(np.float64) * step]).T
+    return CubicSpline(grid, curves), codes.astype(np.float64), float(grid[-1])
+
+
+def log_distances(
+    space: WordSpace,
+    released: str,
+    epsilon: float,
+    first: int = 0,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[np.ndarray, float]:
+    """ln of exp(−ε·d(x, y)/2) / Z(x) for the word y that was released and every word x, float64 (V,), and how far it
+    may be off."""
+    y = space.index(released)
+    if y is None:
+        return np.full(len(space), -np.inf), 0.0
+    normaliser, error = log_z(space, epsilon, first=first, progress=progress, cancel=cancel)
+    return -epsilon / 2 * space.distance_rows([y])[0].astype(np.float64) - normaliser, error

@@ -1,0 +1,237 @@
+"""SanText and SanText+ (Yue, Du, Wang, Li, Sun, Chow: Findings of ACL 2021; Sections 3 and 4).
+
+SanText draws P(y|x) ∝ exp(−ε·d(x,y)/2) over the whole vocabulary, d Euclidean: metric DP, the log-ratio for two words
+is at most ε·d(x,x'). SanText+ draws only sensitive words always; the others pass through with probability 1−p.
+
+Deviations from the released code:
+
+* all draws of SanText+ are over the sensitive words, as the paper's proof needs; drawing over all words breaks the
+  bound between a sensitive and another word;
+* the sensitive words are the rarest share of a public vocabulary by public counts, not of the private texts;
+* words that the vocabulary lacks are drawn at random unless ``oov`` says otherwise; the code draws them over the
+  sensitive words;
+* ``prior`` starts from a public proposal (``word_prior``), which the paper does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
+from ...privacy.sampling import DEPTH, NoiseStream, draw
+from ..config import epsilon_option, option
+from . import normalisers
+from .word_level import SpaceConfig
+from .word_prior import PriorMechanism, prior_option
+
+
+@dataclass(frozen=True)
+class SanTextConfig(SpaceConfig):
+    """Options of SanText."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
+    prior: str = prior_option()
+
+
+@dataclass(frozen=True)
+class SanTextPlusConfig(SanTextConfig):
+    """Options of SanText+."""
+
+    sensitive: float = option(
+        0.9,
+        label="Share of sensitive words",
+        min=0.01,
+        max=1.0,
+        help="The rarest words by public counts are always drawn; the others mostly pass through.",
+        said="{} of the words sensitive",
+    )
+    p: float = option(
+        0.3,
+        label="Chance that another word is drawn (p)",
+        min=0.001,
+        max=1.0,
+        help="A word that is not sensitive stays as it is with probability 1 − p.",
+        said="p = {}",
+    )
+
+
+def exponential_limit(largest: float, rest: float) -> float:
+    """The ε at which exp(−ε·d/2), over distances up to ``largest``, and ``rest`` nats more make up DEPTH."""
+    return 2.0 * (DEPTH - rest) / largest if largest > 0 else np.inf
+
+
+class SanText(PriorMechanism):
+    """SanText: the exponential mechanism over the whole vocabulary with the distance as score."""
+
+    name = "santext"
+    references = ("yue2021santext",)
+    title = "SanText"
+    notion = "metric"
+    summary = "Each word becomes any word of the vocabulary, near ones more likely (the exponential mechanism)."
+    config_cls = SanTextConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        return exponential_limit(largest, np.log(size) + cls._rest(config))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        if not self._draws_as(SanText):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        return normalisers.log_distances(self.vocabulary, released, epsilon, 0, progress, cancel)
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        return (self._draws_as(SanText) and normalisers.is_ready(self.vocabulary)) or super().likelihood_ready(epsilon)
+
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        return self._with_frequencies([*self._tables(rows)])
+
+    def _tables(self, rows: np.ndarray) -> list[ScoreTable]:
+        distances = self.vocabulary.distance_rows(rows)
+        words = self.vocabulary.words
+        return [
+            ScoreTable(words, d / -2.0, words[r], np.array([r])) for r, d in zip(rows.tolist(), distances, strict=True)
+        ]
+
+    def _from(self, channel: Channel, log_base: np.ndarray) -> Channel:
+        if isinstance(channel, PassThrough):
+            return replace(channel, table=self._based(channel.table, log_base))
+        assert isinstance(channel, ScoreTable)
+        return self._based(channel, log_base)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return (*super().variants(), {"prior": "frequency"}, {"prior": "skeleton"})
+
+
+@dataclass(frozen=True, eq=False)
+class PassThrough(Channel):
+    """With probability 1 − p the word itself, else a draw from a table that does not have it.
+
+    table: scores of the whole vocabulary, −inf for words that are not sensitive. row: where the word stands in it.
+    """
+
+    table: ScoreTable
+    row: int
+    p: float
+
+    @property
+    def candidates(self):
+        return self.table.candidates
+
+    @property
+    def source(self):
+        return self.table.source
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return self.table.source_index
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = self.table.log_weights(epsilon)
+        log_p = x - logsumexp(x) + np.log(self.p)
+        if self.p < 1:
+            log_p[self.row] = np.log1p(-self.p)
+        return TokenDistribution(
+            self.candidates, log_p, self.source, float(epsilon), None, self.source_index,
+            lambda n, stream: self._sample(epsilon, n, stream),
+        )  # fmt: skip
+
+    def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
+        passes = stream.at("pass").uniforms(n) >= self.p
+        out = np.full(n, self.row)
+        out[~passes] = draw(self.table.log_weights(epsilon), stream, n)[~passes]
+        return out
+
+    def _passes(self, stream: NoiseStream) -> bool:
+        return bool(stream.at("pass").uniforms(1)[0] >= self.p)
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return self.row if self._passes(stream) else self.table.draw(epsilon, stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        drawn = self.table.drawer(epsilon)
+        return lambda stream: self.row if self._passes(stream) else drawn(stream)
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.row)] if self._passes(stream) else self.table.flips(stream, low, high)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        return np.append([self.row], self.table.shown(n - 1, low, high))
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        out = self.table.log_p(epsilons, which) + np.log(self.p)
+        if self.p < 1:
+            out[which == self.row] = np.log1p(-self.p)
+        return out
+
+
+class SanTextPlus(SanText):
+    """SanText+: rare words are always drawn, common ones pass through with probability 1 − p."""
+
+    name = "santext-plus"
+    title = "SanText+"
+    summary = "Rare words are always drawn, common words seldom; a word that passes through is exposed."
+    config_cls = SanTextPlusConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        return exponential_limit(largest, np.log(size) - np.log(config.p) + cls._rest(config))
+
+    @cached_property
+    def first_sensitive(self) -> int:
+        """Rows from here on are sensitive: the rarest words."""
+        n = len(self.vocabulary.words)
+        return n - max(1, round(n * self.config.sensitive))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        """Sensitive words come from the table; a common word is released by itself alone."""
+        if not self._draws_as(SanTextPlus):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        space, first, p = self.vocabulary, self.first_sensitive, self.config.p
+        y = space.index(released)
+        if y is not None and y < first:
+            out = np.full(len(space), -np.inf)
+            if p < 1:
+                out[y] = np.log1p(-p)
+            return out, 0.0
+        out, error = normalisers.log_distances(space, released, epsilon, first, progress, cancel)
+        out[:first] += np.log(p)
+        return out, error
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        if not self._draws_as(SanTextPlus):
+            return super().likelihood_ready(epsilon)
+        return normalisers.is_ready(self.vocabulary, first=self.first_sensitive)
+
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        out: list[Channel] = []
+        for row, table in zip(rows.tolist(), self._tables(rows), strict=True):
+            table.scores[: self.first_sensitive] = -np.inf
+            out.append(table if row >= self.first_sensitive else PassThrough(table, row, self.config.p))
+        return self._with_frequencies(out)
+
+    def distances(self, words) -> np.ndarray:
+        """Between sensitive words only: a common word that passes through is exposed."""
+        out = super().distances(words)
+        common = self.vocabulary.rows(words) < self.first_sensitive
+        out[common] = np.nan
+        out[:, common] = np.nan
+        return out
+
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        return super().promise(epsilon) | {
+            "adjacency": self._adjacency() + ", where both words of each changed place are sensitive (the rarest "
+            f"{self.config.sensitive:.0%} of the vocabulary)"
+        }
+
+    def leaks(self) -> tuple[str, ...]:
+        return (
+            f"each word that is not sensitive (the most common {1 - self.config.sensitive:.0%}), with probability "
+            f"1 − p = {1 - self.config.p:g}; a released common word is certainly the original one; against a sensitive "
+            f"word that could have stood there, a drawn word costs ln(1/p) = {-np.log(self.config.p):.2f} more",
+        )

@@ -1,0 +1,186 @@
+"""TEM, the truncated exponential mechanism (Carvalho, Vasiloudis, Feyisetan, Wang: SDM 2023; Algorithm 1).
+
+Words within γ of x score −d; one more outcome ⊥ stands for all others with the score −γ + 2·ln(number of others)/ε and
+is then drawn uniformly. That is the exponential mechanism with score −min(d, γ) for every word, and it is computed so.
+γ = (2/ε)·ln((1−β)(|V|−1)/β) makes ⊥ rarer than β. The loss is at most ε·min(d, γ).
+
+Deviations: one released version takes |V|/|L| in the place of the number of others and rounds γ, which makes ⊥ about
+fifty times too rare; here it is as the paper's proof has it. Unknown words are drawn at random unless ``oov`` says
+otherwise. Where γ exceeds every distance TEM is SanText.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...privacy.distribution import Channel, TokenDistribution, envelope, logsumexp, seen_at_least_once
+from ...privacy.sampling import NoiseStream, Sampler
+from ..config import epsilon_option, option
+from . import normalisers
+from .santext import exponential_limit
+from .word_level import SpaceConfig
+from .word_space import SpaceMechanism
+
+
+@dataclass(frozen=True)
+class TEMConfig(SpaceConfig):
+    """Options of TEM."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
+    gamma: float | None = option(
+        None,
+        label="Truncation distance γ",
+        min=0.0,
+        help="Words farther away than γ all count as if they were at γ. Without a value, γ is computed from ε and β.",
+        said="γ = {}",
+        unset="γ from ε",
+    )
+    beta: float = option(
+        0.001,
+        label="β, chance of a far word at most",
+        min=1e-9,
+        max=0.5,
+        advanced=True,
+        help="γ is computed from it: words beyond γ are drawn with probability β or less.",
+        said="β = {}",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TEMChannel(Channel):
+    """P(y) ∝ exp(−ε·min(d_y, γ)/2). gamma None: γ = 2·span/ε.
+
+    distances: float64 (V,). span: ln((1−β)(|V|−1)/β).
+    """
+
+    candidates: Sequence[str]
+    distances: np.ndarray
+    source: str | None
+    row: int
+    gamma: float | None
+    span: float
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.array([self.row])
+
+    def _weights(self, epsilon: float, distances: np.ndarray) -> np.ndarray:
+        gamma = 2 * self.span / epsilon if self.gamma is None else self.gamma
+        return -epsilon / 2 * np.minimum(distances, gamma)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = self._weights(epsilon, self.distances)
+        return TokenDistribution(
+            self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self.source_index
+        )
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return Sampler(self._weights(epsilon, self.distances)).one(stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        return Sampler(self._weights(epsilon, self.distances)).one
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        g = stream.gumbel(len(self.distances))
+        if self.gamma is not None:
+            return envelope(-np.minimum(self.distances, self.gamma) / 2, g, low, high)
+        # max(−ε·d/2, −span) + g: the lines of all words, and the highest noise less the span, whatever ε is.
+        far = int(np.argmax(g))
+        slopes, offsets = np.append(self.distances / -2, 0.0), np.append(g, g[far] - self.span)
+        out: list[tuple[float, int]] = []
+        for at, w in envelope(slopes, offsets, low, high):
+            word = far if w == len(g) else w
+            if not out or out[-1][1] != word:
+                out.append((at, word))
+        return out
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        n = min(n, len(self.distances))
+        part = np.argpartition(self.distances, n - 1)[:n]
+        return part[np.argsort(self.distances[part], kind="stable")]
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        p = np.exp(self._weights(epsilon, self.distances))
+        p /= p.sum()
+        return float(p[self.row]), float(seen_at_least_once(p, 100).sum())
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        out = np.empty((len(which), len(epsilons)))
+        for j, e in enumerate(epsilons):
+            out[:, j] = self._weights(e, self.distances[which]) - logsumexp(self._weights(e, self.distances))
+        return out
+
+
+class TEM(SpaceMechanism):
+    """TEM: the exponential mechanism on distances, all far words alike."""
+
+    name = "tem"
+    references = ("carvalho2023tem",)
+    title = "TEM"
+    notion = "metric"
+    summary = "It draws like SanText, but all words beyond a distance γ count alike."
+    config_cls = TEMConfig
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        """With γ(ε) no word lies deeper than ln((1−β)(|V|−1)/β) + ln|V|, whatever ε is."""
+        return np.inf if config.gamma is None else exponential_limit(min(largest, config.gamma), np.log(size))
+
+    @property
+    def _span(self) -> float:
+        n, beta = len(self.vocabulary.words), self.config.beta
+        return float(np.log(max(2.0, (1 - beta) * (n - 1) / beta)))
+
+    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+        if not self._draws_as(TEM):
+            return super().log_likelihood(released, epsilon, progress, cancel)
+        gamma, space = self._gamma(epsilon), self.vocabulary
+        y = space.index(released)
+        if y is None:
+            return np.full(len(space), -np.inf), 0.0
+        # Far words add at most β/(1−β) to a normaliser that is at least 1: with a small β they may be left out of it.
+        cut = self._table_gamma(epsilon)
+        log_z, error = normalisers.log_z(space, epsilon, gamma=cut, progress=progress, cancel=cancel)
+        error += 0.0 if cut is not None else float(-np.log1p(-self.config.beta))
+        return -epsilon / 2 * np.minimum(space.distance_rows([y])[0].astype(np.float64), gamma) - log_z, error
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        if not self._draws_as(TEM):
+            return super().likelihood_ready(epsilon)
+        return normalisers.is_ready(self.vocabulary, self._table_gamma(epsilon))
+
+    def _table_gamma(self, epsilon: float) -> float | None:
+        """γ as far as the table of normalisers has to know it."""
+        small = self.config.gamma is None and self.config.beta <= 1e-3 and normalisers.is_bundled(self.vocabulary)
+        return None if small else self._gamma(epsilon)
+
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        words = self.vocabulary.words
+        return [
+            TEMChannel(words, d, words[r], r, self.config.gamma, self._span)
+            for r, d in zip(rows.tolist(), self.vocabulary.distance_rows(rows), strict=True)
+        ]
+
+    def _gamma(self, epsilon: float) -> float:
+        return 2 * self._span / epsilon if self.config.gamma is None else self.config.gamma
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        """min(d, γ), at the smallest ε of the config where it has several."""
+        epsilon = self.config.epsilon
+        return np.minimum(
+            super().distances(words), self._gamma(min(epsilon) if isinstance(epsilon, tuple) else epsilon)
+        )
+
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        # Where tokens have an ε each, the largest γ holds for all of them.
+        given = self.config.epsilon
+        least = min(given) if isinstance(given, tuple) else epsilon
+        promise, gamma = super().promise(epsilon), self._gamma(least) if epsilon else np.inf
+        if gamma >= promise["largest"]:
+            return promise
+        name = f"{promise['metric']}, at most γ = {gamma:.3g}"
+        return promise | {"metric": name, "near": min(promise["near"], gamma), "largest": gamma}

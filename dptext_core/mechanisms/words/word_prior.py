@@ -1,0 +1,175 @@
+"""Word mechanisms that may start from a public proposal: p(y|x) ∝ b(y)·exp(ε·s(x, y)).
+
+For a b that is the same for both words, b cancels but for the normaliser, which moves by no more than without it: the
+promise of the mechanism stays what it is, a metric one included. ``docs/public-prior.md`` has the proof. Not in the
+papers of these mechanisms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..._internal.task import check_cancel
+from ...privacy.distribution import Channel, ScoreTable
+from ...privacy.sampling import NoiseStream
+from ..base import Mechanism, Prepared, WordByWord
+from ..config import option
+from ..masked.public_prior import (
+    SAME_SKELETON,
+    SPREAD,
+    PublicText,
+    entropies,
+    log_frequencies,
+    over_words,
+    proposed_logits,
+    proposer_sha256,
+)
+from .word_level import CHANNELS_KEPT, WordPrepared
+from .word_space import SpaceMechanism
+
+#: What a proposal over words is read from: the bundled language model, which every installation has.
+MODEL = "bundled"
+
+Table = TypeVar("Table", bound=ScoreTable)
+
+
+def prior_option(more: str = "") -> Any:
+    """The field ``prior``."""
+    return option(
+        "none",
+        label="Start from what is public",
+        kind="choice",
+        draws=True,
+        choices=("none", "frequency", "skeleton"),
+        help="“None” is the paper's mechanism. “Frequency” starts from how frequent words are. “Skeleton” starts from "
+        "what the bundled language model proposes when it sees the kept words alone. The promise for ε stays the same."
+        + more,
+        said="starting from: {}",
+    )
+
+
+class PriorMechanism(SpaceMechanism):
+    """A mechanism in a word space whose channels are score tables, with a proposal where the option names one."""
+
+    @abstractmethod
+    def _from(self, channel: Channel, log_base: np.ndarray) -> Channel:
+        """The channel with a proposal, given by its logarithm for every word of the vocabulary (W,)."""
+
+    @property
+    def by_word(self) -> WordByWord | None:
+        """What a word is drawn from depends on its place where the proposal does."""
+        return None if self.config.prior == "skeleton" else self
+
+    def loads(self) -> Mapping[str, str]:
+        prior = {"prior": proposer_sha256(MODEL)} if self.config.prior == "skeleton" else {}
+        return {**super().loads(), **prior}
+
+    def _draws_as(self, cls: Any) -> bool:
+        return self.config.prior == "none" and super()._draws_as(cls)
+
+    @cached_property
+    def _frequencies(self) -> np.ndarray:
+        return log_frequencies(self.vocabulary.words)
+
+    def _with_frequencies(self, channels: list[Channel]) -> list[Channel]:
+        """Channels that begin with how frequent words are, where the option says so."""
+        return [self._from(c, self._frequencies) for c in channels] if self.config.prior == "frequency" else channels
+
+    def _channel_at(self, prepared: WordPrepared, i: int) -> Channel:
+        channel = super()._channel_at(prepared, i)
+        if self.config.prior != "skeleton" or prepared.rows[i] < 0:
+            return channel
+        return self._from(channel, self._proposals(prepared, [i])[0])
+
+    def _proposals(self, prepared: WordPrepared, places: Sequence[int], cancel=None) -> np.ndarray:
+        """ln of what the kept words propose at places, float64 (n, W)."""
+        held = prepared.proposals
+        found = {i: held[i] for i in places if i in held}
+        if missing := [i for i in places if i not in found]:
+            public = PublicText(prepared.skeleton)
+            logits = proposed_logits(MODEL, self.language, [(public, i) for i in missing], cancel)
+            made = over_words(logits, MODEL, self.language, self.vocabulary.words)
+            found |= dict(zip(missing, made, strict=True))
+            held.update({i: found[i] for i in missing[: max(0, CHANNELS_KEPT - len(held))]})
+        return np.stack([found[i] for i in places])
+
+    def _draw_texts(self, texts, known, epsilons, streams, draws, cancel=None, progress=None) -> list[str]:
+        if self.config.prior != "skeleton":
+            return super()._draw_texts(texts, known, epsilons, streams, draws, cancel, progress)
+        out: list[str] = []
+        for prepared, places, each, stream in zip(texts, known, epsilons, streams, strict=True):
+            out += self._draw_in(prepared, places.tolist(), each, stream, cancel)
+            if progress:
+                progress(len(out), len(draws.rows))
+        return out
+
+    def _draw_in(
+        self, prepared: WordPrepared, places: Sequence[int], epsilons: Sequence[float], stream: NoiseStream, cancel
+    ) -> list[str]:
+        out = []
+        for start in range(0, len(places), CHANNELS_KEPT):
+            block = places[start : start + CHANNELS_KEPT]
+            for i, log_base in zip(block, self._proposals(prepared, block, cancel), strict=True):
+                check_cancel(cancel)
+                channel = self._from(super()._channel_at(prepared, i), log_base)
+                out.append(channel.candidates[channel.draw(epsilons[i], self._stream(prepared, i, stream))])
+        return out
+
+    def _views_in_place(self, prepared: WordPrepared, i: int, released: str, epsilon: float) -> tuple:
+        from ...explain import ProposalView
+
+        channel = self._channel_at(prepared, i)
+        # A word that passes through is not drawn from a table.
+        if not isinstance(channel, ScoreTable) or channel.log_base is None:
+            return ()
+        at = [int(k) for k in channel.source_index[:1]]
+        source, added = prepared.document.words[i], epsilon * channel.scores
+        return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
+
+    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        if self.config.prior != "skeleton":
+            return None
+        prepared = self._planned(text)
+        # Unknown words too: a value of their own would show which they are.
+        holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
+        found: dict[int, float] = {}
+        for start in range(0, len(holes), CHANNELS_KEPT):
+            block = holes[start : start + CHANNELS_KEPT]
+            found |= dict(zip(block, entropies(self._proposals(prepared, block)).tolist(), strict=True))
+        return found
+
+    def from_public(self) -> Mechanism | None:
+        one_place = getattr(self.config, "strategy", "token") == "token"
+        return self.with_(prior="skeleton") if self.config.prior == "none" and one_place else None
+
+    def from_nothing(self) -> Mechanism | None:
+        return self.with_(prior="none") if self.config.prior != "none" else None
+
+    # --- the promise
+
+    @classmethod
+    def _rest(cls, config: Any) -> float:
+        """Nats that the proposal takes of the sampler's depth."""
+        return 0.0 if config.prior == "none" else SPREAD
+
+    def public_context(self, prepared: Prepared, index: int) -> Hashable:
+        if self.config.prior != "skeleton":
+            return None
+        return self._planned(prepared).skeleton, index
+
+    def _among(self) -> str:
+        """What a text must share with the private one for a single draw to be compared; empty: any two are."""
+        return SAME_SKELETON if self.config.prior == "skeleton" else ""
+
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        return super().promise(epsilon) | {"among": self._among()}
+
+    @staticmethod
+    def _based(table: Table, log_base: np.ndarray) -> Table:
+        return dataclasses.replace(table, log_base=log_base)

@@ -1,0 +1,113 @@
+"""What the mechanisms share that act in a word space: the distance of the promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._internal.cache import kept_with_first
+from ..._internal.checks import placeless
+from ...privacy.distribution import Channel
+from ...words import WordSpace, word_space
+from ...words.space import SIZES, without
+from ..base import check_depth
+from .word_level import WordMechanism
+
+
+class SpaceMechanism(WordMechanism):
+    """A word-level mechanism over one word space, with Euclidean distance unless it says otherwise."""
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        config = super().resolve(config)
+        if (known := SIZES.get(config.space)) is not None:
+            check_depth(config.epsilon, cls._whole_limit(config, *known))
+        return config
+
+    @cached_property
+    def vocabulary(self) -> WordSpace:
+        whole = word_space(self.config.space, language=self.language)
+        return without(whole, self.never.places(whole.words))
+
+    @property
+    def space(self) -> WordSpace:
+        return self.vocabulary
+
+    @cached_property
+    def max_epsilon(self) -> float:
+        space = self.vocabulary
+        known = SIZES.get(space.name) or (len(space), largest_distance(space))
+        return min(super().max_epsilon, self._whole_limit(self.config, *known))
+
+    @classmethod
+    def _whole_limit(cls, config: Any, size: int, largest: float) -> float:
+        limit = cls._deepest(config, size, largest)
+        return float(math.floor(limit)) if 10 <= limit < math.inf else limit
+
+    @classmethod
+    def _deepest(cls, config: Any, size: int, largest: float) -> float:
+        """The ε from which on a word of a space of this size, with this largest distance, lies beyond DEPTH.
+
+        None here: noise reaches every point of the space.
+        """
+        return math.inf
+
+    def channel(self, row: int) -> Channel:
+        """By :meth:`channels`, which works several out together; one of the two is each mechanism's own."""
+        return self.channels(np.array([row]))[0]
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        """Euclidean distances of words (n,), float64 (n, n); NaN for words that the space does not have."""
+        if self.notion == "none":
+            return super().distances(words)
+        rows = self.vocabulary.rows(words)
+        out = self._between(np.maximum(rows, 0))
+        out[rows < 0] = np.nan
+        out[:, rows < 0] = np.nan
+        return out
+
+    def _between(self, rows: np.ndarray) -> np.ndarray:
+        """Distances between rows (n,) of the vocabulary, float64 (n, n)."""
+        parts = [self.vocabulary.distance_rows(part, rows) for part in np.array_split(rows, len(rows) // 256 + 1)]
+        return np.concatenate(parts)
+
+    def _similarities(self, row: int) -> Mapping[str, float]:
+        space = self.vocabulary
+        return dict(zip(space.words, space.similarities(space.words[row]).tolist(), strict=True))
+
+    def _metric_name(self) -> str:
+        return f"Euclidean, in the word space {placeless(self.vocabulary.name)}"
+
+    def promise(self, epsilon: float) -> dict[str, Any]:
+        return {
+            "notion": "metric",
+            "metric": self._metric_name(),
+            "near": nearest_distance(self.vocabulary),
+            "largest": largest_distance(self.vocabulary),
+        }
+
+
+@kept_with_first(1)
+def largest_distance(space: WordSpace) -> float:
+    """The largest distance of two words, or a bound: of a space with words taken out the one of the whole space, of a
+    large space of a user's to the middle of all and back."""
+    if space.bounds is not None:
+        return space.bounds[1]
+    if 1 < len(space) <= 5000:
+        return space.delta[1]
+    middle = space.vectors.mean(axis=0, dtype=np.float64)
+    parts = np.array_split(space.vectors, len(space) // 4096 + 1)
+    return 2.0 * max(float(np.linalg.norm(p.astype(np.float64) - middle, axis=1).max()) for p in parts)
+
+
+@kept_with_first(1)
+def nearest_distance(space: WordSpace) -> float:
+    """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency."""
+    rows = np.unique(np.linspace(0, len(space) - 1, min(400, len(space))).astype(np.int64))
+    if len(space) < 2:
+        return 0.0
+    return float(np.median(space.nearest(rows, 2)[1][:, 1]))

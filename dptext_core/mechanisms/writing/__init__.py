@@ -1,0 +1,1 @@
+"""Mechanisms that write a text anew, one token after the other."""

@@ -1,0 +1,39 @@
+"""DP-Paraphrase (Mattern, Weggenmann, Kerschbaum: Findings of NAACL 2022), as the DP-MLM paper compares with it.
+
+A decoder that was fine-tuned to continue ``source >>>>> `` with a paraphrase draws every token by the exponential
+mechanism over its clipped scores (:mod:`generation`). The paper fine-tunes GPT-2 on entailed pairs of SNLI; the bundled
+decoder is smaller and was trained on pairs of captions of one picture (``assets/models/paraphraser``).
+
+Deviations, each on purpose: those of :mod:`dp_prompt`, but for the prompt, which is this one alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...models.generators import PARAPHRASER
+from .generation import Generation, GenerationConfig, generator_option
+
+MARK = " >>>>>"
+
+
+@dataclass(frozen=True)
+class DPParaphraseConfig(GenerationConfig):
+    """Options of DP-Paraphrase."""
+
+    model: str = generator_option("decoder", PARAPHRASER)
+
+
+class DPParaphrase(Generation):
+    """DP-Paraphrase: a decoder trained on paraphrases writes one, each token drawn from its clipped scores."""
+
+    name = "dp-paraphrase"
+    references = ("mattern2022limits", "meisenbacher2024dpmlm")
+    title = "DP-Paraphrase"
+    summary = "A decoder that was trained on paraphrases writes one of the text, and each token is drawn."
+    config_cls: ClassVar[type] = DPParaphraseConfig
+    bundled = PARAPHRASER
+
+    def around(self) -> tuple[str, str]:
+        return "", MARK

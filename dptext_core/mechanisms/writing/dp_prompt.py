@@ -1,0 +1,81 @@
+"""DP-Prompt (Utpala, Hooker, Chen: Findings of EMNLP 2023), as the DP-MLM paper compares with it (Appendix B).
+
+A language model is asked to paraphrase the text; every token of its answer is drawn by the exponential mechanism over
+its clipped scores (:mod:`generation`). The paper's model is flan-t5-base; here any encoder-decoder or decoder that
+transformers reads, and a small bundled one.
+
+Deviations from the paper and its released code, each on purpose:
+
+* the limit of tokens is a public number; the paper's "as long as the input" is ``length="input"``, and then only texts
+  of the same length are alike;
+* draws are float64 with full-range noise; no top-k and no top-p, as in the paper;
+* special tokens other than the end are never written;
+* what follows a line break is left off unless ``stop="end"`` (decoders go on with another document);
+* ``prompt="examples"`` shows a decoder three worked examples first; they are public;
+* the bundled model has no capitals, which ``recase`` puts by a public rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...models.generators import PROMPTED
+from ...models.registry import BUNDLED
+from ..base import Prepared
+from ..config import option
+from .generation import Generation, GenerationConfig, generator_option
+
+BEFORE, AFTER = "Document : ", "\nParaphrase of the document :"
+#: Written for this project.
+EXAMPLES = (
+    ("The shop on the corner closes at six in the evening.", "The corner shop shuts at 6 p.m."),
+    ("My brother could not come because his train was late.", "Since his train was delayed, my brother did not come."),
+    ("I really liked the soup, but the bread was old.", "The soup was very good, although the bread was stale."),
+)
+
+
+@dataclass(frozen=True)
+class DPPromptConfig(GenerationConfig):
+    """Options of DP-Prompt."""
+
+    prompt: str = option(
+        "paper",
+        label="Prompt",
+        kind="choice",
+        draws=True,
+        choices=("paper", "examples"),
+        help="The paper's prompt asks for a paraphrase. Examples shows three public ones first, which helps a model "
+        "that was not trained to follow instructions.",
+        said="prompt: {}",
+    )
+    model: str = generator_option(None, PROMPTED)
+
+
+class DPPrompt(Generation):
+    """DP-Prompt: a language model paraphrases the text, each token drawn from its clipped scores."""
+
+    name = "dp-prompt"
+    references = ("utpala2023dpprompt", "meisenbacher2024dpmlm")
+    title = "DP-Prompt"
+    summary = "A language model is asked to paraphrase the text, and each token of its answer is drawn."
+    config_cls: ClassVar[type] = DPPromptConfig
+    bundled = PROMPTED
+
+    def around(self) -> tuple[str, str]:
+        if self.config.prompt == "paper":
+            return BEFORE, AFTER
+        shown = "".join(f"{BEFORE}{source}{AFTER} {written}\n\n" for source, written in EXAMPLES)
+        return shown + BEFORE, AFTER
+
+    def reading_note(self, text: str | Prepared) -> str:
+        if self.config.prompt == "examples" and self.config.model == BUNDLED:
+            return (
+                "The bundled model has not learnt to follow examples: it tends to repeat one of the three public ones, "
+                "and hardly anything of this text comes through. Choose the paper's prompt, or a larger model."
+            )
+        return super().reading_note(text)
+
+    @classmethod
+    def variants(cls):
+        return ({}, {"prior": "released"}, {"length": "input"})

@@ -1,0 +1,695 @@
+"""What mechanisms share that write a new text with a generator, token by token.
+
+At every step a language model that has read the private text scores each token of a fixed, public set; the scores are
+clipped to a public range, and one token is drawn with probability ∝ exp(ε·clipped / 2(Cmax − Cmin)), which is the
+softmax at temperature T = 2(Cmax − Cmin)/ε: the exponential mechanism, ε-LDP between any two texts for the same tokens
+before. Drawing ends at the end token, or at a limit that is public: ε times the limit for the text, by adaptive
+composition. How many tokens are written follows from what was drawn, so that the promise covers it. The draw is of
+whole tokens: of one that holds a line break, which ends the text, what stands before the break is shown, and that is
+computed from what was drawn.
+
+With ``prior="released"`` the draw starts from what the same model proposes without the private text, given what was
+written so far: p(y) ∝ b(y)·exp(ε·clip(ln a(y) − ln b(y), c₁, c₂) / 2(c₂ − c₁)). Between two texts b cancels, since it
+sees the prompt's public words and released tokens alone. Clipping this difference is the idea of InvisibleInk (NeurIPS
+2025), which averages over several texts; here it is one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._internal.checks import shown
+from ..._internal.task import Progress, check_cancel
+from ...errors import ConfigError
+from ...models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
+from ...models.registry import ClipRange, weights_sha256
+from ...privacy.distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
+from ...privacy.guarantee import Guarantee
+from ...privacy.sampling import DEPTH, NoiseStream
+from ...result import Release, RewriteResult, Trace, Unit
+from ...text.document import Document
+from ..base import ClipCost, Prepared, check_depth, in_runs
+from ..blocklist import Never
+from ..chances import check_made
+from ..clipped import Clipped
+from ..config import epsilon_option, never_option, option
+from .spelling import Spelling
+
+#: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
+SPREAD = 25.0
+#: The shape of :func:`public_shift`.
+SHARP, BELOW, LEAST = 1.5, 0.25, 2.0
+#: Bytes of scores that one result keeps; the others are computed again where they are asked for.
+KEPT = 4 << 20
+#: Tokens that a prompt and some text need.
+LEAST_ROOM = 24
+#: Lengths that prompts of a list are filled up to: multiples of this, by the prompt alone.
+STEP = 16
+#: Words and marks of the longest lines that the bundled models were trained on.
+LEARNT = 40
+#: Texts that are written together.
+TOGETHER = 16
+
+
+def _room(spec: GeneratorSpec, written: int) -> int:
+    """Tokens that can be read where so many may be written: an encoder has room of its own."""
+    if spec.kind == "encoder-decoder":
+        return spec.max_length if written <= spec.max_length else 0
+    return spec.max_length - written
+
+
+def max_tokens_option(default: int) -> Any:
+    """The field ``max_tokens``."""
+    return option(
+        default,
+        label="Tokens, at most",
+        kind="integer",
+        min=1,
+        max=256,
+        help="So many tokens are written at most, the end included. Each spends ε, and the promise counts them all, "
+        "written or not. The limit is public.",
+        said="at most {} tokens",
+    )
+
+
+def length_option() -> Any:
+    """The field ``length``."""
+    return option(
+        "fixed",
+        label="Length limit",
+        kind="choice",
+        choices=("fixed", "input"),
+        advanced=True,
+        help="Fixed: the number above. Input, as in the papers: as many tokens as the text has words and marks, and "
+        "never more than the number above; then only texts of the same length are alike.",
+        said="length limit: {}",
+    )
+
+
+def clip_option() -> Any:
+    """The field ``clip``."""
+    return option(
+        "tuned",
+        label="Clipping range",
+        kind="choice",
+        draws=True,
+        choices=("tuned", "paper"),
+        help="The model's scores are cut to this range before a token is drawn. The tuned range was chosen on public "
+        "text. The paper's range goes from the mean to four standard deviations above it, or is the published one. "
+        "The promise is the same. A model for which only one range is known uses that one.",
+        said="clipping range: {}",
+    )
+
+
+def clip_end_option(upper: bool) -> Any:
+    """The fields ``clip_min`` and ``clip_max``."""
+    where, moved = ("upper", "lowered") if upper else ("lower", "raised")
+    return option(
+        None,
+        label=f"Clipping range, {where} end",
+        help=f"{'Higher' if upper else 'Lower'} scores of the model are {moved} to this end.",
+        said=f"clipping {'to' if upper else 'from'} {{}}",
+        advanced=True,
+    )
+
+
+def prior_option() -> Any:
+    """The field ``prior``."""
+    return option(
+        "none",
+        label="Start from what is public",
+        kind="choice",
+        draws=True,
+        choices=("none", "released"),
+        advanced=True,
+        help="None: plain clipping. Released: the model without your text, given what was written so far, proposes the "
+        "next token, and your text moves the proposal. The promise is the same.",
+        said="public prior: {}",
+    )
+
+
+def public_shift(epsilon: float) -> tuple[float, float]:
+    """The range that a difference is clipped to where none is given: a public function of ε.
+
+    Its width is ε/(2·SHARP), at least LEAST: beyond that a difference inside the range counts SHARP times, whatever ε
+    is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less
+    likely.
+    """
+    width = max(LEAST, epsilon / (2 * SHARP))
+    return -BELOW * width, (1 - BELOW) * width
+
+
+def shift_option(upper: bool) -> Any:
+    """The fields ``shift_min`` and ``shift_max``."""
+    where = "upper" if upper else "lower"
+    return option(
+        None,
+        label=f"Shift, {where} end",
+        help="With a public prior: the nats by which your text moves a token are cut to the range between the two "
+        "ends. When none is given, the range is wider for a larger ε.",
+        said=f"shift {'to' if upper else 'from'} {{}}",
+        advanced=True,
+    )
+
+
+def stop_option() -> Any:
+    """The field ``stop``."""
+    return option(
+        "line",
+        label="Stop at",
+        kind="choice",
+        choices=("line", "end"),
+        advanced=True,
+        help="Line: the text ends at a line break, and nothing more is drawn. End: only the end token ends it.",
+        said="stops at the {}",
+    )
+
+
+def recase_option() -> Any:
+    """The field ``recase``, of text that has no original to copy from."""
+    return option(
+        "sentence",
+        label="Capital letters",
+        kind="choice",
+        choices=("sentence", "none"),
+        advanced=True,
+        help="Sentence: the first word of a sentence and I, by position in what was written.",
+        said="capital letters: {}",
+    )
+
+
+def generator_option(kind: str | None, bundled: str) -> Any:
+    """The field ``model``."""
+    return option(
+        BUNDLED,
+        label="Language model",
+        kind="text",
+        generators=(kind, bundled),
+        help="This is “bundled”, a model that was added (`python -m dptext_core models add`), or the hub id or the "
+        "folder of one on this machine.",
+    )
+
+
+@dataclass(frozen=True)
+class GenerationConfig:
+    """Options that every mechanism of this kind has."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(100.0, 5.0, 500.0, "per token")
+    max_tokens: int = max_tokens_option(24)
+    clip: str = clip_option()
+    clip_min: float | None = clip_end_option(upper=False)
+    clip_max: float | None = clip_end_option(upper=True)
+    prior: str = prior_option()
+    shift_min: float | None = shift_option(upper=False)
+    shift_max: float | None = shift_option(upper=True)
+    length: str = length_option()
+    stop: str = stop_option()
+    recase: str = recase_option()
+    never: tuple[str, ...] = never_option()
+
+
+@dataclass(frozen=True, eq=False)
+class GenerationPrepared(Prepared):
+    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads;
+    prefix: how many of the first are public and are read once for all texts.
+
+    What the model made of them is kept once it was computed, for every ε.
+    """
+
+    ids: tuple[int, ...]
+    cut: bool
+    prefix: int
+
+    _state: list[Any] = field(default_factory=list, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Written:
+    """One written text: its tokens (indices of candidates), the shapes they were scored in, and kept scores."""
+
+    tokens: tuple[int, ...]
+    shape: Any
+    public_shape: Any
+    rows: list[np.ndarray]
+    public_rows: list[np.ndarray]
+
+
+class GenerationTrace(Trace):
+    """Scores of the written tokens: kept, or computed again in the same shape, which gives the same bits."""
+
+    can = frozenset({"distribution"})
+
+    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: Written):
+        self._mechanism, self._prepared, self.written = mechanism, prepared, written
+
+    def _rows(self, i: int) -> tuple[np.ndarray, np.ndarray | None]:
+        w, m = self.written, self._mechanism
+        if i < len(w.rows):
+            return w.rows[i], w.public_rows[i] if w.public_rows else None
+        generator = m.generator()
+        row = generator.replay(self._prepared.ids, w.shape, w.tokens[: i + 1])[i]
+        if w.public_shape is None:
+            return row, None
+        return row, generator.replay(m.public_ids(), w.public_shape, w.tokens[: i + 1])[i]
+
+    def candidate(self, i: int, unit: Unit) -> int:
+        return self.written.tokens[i]
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray:
+        return self._rows(i)[0]
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        m = self._mechanism
+        return m.table(*self._rows(i), before=self.written.tokens[:i]).at(float(m.config.epsilon))
+
+
+class Generation(Clipped):
+    """Base of the mechanisms that draw a new text token by token; they say what the model reads."""
+
+    family = "language models"
+    notion = "pure"
+    needs = ("language model",)
+    config_cls: ClassVar[type] = GenerationConfig
+    estimator = "estimate_generator_clip"
+    #: The bundled model's folder in ``assets/models``.
+    bundled: ClassVar[str]
+    takes_never = True
+
+    @property
+    def can(self) -> frozenset[str]:
+        return GenerationTrace.can
+
+    def around(self) -> tuple[str, str]:
+        """What stands before and after the text in what the model reads."""
+        raise NotImplementedError
+
+    @classmethod
+    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
+        return generator_spec(options.get("model", BUNDLED), cls.bundled).clips
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        ends = cls.clip_ends(config)
+        spec = generator_spec(config.model, cls.bundled)
+        if (left := _room(spec, config.max_tokens)) < LEAST_ROOM:
+            raise ConfigError(
+                f"max_tokens is {config.max_tokens}, and {config.model!r} has room for {spec.max_length} tokens, those "
+                f"that it reads included: {max(0, left)} are left for the text and the prompt. Choose at most "
+                f"{max(1, config.max_tokens - LEAST_ROOM + left)}."
+            )
+        given = config.shift_min, config.shift_max
+        if (given[0] is None) != (given[1] is None):
+            raise ConfigError("Give both shift_min and shift_max, or neither.")
+        if given[0] is not None and not given[0] < given[1]:
+            raise ConfigError(
+                f"shift_min must be below shift_max; they are {config.shift_min:g} and {config.shift_max:g}."
+            )
+        if given[0] is not None and config.prior == "none":
+            raise ConfigError("shift_min and shift_max need a public prior. Choose one with prior, or leave them out.")
+        return dataclasses.replace(config, **ends)
+
+    @property
+    def max_epsilon(self) -> float:
+        if self.config.prior == "none":
+            return MAX_EPSILON
+        # ln p spans ε/2, the proposal's SPREAD and ln of the number of tokens, which is at most a million here.
+        return float(2 * (DEPTH - SPREAD - np.log(1e6)))
+
+    def loads(self) -> Mapping[str, str]:
+        return {"model": weights_sha256(generator_spec(self.config.model, self.bundled).folder)}
+
+    @property
+    def model_ready(self) -> bool:
+        from ...models.generator import loaded
+
+        return loaded(self.config.model, self.bundled)
+
+    def generator(self):
+        """The language model, loaded."""
+        from ...models.generator import load_generator
+
+        return load_generator(self.config.model, self.bundled)
+
+    def public_ids(self) -> list[int]:
+        """What the model reads without a text."""
+        before, after = self.around()
+        g = self.generator()
+        return g.prompt(before, "", after, _room(g.spec, self.config.max_tokens))[0]
+
+    # --- scores to distributions
+
+    def table(
+        self, logits: np.ndarray, public: np.ndarray | None = None, candidates: Sequence[str] | None = None,
+        before: Sequence[int] = (),
+    ) -> ScoreTable:  # fmt: skip
+        """Raw logits float32 (n,) of the next token → scores whose spread is at most 1/2. public: the same without the
+        private text, where the draw starts from it. candidates: those of the model, where the caller has them. before:
+        the tokens that were written, which say what would end a word that is never released."""
+        c = self.config
+        # Looking a model up asks the disk, which takes as long as many tables.
+        candidates = self.generator().candidates if candidates is None else candidates
+        a = logits.astype(np.float64)
+        if public is None:
+            scores = (np.clip(a, c.clip_min, c.clip_max) - c.clip_max) / (2 * (c.clip_max - c.clip_min))
+            return ScoreTable(candidates, self._open(scores, before))
+        b = public.astype(np.float64)
+        a, b = a - logsumexp(a), b - logsumexp(b)
+        low, high = public_shift(float(c.epsilon)) if c.shift_min is None else (c.shift_min, c.shift_max)
+        scores = (np.clip(a - b, low, high) - high) / (2 * (high - low))
+        return ScoreTable(candidates, self._open(scores, before), log_base=np.maximum(b, b.max() - SPREAD))
+
+    def _open(self, scores: np.ndarray, before: Sequence[int]) -> np.ndarray:
+        """The scores (n,), −∞ for tokens that may not follow those before."""
+        if self.never:
+            scores[self._spelling.banned(before)] = -np.inf
+        return scores
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        return Spelling(self.generator().surfaces, self.never)
+
+    @classmethod
+    def check_never(cls, never: Never, config: Any) -> None:
+        super().check_never(never, config)
+        for word in sorted(never.words):
+            if not word.isalnum():
+                raise ConfigError(
+                    f"{shown(word)} cannot be on the list of words that are never released: {cls.title} writes a text "
+                    "in pieces, and keeps out words of letters and digits alone. Leave it out."
+                )
+
+    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+        # What a range costs where tokens are taken out depends on those before.
+        return super().clip_costs(logits, source, epsilon) if self.config.prior == "none" and not self.never else ()
+
+    def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
+        return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
+
+    def greedy(self, text: str | Prepared) -> str:
+        """What the model writes where every token is the best one after clipping: the limit of large ε. No privacy."""
+        prepared = self._prepared(text)
+        assert isinstance(prepared, GenerationPrepared)
+        written = self._write([prepared], 1, None, None, None)[0]
+        return self._result(prepared, written, NoiseStream(0)).text
+
+    def greedy_scores(self, text: str | Prepared) -> list[np.ndarray]:
+        """Raw scores float32 (n,) of every token that :meth:`greedy` writes."""
+        prepared = self._prepared(text)
+        assert isinstance(prepared, GenerationPrepared)
+        written = self._write([prepared], 1, None, None, None)[0]
+        return self.generator().replay(prepared.ids, written.shape, written.tokens)
+
+    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
+        assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
+        g, w = self.generator(), result.trace.written
+        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids) - prepared.prefix, 1, prepared.prefix), w.tokens)
+        base: Sequence[np.ndarray | None] = [None] * len(rows)
+        if self.config.prior != "none":
+            ids = self.public_ids()
+            base = g.replay(ids, Shape(1, len(ids), 1), w.tokens)
+        epsilon = float(self.config.epsilon)
+        tables = (self.table(a, b, None, w.tokens[:k]) for k, (a, b) in enumerate(zip(rows, base, strict=True)))
+        return [table.at(epsilon) for table in tables]
+
+    def log_chances(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
+        of its trace."""
+        check_made(self, results)
+        written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
+        ends = self._ends()
+        out = np.full((len(texts), len(results)), -np.inf)
+        for a, p in enumerate(texts):
+            assert isinstance(p, GenerationPrepared)
+            limit = self.limit(p.document)
+            # A text with another limit goes on where this one stopped, or stops before.
+            fits = [b for b, t in enumerate(written) if len(t) <= limit and (t[-1] in ends or len(t) == limit)]
+            fits.sort(key=lambda b: len(written[b]))
+            for start in range(0, len(fits), TOGETHER):
+                block = fits[start : start + TOGETHER]
+                out[a, block] = self._chances_of(p, [written[b] for b in block], cancel)
+                if progress:
+                    progress(a * len(fits) + start + len(block), len(texts) * len(fits))
+        return out
+
+    def _chances_of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], cancel) -> np.ndarray:
+        """ln of the chance of each of these lists of tokens, float64 (n,)."""
+        g, epsilon = self.generator(), float(self.config.epsilon)
+        state = self._read([prepared], len(written), None)
+        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(written))
+        out = np.zeros(len(written))
+        for k in range(max(map(len, written))):
+            check_cancel(cancel)
+            if k:
+                last = [t[k - 1] if k <= len(t) else g.end for t in written]
+                g.step(state, last)
+                if public is not None:
+                    g.step(public, last)
+            for r, tokens in enumerate(written):
+                if k < len(tokens):
+                    b = None if public is None else public.logits[r]
+                    table = self.table(state.logits[r], b, g.candidates, tokens[:k])
+                    out[r] += table.at(epsilon).log_probs[tokens[k]]
+        return out
+
+    def _ends(self) -> set[int]:
+        """Tokens after which nothing is written."""
+        g = self.generator()
+        return {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ...models.coverage import spec_knows
+
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        known = spec_knows(generator_spec(self.config.model, self.bundled), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them as single characters, or not at all."
+
+    def reading_note(self, text: str | Prepared) -> str:
+        if self._is_cut(text):
+            return "The model reads only the beginning of this text: what follows is beyond its window."
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        if self.config.model != BUNDLED or len(document.tokens) <= LEARNT:
+            return ""
+        return (
+            f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
+            "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
+        )
+
+    def _is_cut(self, text: str | Prepared) -> bool:
+        """Whether the model reads the beginning only; of a plain text known where the model is loaded."""
+        if isinstance(text, GenerationPrepared):
+            return text.cut
+        if isinstance(text, Prepared) or not self.model_ready:
+            return False
+        g = self.generator()
+        return g.prompt(*self._parts(self._document(text).text), _room(g.spec, self.config.max_tokens))[1]
+
+    # --- promises
+
+    def limit(self, document: Document) -> int:
+        """How many tokens are drawn at most."""
+        if self.config.length == "fixed":
+            return self.config.max_tokens
+        return max(1, min(self.config.max_tokens, len(document.tokens)))
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        document = text.document if isinstance(text, Prepared) else self._document(text)
+        check_depth(self.config.epsilon, self.max_epsilon)
+        n, epsilon = self.limit(document), float(self.config.epsilon)
+        adjacency, among = "any two texts", ""
+        exposed = [f"the limit of {n} tokens, which you set"]
+        if self.config.length == "input":
+            among = "with the same number of words and marks"
+            adjacency = f"any two texts {among}"
+            exposed = ["how many words and marks your text has, by the largest length"]
+        exposed += self._never_exposed()
+        return Guarantee(
+            "pure", epsilon, "released token", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
+            among=among, never=len(self.never),
+        )  # fmt: skip
+
+    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
+        if self.config.length == "fixed":
+            return True
+        one, other = (x.document if isinstance(x, Prepared) else self._document(x) for x in (a, b))
+        return self.limit(one) == self.limit(other)
+
+    # --- writing
+
+    def _prepare(self, document: Document, progress: Progress | None, cancel) -> GenerationPrepared:
+        check_cancel(cancel)
+        g = self.generator()
+        # The limit and not the text's own one, so that what is cut does not depend on the text.
+        ids, cut = g.prompt(*self._parts(document.text), _room(g.spec, self.config.max_tokens))
+        prefix = g.prefix(self.around()[0], ids, STEP + self.config.max_tokens)
+        return GenerationPrepared(document, self.key, tuple(ids), cut, prefix)
+
+    def _parts(self, text: str) -> tuple[str, str, str]:
+        before, after = self.around()
+        return before, " ".join(text.split()), after
+
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, progress, cancel) -> RewriteResult:
+        assert isinstance(prepared, GenerationPrepared)
+        return self._result(prepared, self._write([prepared], 1, [stream], progress, cancel)[0], stream)
+
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        assert isinstance(prepared, GenerationPrepared)
+        out: list[RewriteResult] = []
+        while len(out) < n:
+            streams = [stream.at("fresh", k) for k in range(len(out), min(n, len(out) + TOGETHER))]
+            written = self._write([prepared], len(streams), streams, None, cancel)
+            out += [self._result(prepared, w, s) for w, s in zip(written, streams, strict=True)]
+            if progress:
+                progress(len(out), n)
+        return out
+
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+        """Texts of about the same length together. In which shape a text is computed follows from itself alone: how far
+        it is filled up from its own length, and every block has as many rows, so that no bit tells of the others."""
+        if len(texts) == 1:
+            return [
+                self._rewrite(self._prepare(self._document(texts[0]), None, cancel), stream.at(0), progress, cancel)
+            ]
+        every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), None, cancel)] * n]
+        alike: dict[tuple[int, int], list[int]] = {}
+        for i, p in enumerate(every):
+            alike.setdefault((p.prefix, -(-(len(p.ids) - p.prefix) // STEP) * STEP), []).append(i)
+        out: dict[int, RewriteResult] = {}
+        for (_, width), places in alike.items():
+            for first in range(0, len(places), TOGETHER):
+                mine = places[first : first + TOGETHER]
+                streams = [stream.at(i) for i in mine]
+                written = self._write([every[i] for i in mine], 1, streams, None, cancel, width)
+                for i, w, s in zip(mine, written, streams, strict=True):
+                    out[i] = self._result(every[i], w, s)
+                if progress:
+                    progress(len(out), len(texts))
+        return [out[i] for i in range(len(texts))]
+
+    def _write(
+        self,
+        block: Sequence[GenerationPrepared],
+        draws: int,
+        streams: Sequence[NoiseStream] | None,
+        progress: Progress | None,
+        cancel: threading.Event | None,
+        width: int | None = None,
+    ) -> list[Written]:
+        """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
+        is taken at every step. width: the length to fill up to, in a block of TOGETHER rows."""
+        check_depth(self.config.epsilon, self.max_epsilon)
+        g, epsilon = self.generator(), float(self.config.epsilon)
+        state = self._read(block, draws, width)
+        rows = len(block) * draws
+        fill = [g.end] * (len(state.logits) - rows)
+        public = None if self.config.prior == "none" else g.public(self.public_ids(), len(state.logits))
+        limits = [self.limit(p.document) for p in block for _ in range(draws)]
+        ends = self._ends()
+        tokens: list[list[int]] = [[] for _ in range(rows)]
+        done = [False] * rows
+        kept: list[np.ndarray] = []
+        public_kept: list[np.ndarray] = []
+        alone = rows == 1 and width is None
+        most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if alone else 0
+        for k in range(max(limits)):
+            check_cancel(cancel)
+            if k:
+                last = [row[-1] for row in tokens] + fill
+                g.step(state, last)
+                if public is not None:
+                    g.step(public, last)
+            for r in range(rows):
+                if done[r]:
+                    tokens[r].append(g.end)
+                    continue
+                a, b = state.logits[r], None if public is None else public.logits[r]
+                table = self.table(a, b, g.candidates, tokens[r])
+                if streams is None:
+                    token = int(np.argmax(table.log_weights(epsilon)))
+                else:
+                    token = table.draw(epsilon, streams[r].at(k))
+                tokens[r].append(token)
+                done[r] = token in ends or k + 1 >= limits[r]
+                if len(kept) < most:
+                    kept.append(a.copy())
+                    if b is not None:
+                        public_kept.append(b.copy())
+            if progress:
+                progress(k + 1, max(limits))
+            if all(done):
+                break
+        shape = dataclasses.replace(state.shape)
+        public_shape = None if public is None else public.shape
+        out = []
+        for r, row in enumerate(tokens):
+            stop = next((k for k, t in enumerate(row) if t in ends), len(row) - 1)
+            written = tuple(row[: min(stop + 1, limits[r])])
+            out.append(Written(written, shape, public_shape, kept, public_kept))
+        return out
+
+    def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:
+        """The state after the prompts. That of a text on its own is kept with it."""
+        g = self.generator()
+        if width is not None:
+            filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))
+            return g.begin(filled, draws, width, block[0].prefix)
+        prepared = block[0]
+        with prepared._lock:
+            if not prepared._state:
+                prepared._state.append(g.begin([prepared.ids], prefix=prepared.prefix))
+            return g.repeated(prepared._state[0], draws)
+
+    def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
+        text, pieces = self._spelled(written.tokens)
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            GenerationTrace(self, prepared, written), pieces,
+        )  # fmt: skip
+
+    def spelled(self, drawn: Sequence[int]) -> str:
+        return self._spelled(drawn)[0]
+
+    def _spelled(self, tokens: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
+        """Text and pieces of written tokens, and of nothing else."""
+        g, epsilon, ends = self.generator(), float(self.config.epsilon), self._ends()
+        texts = g.pieces(tokens)
+        text, pieces = "", []
+        for k, (token, part) in enumerate(zip(tokens, texts, strict=True)):
+            if token in ends:
+                part = part.partition("\n")[0].rstrip()
+            if not text:
+                part = part.lstrip()
+            space = len(part) - len(part.lstrip())
+            word, begin = part[space:], False
+            if word and self.config.recase == "sentence":
+                inside = not space and bool(text) and (text[-1].isalnum() or text[-1] == "'")
+                goes_on = k + 1 < len(texts) and texts[k + 1][:1].isalnum()
+                begin = not inside and (not text or text.rstrip()[-1:] in ".!?" or "\n" in part[:space])
+                if not inside and not goes_on:
+                    word = self.language.case(word, begin)
+                elif begin:
+                    word = word[:1].upper() + word[1:]
+            at = len(text) + space
+            text += part[:space] + word
+            pieces.append(Release((at, len(text)), word, epsilon, "drawn", capital=begin))
+        return text, tuple(pieces)
+
+    slow_to_prepare = False
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return ({}, {"prior": "released"})

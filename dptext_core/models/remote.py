@@ -1,0 +1,290 @@
+"""Scores of masked language models from a pool of replicas behind Ray Serve, for many front ends.
+
+Where the environment variable DPTEXT_ENGINE is ``ray:ADDRESS`` (the address of a cluster that this machine is a node
+of, or ``auto``), ``dptext_core.models.engine`` gives a :class:`RemoteEngine` in place of the engine of this process,
+for English on whatever device the replicas have. Nothing else changes: what a text is masked with and what is drawn
+stays here, scores come from there. Replicas hold nothing of a text once it is answered, and log none.
+
+Batching is the engine's own (``models.worker``), one in each replica, fed by all calls that reach it: it fills a pass
+with requests of the same shape, of whoever they are, and its scores do not depend on who else is served, which batches
+that Serve cuts by time could not promise. Serve spreads calls over replicas, and adds and takes away replicas as calls
+wait.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .._internal.outcome import Outcome
+from .._internal.ray import ray_module
+from .._internal.version import __version__
+from ..errors import Busy, Cancelled, ConfigError, DPTextError, ModelUnavailable
+from .windows import MaskRequest
+
+VARIABLE = "DPTEXT_ENGINE"
+#: Requests of one call: a long text is spread over replicas, and a stop waits for no more than these.
+CALL = 32
+#: Calls that one replica has at a time, and those that wait at one front end before more are refused.
+AT_ONCE, QUEUED = 64, 256
+_POLL = 0.05
+
+
+def served_address() -> str | None:
+    """What DPTEXT_ENGINE names; None where scores are computed in this process. Raises ConfigError."""
+    setting = os.environ.get(VARIABLE, "").strip()
+    if setting in ("", "local"):
+        return None
+    kind, _, address = setting.partition(":")
+    if kind != "ray" or not address:
+        raise ConfigError(
+            f"{VARIABLE} is local or ray:ADDRESS, such as ray:auto or ray:10.0.0.5:6379. Correct it, or take it away."
+        )
+    return address
+
+
+def application(model: str) -> str:
+    """Under which name a model is served."""
+    from .registry import masked_lm_spec
+
+    spec = masked_lm_spec(model)
+    return f"dptext-{hashlib.blake2b(spec.id.encode(), digest_size=6).hexdigest()}"
+
+
+class Replica:
+    """One engine in a process of the cluster."""
+
+    def __init__(self, model: str):
+        from .masked_lm import load
+        from .worker import Engine
+
+        lm = load(model)
+        self._identity = identity(model)
+        self._engine = Engine(model, capacity=AT_ONCE + 1)
+        self._engine.warm()
+        self._width = len(lm.candidates)
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+
+    async def identity(self) -> tuple[str, str]:
+        return self._identity
+
+    async def score(self, requests: list[MaskRequest]) -> Outcome:
+        import asyncio
+
+        stop = threading.Event()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, requests, stop)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    def _answer(self, requests: list[MaskRequest], stop: threading.Event) -> Outcome:
+        """Raises nothing: what an error says would be kept in logs."""
+        try:
+            return Outcome(self._engine.score(requests, cancel=stop))
+        except DPTextError as error:
+            return Outcome(refused=error)
+        except Exception as error:
+            return Outcome(refused=ModelUnavailable(
+                f"The model's replica stopped with {type(error).__name__}. Look at its node, and try again."
+            ))  # fmt: skip
+
+
+def identity(model: str) -> tuple[str, str]:
+    """What a front end and its replicas have to have in common: the version of the program, and the weights."""
+    from .registry import masked_lm_spec, weights_sha256
+
+    return __version__, weights_sha256(masked_lm_spec(model).folder)
+
+
+def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float = 0.0, cpus: float = 1.0) -> None:
+    """Serve a model on a cluster until :func:`withdraw`: with ``least`` replicas, and up to ``most`` where calls wait.
+    No port is opened: front ends reach it as nodes of the cluster. Raises ConfigError, ModelUnavailable."""
+    connect(address)
+    ray_serve = ray_module("ray.serve")
+    ray_serve.start(proxy_location="Disabled", logging_config={"enable_access_log": False})
+    deployment = ray_serve.deployment(
+        max_ongoing_requests=AT_ONCE,
+        max_queued_requests=QUEUED,
+        ray_actor_options={"num_cpus": cpus, "num_gpus": gpus},
+        autoscaling_config={
+            "min_replicas": least, "max_replicas": most, "target_ongoing_requests": 4, "upscale_delay_s": 10,
+            "downscale_delay_s": 300,
+        },
+    )(Replica)  # fmt: skip
+    try:
+        ray_serve.run(deployment.options(name="Scores").bind(model), name=application(model), route_prefix=None)
+    except _gone(RuntimeError) as error:  # this one where a replica stops while it begins
+        raise ModelUnavailable(
+            f"The model {model!r} could not be served ({type(error).__name__}). Look whether each node has the "
+            "program, the model's files and a free processor (and GPU, where one was asked for)."
+        ) from error
+
+
+def _gone(*more: type[Exception]) -> tuple[type[Exception], ...]:
+    """What Ray and Serve raise where what was asked is not there, or was."""
+    return ray_module().exceptions.RayError, ray_module("ray.serve.exceptions").RayServeException, TimeoutError, *more
+
+
+def withdraw(address: str, model: str) -> None:
+    """Serve it no longer; what is under way is finished."""
+    connect(address)
+    ray_module("ray.serve").delete(application(model))
+
+
+_guard = threading.Lock()
+
+
+def connect(address: str) -> Any:
+    """``ray`` of this process, connected. Raises ConfigError."""
+    ray = ray_module()
+    with _guard:
+        if not ray.is_initialized():
+            try:
+                ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            except Exception as error:
+                raise ConfigError(
+                    f"There is no cluster to be reached at {address} ({type(error).__name__}). Start one with: ray "
+                    f"start --head, join it on this machine, and correct {VARIABLE} or the address."
+                ) from error
+    return ray
+
+
+class RemoteEngine:
+    """What ``models.worker.Engine`` is to its callers, computed by replicas."""
+
+    def __init__(self, name: str, address: str, capacity: int = QUEUED):
+        self.name, self.device, self.capacity = name, None, capacity
+        self._address = address
+        self._handle: Any = None
+        self._width = 0
+        self._error: Exception | None = None
+        self._state = threading.Lock()
+        self._connecting = threading.Lock()
+        self._calls = 0
+        self._thread: threading.Thread | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self._handle is not None
+
+    @property
+    def error(self) -> Exception | None:
+        return self._error
+
+    @property
+    def waiting(self) -> int:
+        return self._calls
+
+    def warm(self) -> None:
+        """Connect in the background."""
+
+        def work() -> None:
+            try:
+                self._connected()
+            except Exception as error:
+                self._error = error
+
+        with self._state:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=work, name=f"dptext remote {self.name}", daemon=True)
+                self._thread.start()
+
+    def _connected(self) -> Any:
+        with self._connecting:
+            if self._handle is None:
+                connect(self._address)
+                try:
+                    handle = ray_module("ray.serve").get_app_handle(application(self.name))
+                    there = handle.identity.remote().result(timeout_s=120)
+                except _gone() as error:
+                    raise ModelUnavailable(
+                        f"No replica serves the model {self.name!r} ({type(error).__name__}). Start some with: "
+                        f"dptext serve-model --model {self.name}"
+                    ) from error
+                if tuple(there) != identity(self.name):
+                    raise ConfigError(
+                        f"The replicas of {self.name!r} have other weights or another version of the program. Install "
+                        "the same on every machine, and serve the model again."
+                    )
+                from .masked_lm import load
+
+                self._width = len(load(self.name).candidates)
+                self._handle, self._error = handle, None
+        return self._handle
+
+    def score(
+        self,
+        reqs: Sequence[MaskRequest],
+        *,
+        cancel: threading.Event | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        timeout: float | None = None,
+    ) -> np.ndarray:
+        """As ``Engine.score``."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._state:
+            if self._calls >= self.capacity:
+                raise self._busy()
+            self._calls += 1
+        try:
+            handle = self._connected()
+            return self._scored(handle, list(reqs), cancel, progress, end)
+        finally:
+            with self._state:
+                self._calls -= 1
+
+    def _busy(self) -> Busy:
+        return Busy("The model is busy with other texts. Try again in a moment.")
+
+    def _scored(self, handle: Any, reqs: list[MaskRequest], cancel: Any, progress: Any, end: float | None) -> Any:
+        out = np.empty((len(reqs), self._width), np.float32)
+        open_calls: deque[tuple[int, Any]] = deque()
+        try:
+            for at in range(0, len(reqs), CALL):
+                open_calls.append((at, handle.score.remote(reqs[at : at + CALL])))
+            done = 0
+            while open_calls:
+                at, response = open_calls[0]
+                found = self._result(response, cancel, end)
+                open_calls.popleft()
+                out[at : at + len(found)] = found
+                done += len(found)
+                if progress is not None:
+                    progress(done, len(reqs))
+            return out
+        finally:
+            for _, response in open_calls:
+                response.cancel()
+
+    def _result(self, response: Any, cancel: threading.Event | None, end: float | None) -> np.ndarray:
+        full = ray_module("ray.serve.exceptions").BackPressureError
+        while True:
+            if cancel is not None and cancel.is_set():
+                raise Cancelled("Stopped as asked. Run again to get a result.")
+            if end is not None and time.monotonic() >= end:
+                raise self._busy()
+            try:
+                outcome = response.result(timeout_s=_POLL)
+            except TimeoutError:
+                continue
+            except full:
+                raise self._busy() from None
+            except _gone() as error:
+                raise Busy(
+                    f"The replica that computed this is gone ({type(error).__name__}). Try again in a moment."
+                ) from None
+            if outcome.refused is not None:
+                raise outcome.refused
+            return outcome.value
+
+    def stop(self, wait: float = 0.0) -> None:
+        """Nothing of its own runs here."""

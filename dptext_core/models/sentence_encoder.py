@@ -1,0 +1,53 @@
+"""all-MiniLM-L6-v2 as an encoder of whole texts (Reimers and Gurevych 2019).
+
+It reads the first 256 word pieces of a text. The loaded encoder is kept for the process, by device; texts and
+embeddings are not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._internal.device import resolve_device
+from ..errors import ModelUnavailable
+from ..words.vocabulary import verified_trunk_folder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LOCK = threading.Lock()
+_ENCODERS: dict[str, Any] = {}
+
+
+def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32) -> NDArray[np.float32]:
+    """Sentence embeddings, float32 (n, 384), rows of length 1. ``device``: "cuda", "mps", "cpu"; None: the best one.
+
+    Raises ModelUnavailable where the model is missing or is not the official one.
+    """
+    # A tokenizer written in Rust takes no lone surrogates.
+    clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+    if not clean:
+        return np.zeros((0, 384), dtype=np.float32)
+    vectors = _encoder(device).encode(
+        clean, batch_size=batch_size, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+    )
+    return np.asarray(vectors, dtype=np.float32)
+
+
+def _encoder(device: str | None) -> Any:
+    folder = verified_trunk_folder()
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise ModelUnavailable(
+            "Sentence vectors need sentence-transformers: pip install -r requirements.txt."
+        ) from error
+    device = resolve_device(device)
+    with _LOCK:
+        if device not in _ENCODERS:
+            _ENCODERS[device] = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        return _ENCODERS[device]

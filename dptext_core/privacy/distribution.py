@@ -1,0 +1,368 @@
+"""Score tables and the distributions they give at each ε.
+
+For most mechanisms the word y is released with probability proportional to exp(ε·s(y)), where the scores s do not
+depend on ε; from a public proposal b, with one proportional to b(y)·exp(ε·s(y)). One table of scores (computed once,
+by a model) then gives the distribution, the draw, and every figure at any ε. All probabilities and all draws are
+float64.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._internal.checks import whole
+from .._internal.private import Private
+from ..errors import ConfigError
+from .sampling import DEPTH, NoiseStream, Sampler, draw
+
+#: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
+#: the sampler does not reach an output any more, and what can come out under one text but not under another has no
+#: finite ε. Mechanisms whose scores differ by more refuse earlier (``Mechanism.max_epsilon``).
+MAX_EPSILON = 1400.0
+#: Different scores of which all terms of a sum are computed at once.
+FEW = 1000
+
+
+def logsumexp(x: np.ndarray) -> float:
+    top = x.max()
+    return float(top + np.log(np.exp(x - top).sum())) if top > -np.inf else -math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class TokenDistribution(Private):
+    """The distribution one word is drawn from.
+
+    candidates: the V possible outputs. log_probs: float64 (V,). source: the original word, None for an insertion.
+    draws: None for a closed form, n for a Monte Carlo estimate from n draws. epsilon: the ε it belongs to. depth: how
+    far down the sampler goes, in nats: an output with ln p of −depth or more comes out with that probability.
+    """
+
+    candidates: Sequence[str]
+    log_probs: np.ndarray
+    source: str | None = None
+    epsilon: float | None = None
+    draws: int | None = None
+    _keep: np.ndarray | None = field(default=None, repr=False)
+    _sampler: Callable[[int, NoiseStream], np.ndarray] | None = field(default=None, repr=False)
+    depth: float = DEPTH
+
+    _shown: ClassVar[tuple[str, ...]] = ("candidates", "epsilon", "draws")
+
+    @cached_property
+    def probs(self) -> np.ndarray:
+        """float64 (V,), summing to 1."""
+        return np.exp(self.log_probs)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def index(self, word: str) -> np.ndarray:
+        """Indices of the candidates that are ``word``, ignoring case (several in models that know capitals)."""
+        return find_word(self.candidates, word)
+
+    def p(self, word: str) -> float:
+        """Probability of releasing ``word``, ignoring case; 0 when it is no candidate."""
+        return float(self.probs[self.index(word)].sum())
+
+    def p_keep(self) -> float:
+        """N_w: the probability that the word stays what it was (1-Diffractor paper, Section 5.1), ignoring case.
+
+        0 when the original is no candidate, or for an insertion.
+        """
+        if self.source is None:
+            return 0.0
+        at = self._keep if self._keep is not None else self.index(self.source)
+        return float(self.probs[at].sum())
+
+    def keep_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where N_w lies: exactly itself for a closed form, else the Clopper-Pearson interval of the draws."""
+        p = self.p_keep()
+        return (p, p) if self.draws is None else clopper_pearson(round(p * self.draws), self.draws, confidence)
+
+    def support(self, eta: float = 0.05) -> int:
+        """S_w (b): the size of the smallest set of words that has probability 1 − eta or more."""
+        if not 0 <= eta < 1:
+            raise ConfigError(f"eta is a probability in [0, 1), not {eta}.")
+        descending = np.sort(self.probs)[::-1]
+        return int(min(np.searchsorted(np.cumsum(descending), 1 - eta - 1e-12) + 1, np.count_nonzero(descending)))
+
+    def expected_distinct(self, n: int = 100) -> float:
+        """S_w (a): the expected number of different words in n independent draws, Σ 1 − (1 − p)^n.
+
+        Of an estimate from draws: in n of them, chosen at random, which is unbiased.
+        """
+        n = whole("n", n, least=0)
+        if self.draws is not None:
+            return rarefied(np.rint(self.probs[self.probs > 0] * self.draws), n)
+        return float(seen_at_least_once(self.probs, n).sum())
+
+    def entropy(self) -> float:
+        """Shannon entropy in bits."""
+        p = self.probs
+        return float(-(p[p > 0] * self.log_probs[p > 0]).sum() / np.log(2))
+
+    def top(self, k: int = 20) -> list[tuple[str, float]]:
+        """The k most probable words with their probabilities, most probable first."""
+        k = min(whole("k", k, least=1), len(self))
+        part = np.argpartition(-self.log_probs, k - 1)[:k]
+        order = part[np.argsort(-self.log_probs[part], kind="stable")]
+        return [(self.candidates[i], float(self.probs[i])) for i in order]
+
+    def sample(self, n: int = 1, seed: int | None = None) -> list[str]:
+        """n independent draws, by the sampler that a rewrite uses. A seed makes them repeatable, and not private."""
+        return [self.candidates[i] for i in self.sample_indices(whole("n", n, least=0), NoiseStream(seed))]
+
+    def sample_indices(self, n: int, stream: NoiseStream) -> np.ndarray:
+        """n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""
+        return draw(self.log_probs, stream, n) if self._sampler is None else self._sampler(n, stream)
+
+
+class Channel(Private, ABC):
+    """What one word is drawn from at every ε, and what it becomes under locked stream.
+
+    candidates: the possible outputs. source: the original word. draws: None for a closed form, n where probabilities
+    are estimated from n draws.
+    """
+
+    draws: int | None = None
+    _shown: ClassVar[tuple[str, ...]] = ("candidates", "draws")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "draw" in cls.__dict__ and "drawer" not in cls.__dict__:  # a base's shorter way draws otherwise
+            cls.drawer = Channel.drawer  # type: ignore[method-assign]
+
+    if TYPE_CHECKING:  # at run time these are fields of a dataclass or properties
+
+        @property
+        def candidates(self) -> Sequence[str]: ...
+
+        @property
+        def source(self) -> str | None: ...
+
+    @property
+    @abstractmethod
+    def source_index(self) -> np.ndarray:
+        """Indices of the original word among the candidates, ignoring case; empty where it is none of them."""
+
+    @abstractmethod
+    def at(self, epsilon: float) -> TokenDistribution:
+        """The distribution at ``epsilon``."""
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        """Index of the word released at ``epsilon`` under this stream."""
+        return int(draw(self.at(epsilon).log_probs, stream)[0])
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        """:meth:`draw` at this ε, for many streams: what does not depend on the noise may be worked out once."""
+        return lambda stream: self.draw(epsilon, stream)
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        """Under this stream: from which ε on which candidate is released, ascending, the first at ``low``."""
+        return search_flips(lambda epsilon: self.draw(epsilon, stream), low, high)
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        """At most n candidates worth showing between two ε, int64, those that are most probable somewhere first."""
+        best = np.max([self.at(e).log_probs for e in np.geomspace(low, high, 5)], axis=0)
+        n = min(n, int(np.isfinite(best).sum()))
+        part = np.argpartition(-best, n - 1)[:n] if n < len(best) else np.arange(n)
+        return part[np.argsort(-best[part], kind="stable")]
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        """N_w and S_w (a): ``at(epsilon).p_keep()`` and ``.expected_distinct(100)``, perhaps by a shorter way."""
+        d = self.at(epsilon)
+        return d.p_keep(), d.expected_distinct(100)
+
+    def deniability_without(self, epsilon: float, parts: int) -> np.ndarray | None:
+        """N_w and S_w, where they are estimated from draws that all words share, without each of so many parts of the
+        draws: float64 (parts, 2), for a jackknife. None for a closed form."""
+        return None
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """ln of the probabilities of the candidates ``which`` (c,) at every ε (m,): float64 (c, m), −inf for 0."""
+        return np.stack([self.at(e).log_probs[which] for e in epsilons], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable(Channel):
+    """Scores s(y) of every candidate; the word is released with probability ∝ exp(ε·s(y)), or ∝ b(y)·exp(ε·s(y)).
+
+    candidates: the V possible outputs. scores: float64 (V,), −inf for a candidate that a filter removed.
+    source: the original word. log_base: ln b, float64 (V,), finite, up to a constant; None for the same b everywhere.
+    A b that does not depend on the private text costs nothing: between two texts it cancels. A spread of at most 1/2
+    between any two texts' scores of one candidate makes the draw ε-DP (exponential mechanism, McSherry and Talwar
+    2007); scores of −d/2 with a distance d make it metric ε·d-DP.
+    """
+
+    candidates: Sequence[str]
+    scores: np.ndarray
+    source: str | None = None
+    _keep: np.ndarray | None = field(default=None, repr=False)
+    log_base: np.ndarray | None = None
+
+    def log_weights(self, epsilon: float) -> np.ndarray:
+        """ln p up to a constant, float64 (V,)."""
+        return epsilon * self.scores if self.log_base is None else epsilon * self.scores + self.log_base
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        """The distribution at ``epsilon``."""
+        x = self.log_weights(epsilon)
+        return TokenDistribution(self.candidates, x - logsumexp(x), self.source, float(epsilon), None, self._keep)
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return Sampler(self.log_weights(epsilon)).one(stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        return Sampler(self.log_weights(epsilon)).one
+
+    @property
+    def source_index(self) -> np.ndarray:
+        if self._keep is not None:
+            return self._keep
+        return find_word(self.candidates, self.source) if self.source else np.empty(0, np.int64)
+
+    def log_z(self, epsilons: np.ndarray) -> np.ndarray:
+        """ln Σ b·exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
+        if self.log_base is not None:
+            return self._based_log_z(epsilons)
+        s = np.sort(self.scores[np.isfinite(self.scores)])[::-1]
+        # Clipping and rounding make many scores equal: those are one term.
+        first = np.flatnonzero(np.concatenate([[True], s[1:] != s[:-1]]))
+        times = np.diff(first, append=len(s)).astype(np.float64)
+        gaps = s[first] - s[0]
+        if len(gaps) <= FEW:
+            return epsilons * s[0] + np.log((np.exp(np.multiply.outer(epsilons, gaps)) * times).sum(axis=1))
+        out = np.empty(len(epsilons))
+        for i, e in enumerate(epsilons):
+            # Terms below exp(−45) together change log Z by less than V·3e-20.
+            m = len(gaps) if e <= 0 else int(np.searchsorted(-gaps, 45.0 / e, side="right"))
+            # Not by @: BLAS would wake a thread for it, which spins, and a server has other work for that core.
+            out[i] = e * s[0] + np.log((np.exp(e * gaps[:m]) * times[:m]).sum())
+        return out
+
+    def _based_log_z(self, epsilons: np.ndarray) -> np.ndarray:
+        assert self.log_base is not None
+        # Clipping makes many scores equal at both ends: each end is one term.
+        s, b = self.scores, self.log_base
+        low, high = s[np.isfinite(s)].min(), s.max()
+        if low == high:
+            return epsilons * low + logsumexp(b[s == low])
+        between = (s > low) & (s < high)
+        b = np.concatenate([b[between], [logsumexp(b[s == end]) for end in (low, high)]])
+        s = np.concatenate([s[between], [low, high]])
+        return np.array([logsumexp(e * s + b) for e in epsilons])
+
+    def deniability(self, epsilon: float) -> tuple[float, float]:
+        x = self.log_weights(epsilon)
+        p = np.exp(x - x.max())
+        p /= p.sum()
+        return float(p[self.source_index].sum()), float(seen_at_least_once(p, 100).sum())
+
+    def log_p(self, epsilons: np.ndarray, which: np.ndarray) -> np.ndarray:
+        out = np.multiply.outer(self.scores[which], epsilons) - self.log_z(epsilons)
+        return out if self.log_base is None else out + self.log_base[which, None]
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        if self.log_base is not None:
+            return super().shown(n, low, high)
+        n = min(n, int(np.isfinite(self.scores).sum()))
+        part = np.argpartition(-self.scores, n - 1)[:n]
+        return part[np.argsort(-self.scores[part], kind="stable")]
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        """As :meth:`Channel.flips`, exact: the released score never falls as ε grows."""
+        offsets = stream.gumbel(len(self.scores))
+        return envelope(self.scores, offsets if self.log_base is None else offsets + self.log_base, low, high)
+
+
+def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
+    """1 − (1 − p)^n, float64 like ``probs``; its absolute error is below n·1e-16."""
+    miss = np.maximum(1.0 - probs, 0.0)
+    never = np.ones_like(miss)
+    # By squaring: products are ten times faster than powers, for the same digits.
+    while n:
+        if n & 1:
+            never *= miss
+        miss, n = miss * miss, n >> 1
+    return 1.0 - never
+
+
+def rarefied(counts: np.ndarray, n: int) -> float:
+    """Expected number of different words among n of the draws that gave these counts (k,), chosen at random."""
+    from scipy.special import gammaln
+
+    total = counts.sum()
+    n = min(n, int(total))
+    left = total - counts
+    with np.errstate(invalid="ignore"):
+        missed = gammaln(left + 1) - gammaln(left - n + 1) - gammaln(total + 1) + gammaln(total - n + 1)
+    return float((1.0 - np.where(left < n, 0.0, np.exp(missed))).sum())
+
+
+def without_each(winners: np.ndarray, source: int, parts: int) -> np.ndarray:
+    """N_w and S_w (100) of the released words (n,) but those of every part, float64 (parts, 2)."""
+    words, place = np.unique(winners, return_inverse=True)
+    counts = np.stack([np.bincount(place[k::parts], minlength=len(words)) for k in range(parts)])
+    left = counts.sum(axis=0) - counts
+    stays = left[:, words == source].sum(axis=1) / left.sum(axis=1)
+    return np.stack([stays, [rarefied(each[each > 0], 100) for each in left]], axis=1)
+
+
+def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:
+    """Which of the lines ε·slope + offset is the highest, from which ε on: ascending, the first at ``low``.
+
+    slopes, offsets: float64 (V,); a slope of −inf never wins.
+    """
+    s, g = slopes, offsets
+    with np.errstate(invalid="ignore"):
+        line = low * s + g
+    winner = int(np.nanargmax(np.where(np.isfinite(s), line, -np.inf)))
+    out, at = [(float(low), winner)], low
+    while True:
+        ahead = np.flatnonzero(s > s[winner])
+        if not len(ahead):
+            return out
+        cross = (g[winner] - g[ahead]) / (s[ahead] - s[winner])
+        j = int(np.argmin(cross))
+        if cross[j] > high:
+            return out
+        winner, at = int(ahead[j]), max(float(cross[j]), at)
+        out.append((at, winner))
+
+
+def search_flips(winner: Callable[[float], int], low: float, high: float, points: int = 160) -> list[tuple[float, int]]:
+    """Flips of any rule that names a winner at each ε: on a grid of ``points``, each change then by bisection. A word
+    that wins between two neighbouring points only is not seen."""
+    grid = np.geomspace(low, high, points)
+    found = [winner(e) for e in grid]
+    out = [(float(low), found[0])]
+    for k in np.flatnonzero(np.diff(found)):
+        a, b = grid[k], grid[k + 1]
+        for _ in range(14):
+            middle = (a * b) ** 0.5
+            a, b = (middle, b) if winner(middle) == found[k] else (a, middle)
+        out.append((float(b), found[k + 1]))
+    return out
+
+
+def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact two-sided interval of a probability, where ``hits`` of ``n`` draws hit (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return low, high
+
+
+def find_word(candidates: Sequence[str], word: str) -> np.ndarray:
+    """Indices of ``word`` in ``candidates``, ignoring case."""
+    key = word.casefold()
+    return np.flatnonzero([c.casefold() == key for c in candidates])

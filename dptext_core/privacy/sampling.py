@@ -1,0 +1,360 @@
+"""Randomness: locked stream, full-range Gumbel noise, and the one sampler everything is drawn with.
+
+A word is drawn as ``argmax_y log p(y) + g_y`` with independent Gumbel noise g. With the noise locked, the same draw
+can be looked at under every ε. The uniform behind each g is *full-range*: where its leading bits are zero, more bits
+are appended, so that g reaches DEPTH = 720 and more instead of the 36.74 of a 53-bit uniform. Without this, outputs
+that are possible under one text become impossible under another, and no finite ε holds; an ε at which an output would
+lie deeper is refused for the same reason.
+
+Bits come from AES-256 (package ``cryptography``), keyed by the operating system or, for repeatable demonstrations, by
+a seed. A seeded run promises nothing: whoever knows the seed can replay the noise.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from .._internal.checks import whole
+
+# A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
+# all are looked at): 16 of them at most, on average.
+_CLOSE = 16.0
+_NEAR = 1e-3 - math.log(_CLOSE)
+_ROUNDING = 1e-9  # more than rounding does to ln p + g, whose size is below 1000
+_MAX_BITS = 1184  # beyond the smallest float64: 2^-1074
+_MAX_LOG_BITS = 1 << 26
+#: Nats. An output whose ln p is −DEPTH or more is drawn by :func:`draw` with its probability: what is behind it, a
+#: float64 near e^−DEPTH, has a relative error below 1e-9 there. Beyond −745 no float64 is left.
+DEPTH = 720.0
+#: The same for draws by ln U (:meth:`NoiseStream.log_uniforms`), which is no float64 below 1.
+LOG_DEPTH = _MAX_LOG_BITS * math.log(2.0)
+
+
+class NoiseStream:
+    """A tree of independent random streams, one for each path, all derived from one key.
+
+    ``NoiseStream()`` takes its key from the operating system. ``NoiseStream(seed)`` is for demonstrations: the same
+    seed gives the same noise, so the run is not private. ``stream.at(0, 3)`` is the stream of text 0, position 3; the
+    same path gives the same stream, different paths independent ones.
+    """
+
+    __slots__ = ("_block", "_key", "_numbers", "seed")
+
+    def __init__(self, seed: int | None = None):
+        if seed is None:
+            self._key = os.urandom(32)
+        else:
+            seed = whole("A seed (leave it out for a private run)", seed)
+            self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
+        self.seed = seed
+        self._block = 0
+        self._numbers: Sequence[int] | None = None
+
+    @classmethod
+    def of_key(cls, key: bytes) -> NoiseStream:
+        """The stream of 32 bytes of the operating system's randomness, for processes that have to share one."""
+        stream = cls()
+        stream._key = bytes(key)
+        return stream
+
+    def at(self, *path: int | str) -> NoiseStream:
+        """The stream at ``path`` below this one."""
+        if self._numbers is not None and path and isinstance(path[0], int):
+            path = (self._numbers[path[0]], *path[1:])
+        child = object.__new__(NoiseStream)
+        child._key = blake2b(repr(path).encode(), digest_size=32, key=self._key).digest()
+        child.seed = self.seed
+        child._block = 0
+        child._numbers = None
+        return child
+
+    def numbered(self, numbers: Sequence[int] | None) -> NoiseStream:
+        """The same stream for some texts out of many: ``at(i, …)`` is then ``at(numbers[i], …)``, so that a text has
+        the noise of its own number, whichever texts are rewritten beside it. None: without such numbers."""
+        other = self.skip(0)
+        other._numbers = numbers
+        return other
+
+    def number(self, i: int) -> int:
+        """The number of the i-th text: see :meth:`numbered`."""
+        return i if self._numbers is None else self._numbers[i]
+
+    def skip(self, blocks: int) -> NoiseStream:
+        """The same stream further on: its :meth:`words` begin ``blocks`` blocks of two words later."""
+        later = object.__new__(NoiseStream)
+        later._key, later.seed, later._block = self._key, self.seed, self._block + blocks
+        later._numbers = self._numbers
+        return later
+
+    @property
+    def noise_id(self) -> str:
+        """A public name of this stream: results that share it share their noise, so at most one may be released."""
+        return blake2b(b"family", digest_size=8, key=self._key).hexdigest()
+
+    def prefixes(self, n: int, draws: int = 1) -> np.ndarray:
+        """The leading 32 bits of ``draws`` × ``n`` uniforms, as uint32 of shape (draws, n)."""
+        raw = self._cipher("prefix").update(bytes(4 * n * draws))
+        return np.frombuffer(raw, np.uint32).reshape(draws, n)
+
+    def extensions(self, index: np.ndarray, draw: int | np.ndarray = 0, level: int = 0) -> np.ndarray:
+        """128 more bits of each uniform ``index`` (m,) of ``draw`` (one, or m), uint64 (m, 2), leading bits first."""
+        blocks = np.empty((len(index), 2), np.uint64)
+        blocks[:, 0] = index
+        blocks[:, 1] = np.asarray(draw) * 256 + level
+        raw = self._cipher("extension").update(blocks.tobytes())
+        return np.frombuffer(raw, np.uint64).reshape(-1, 2)
+
+    def uniform(self) -> float:
+        """One uniform number in (0, 1), full range."""
+        return float(_full_uniform(self, self.prefixes(1)[0], np.zeros(1, np.int64), 0)[0])
+
+    def words(self, n: int) -> np.ndarray:
+        """n words of 64 random bits, uint64 (n,)."""
+        raw = self._cipher("words", self._block).update(bytes(8 * n))
+        return np.frombuffer(raw, np.uint64)
+
+    def full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
+        """Uniforms in (0, 1) from words (m,) that stand at ``first`` and on in this stream; float64 (m,)."""
+        return full_range(words, lambda j: (self, first + j))
+
+    def _deep(self, word: int, place: int) -> tuple[np.ndarray, int]:
+        """Of a word of leading zeros, which stands at ``place``: the index of its further bits, and the first 160."""
+        index = np.array([2 * self._block + place])
+        more = self.extensions(index, 1 << 40)[0]
+        return index, word << 96 | int(more[0]) << 32 | int(more[1]) >> 32
+
+    def uniforms(self, n: int) -> np.ndarray:
+        """n uniform numbers in (0, 1), full range, float64 (n,). ``uniforms(m)`` begins like ``uniforms(n)``."""
+        return self.full_range(self.words(n))
+
+    def log_full_range(self, words: np.ndarray, first: int = 0) -> np.ndarray:
+        """ln of what :meth:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
+        return log_full_range(words, lambda j: (self, first + j))
+
+    def log_uniforms(self, n: int) -> np.ndarray:
+        """ln of :meth:`uniforms`, float64 (n,), to a depth of LOG_DEPTH."""
+        return self.log_full_range(self.words(n))
+
+    def normals(self, n: int) -> np.ndarray:
+        """n standard normal numbers, float64 (n,), from uniforms by the inverse of their distribution function."""
+        from scipy.special import ndtri
+
+        raw = np.frombuffer(self._cipher("normals").update(bytes(8 * n)), np.int64)
+        u = (np.abs(raw >> 1) + 0.5) * 2.0**-63  # half of the uniform on each side, so that both tails reach as far
+        return np.copysign(ndtri(np.minimum(u, 0.5)), raw)
+
+    def gumbel(self, n: int) -> np.ndarray:
+        """The n locked Gumbel variables of this stream, float64 (n,): what :func:`draw` uses in its first draw."""
+        return _gumbel(_full_uniform(self, self.prefixes(n)[0], np.arange(n), 0))
+
+    def _cipher(self, purpose: str, block: int = 0):
+        aes, cipher, blocks, first, counter = _ciphers()
+        key = blake2b(purpose.encode(), digest_size=32, key=self._key).digest()
+        # ECB of distinct blocks is a random function.
+        mode = blocks if purpose == "extension" else counter(block.to_bytes(16, "big")) if block else first
+        return cipher(aes(key), mode).encryptor()
+
+
+#: Of word j of some: its stream, and where it stands in it.
+Place = Callable[[int], tuple[NoiseStream, int]]
+
+
+def full_range(words: np.ndarray, place: Place) -> np.ndarray:
+    """The full-range uniforms that begin with these words (m,) of several streams, float64 (m,)."""
+    u = np.minimum(words * 2.0**-64, 1.0 - 2.0**-53)
+    for j in np.flatnonzero(words < 1 << 44).tolist():
+        stream, at = place(j)
+        u[j] = _resolve(stream, *stream._deep(int(words[j]), at), 1 << 40)
+    return u
+
+
+def log_full_range(words: np.ndarray, place: Place) -> np.ndarray:
+    """ln of what :func:`full_range` gives, for all depths up to LOG_DEPTH; float64 (m,)."""
+    out = np.log(np.minimum(np.maximum(words, 1) * 2.0**-64, 1.0 - 2.0**-53))
+    for j in np.flatnonzero(words < 1 << 44).tolist():
+        stream, at = place(j)
+        bits, n = _extended(stream, *stream._deep(int(words[j]), at), 1 << 40, _MAX_LOG_BITS)
+        shift = max(0, bits.bit_length() - 64)
+        out[j] = (math.log(bits >> shift) if bits else 0.0) + (shift - n) * math.log(2.0)
+    return out
+
+
+@cache
+def _ciphers() -> tuple[Any, ...]:
+    """AES, what enciphers with it, ECB, CTR from 0, and CTR from anywhere: imported once, when a stream is read."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    return algorithms.AES, Cipher, modes.ECB(), modes.CTR(bytes(16)), modes.CTR
+
+
+def _gumbel(u: np.ndarray) -> np.ndarray:
+    """−ln(−ln(1−U)) in float64, accurate down to the smallest U."""
+    return -np.log(-np.log1p(-u))
+
+
+def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, draw: int | np.ndarray) -> np.ndarray:
+    """Full-range uniforms (m,): leading 32 bits ``prefix``, further bits of variable ``index`` in draw ``draw``."""
+    more = stream.extensions(index, draw)
+    u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
+    for j in ((prefix == 0) & (more[:, 0] < 1 << 44)).nonzero()[0]:
+        which = int(np.broadcast_to(draw, index.shape)[j])
+        u[j] = _resolve(stream, index[j : j + 1], int(more[j, 0]) << 64 | int(more[j, 1]), which)
+    # 1 − U below half of 2^-53 rounds U to 1, whose Gumbel variable would be −inf.
+    return np.minimum(u, 1.0 - 2.0**-53)
+
+
+def _extended(stream: NoiseStream, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
+    """Bits of a uniform with at least 64 after its leading zeros, and their number; ``bits`` are its first 160."""
+    n, level = 160, 1
+    while bits.bit_length() < 64 and n < most:
+        high, low = (int(x) for x in stream.extensions(index, draw, level)[0])
+        bits, n, level = bits << 128 | high << 64 | low, n + 128, level + 1
+    return bits, n
+
+
+def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> float:
+    """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
+    bits, n = _extended(stream, index, bits, draw, _MAX_BITS)
+    shift = max(0, bits.bit_length() - 64)
+    return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
+
+
+def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
+    """n independent whole numbers k = 0, 1, … with P(k) = (1 − e^−rate)·e^(−rate·k): whole (n,), int64, or Python's own
+    where one is larger than that.
+
+    Each is ⌊−ln U / rate⌋ of a uniform U with as many bits as decide it: where float64 cannot tell on which side of a
+    whole number the quotient lies, U is extended and the logarithm computed to more digits until it is clear. So the
+    chances are these exactly, and no floating-point number stands between them and the random bits. With the noise
+    locked, the numbers fall as the rate grows.
+    """
+    words = stream.words(n)
+    found = -stream.log_full_range(words)
+    # Far more than the error of found: 2^−44 where U is not extended, and a few units in the last place.
+    slack = 1e-12 + 1e-13 * found
+    low, high = (np.floor((found + side * slack) / float(rate)) for side in (-1, 1))
+    out = np.where(high < 2.0**62, low, 0.0).astype(np.int64)
+    exact = {int(j): _exactly(stream, int(j), int(words[j]), rate) for j in np.flatnonzero(low != high)}
+    if any(value >= 1 << 62 for value in exact.values()):
+        out = out.astype(object)
+    for j, value in exact.items():
+        out[j] = value
+    return out
+
+
+def _exactly(stream: NoiseStream, j: int, word: int, rate: Fraction) -> int:
+    """⌊−ln U / rate⌋ of the j-th uniform of ``stream.words``."""
+    index = np.array([2 * stream._block + j])
+    more = stream.extensions(index, 1 << 40)[0]
+    bits, n, level = word << 96 | int(more[0]) << 32 | int(more[1]) >> 32, 160, 1
+    while True:
+        if bits:
+            with localcontext() as context:
+                context.prec = n // 3 + 40
+                # U lies between bits and bits + 1 of 2^n. Decimal's logarithms are right to the last digit.
+                whole_, slack = n * Decimal(2).ln(), Decimal(10) ** (20 - context.prec)
+                step = Decimal(rate.numerator) / Decimal(rate.denominator)
+                nearest, farthest = (max(Decimal(0), (whole_ - Decimal(b).ln())) for b in (bits + 1, bits))
+                low = int(max(Decimal(0), nearest - slack) * (1 - slack) / step)
+                if low == int((farthest + slack) * (1 + slack) / step):
+                    return low
+        high, rest = (int(x) for x in stream.extensions(index, 1 << 40, level)[0])
+        bits, n, level = bits << 128 | high << 64 | rest, n + 128, level + 1
+
+
+def discrete_laplace(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
+    """n independent whole numbers with P(k) = tanh(rate/2)·e^(−rate·|k|), exactly: differences of two
+    :func:`geometric` ones."""
+    return geometric(stream.at("up"), n, rate) - geometric(stream.at("down"), n, rate)
+
+
+class Sampler:
+    """Draws of ``argmax log p + g``, prepared for one ``log_probs`` (V,), which see :func:`draw`."""
+
+    __slots__ = ("_certain", "_limit", "_log_probs", "_norm")
+
+    def __init__(self, log_probs: np.ndarray):
+        top = log_probs.max()
+        # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
+        weights = np.exp((log_probs - top).astype(np.float32))
+        total = weights.sum(dtype=np.float64)
+        self._log_probs = log_probs
+        self._norm = top + np.log(total)
+        self._limit = np.minimum(
+            weights * np.float32(1.01 * _CLOSE * 2.0**32 / total), np.float32(2.0**32 - 256)
+        ).astype(np.uint32)
+        self._certain = bool(log_probs.min() > -np.inf)
+
+    def one(self, stream: NoiseStream) -> int:
+        """What ``draws(stream, 1)`` draws."""
+        log_probs = self._log_probs
+        prefixes = np.frombuffer(stream._cipher("prefix").update(bytes(4 * len(log_probs))), np.uint32)
+        col = (prefixes <= self._limit).nonzero()[0]
+        if not self._certain:
+            col = col[log_probs[col] > -np.inf]
+        if len(col):
+            known, close = prefixes[col], log_probs[col] - self._norm
+            # What the leading bits leave open seldom decides: then the others need not be made.
+            least = close + _gumbel(np.maximum(known * 2.0**-32, 5e-324))
+            best = int(least.argmax())
+            most = close + _gumbel(np.minimum((known + 1.0) * 2.0**-32, 1.0 - 2.0**-53))
+            most[best] = _NEAR
+            if least[best] > most.max() + _ROUNDING:
+                return int(col[best])
+            value = close + _gumbel(_full_uniform(stream, known, col, 0))
+            best = int(value.argmax())
+            if value[best] >= _NEAR:
+                return int(col[best])
+        return self._all(stream, prefixes, 0)
+
+    def draws(self, stream: NoiseStream, n: int) -> np.ndarray:
+        """n independent draws, int64 (n,)."""
+        log_probs, size = self._log_probs, len(self._log_probs)
+        out = np.empty(n, np.int64)
+        block = max(1, (1 << 19) // size)
+        cipher = stream._cipher("prefix")
+        for start in range(0, n, block):
+            rows = min(block, n - start)
+            prefixes = np.frombuffer(cipher.update(bytes(4 * size * rows)), np.uint32).reshape(rows, size)
+            # Flat, which NumPy searches four times faster than rows and columns.
+            row, col = np.divmod(np.flatnonzero(prefixes <= self._limit), size)
+            if not self._certain:
+                allowed = log_probs[col] > -np.inf
+                row, col = row[allowed], col[allowed]
+            value = log_probs[col] - self._norm + _gumbel(_full_uniform(stream, prefixes[row, col], col, start + row))
+            order = np.lexsort((value, row))
+            last = order[np.searchsorted(row[order], np.arange(rows), side="right") - 1] if len(order) else order
+            found = np.zeros(rows, bool)
+            if len(last):
+                found = (row[last] == np.arange(rows)) & (value[last] >= _NEAR)
+                out[start : start + rows][found] = col[last][found]
+            for r in map(int, np.flatnonzero(~found)):
+                out[start + r] = self._all(stream, prefixes[r], start + r)
+        return out
+
+    def _all(self, stream: NoiseStream, prefixes: np.ndarray, number: int) -> int:
+        """Draw ``number`` by a look at all variables."""
+        log_probs = self._log_probs
+        possible = np.arange(len(log_probs)) if self._certain else np.flatnonzero(np.isfinite(log_probs))
+        g = _gumbel(_full_uniform(stream, prefixes[possible], possible, number))
+        return int(possible[np.argmax(log_probs[possible] + g)])
+
+
+def draw(log_probs: np.ndarray, stream: NoiseStream, n: int = 1) -> np.ndarray:
+    """``n`` independent draws of ``argmax log p + g``: indices, int64 (n,).
+
+    ``log_probs`` (V,) float64, up to a constant; −inf for what is impossible. Exactly the maximum over all V
+    variables, at the cost of looking closely at a few: y reaches −ln 16 only if U_y ≤ 1 − exp(−16·p_y), which its
+    leading 32 bits nearly always rule out. Where no candidate reaches it, all are compared.
+    """
+    sampler = Sampler(log_probs)
+    return np.array([sampler.one(stream)], np.int64) if n == 1 else sampler.draws(stream, n)

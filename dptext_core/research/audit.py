@@ -1,0 +1,222 @@
+"""The audit of every registered mechanism in the configurations it ships with: claimed against measured.
+
+The words, the texts and the draws are the same in every run. Mechanisms with a closed form are looked at on every
+bundled word space, at the default ε and at the upper end of their axis; those that only draw on the default space, at
+an ε that few draws can tell from more (10) and at the upper end, where they cannot (``detectable`` says how much).
+
+Every row is written to --out when it is done, and rows that are there already are not measured again.
+
+    python -m dptext_core bench audit --out audit.json
+
+Whether audits find what they should is shown by the planted faults, each beside its sound twin:
+
+    python -m dptext_core bench audit --planted
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .._internal import assets
+from .._internal.task import progress
+from .._internal.version import __version__
+from ..auditing import LINES, AuditReport, audit, share
+from ..auditing.inputs import default_inputs
+from ..auditing.planted import FAULTS, Fault, broken, sound
+from ..errors import InputError
+from ..mechanisms import codec
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from ..privacy.guarantee import at_least, bound, number
+from .files import write_rows
+from .rows import listed
+
+#: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
+DRAWS, REWRITES = 4000, 250
+LOW = 10.0
+SEED = 1
+#: What the table says of itself.
+ABOUT = {
+    "command": "python -m dptext_core bench audit", "version": __version__,
+    "claimed": "ε of one draw, per unit of distance where unit names one", "seed": SEED,
+    "measured": "the largest loss over the inputs, or a lower bound of it with 95% confidence",
+}  # fmt: skip
+
+
+def configurations() -> list[tuple[str, dict[str, Any]]]:
+    """Every registered mechanism with the options that make it another mechanism, all without ε."""
+    return [(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
+
+
+def epsilons(name: str, options: dict[str, Any]) -> tuple[float, float]:
+    """The two ε that a configuration is looked at with."""
+    cls = mechanism_class(name)
+    _, high, default = cls.epsilon_range(options)
+    return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
+
+
+def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, Any]:
+    """One line of the table."""
+    own = report.to_dict()
+    kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
+            "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_fresh", "leak_epsilon")  # fmt: skip
+    out: dict[str, Any] = {"mechanism": name}
+    out["options"] = listed(options)
+    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
+    out["witness"] = report.witness.sentence() if report.witness else ""
+    return out
+
+
+def table() -> list[dict[str, Any]]:
+    """The bundled table; [] where there is none."""
+    return assets.bundled("benchmarks/audit.json", _read, [])
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return assets.read_json(path)["rows"]
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench audit``."""
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench audit", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--out", type=Path, help="the JSON file of the table, written row by row; rows that are there are kept"
+    )
+    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    parser.add_argument(
+        "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
+    )
+    parser.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
+    parser.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
+    args = parser.parse_args(argv)
+    if args.planted:
+        return _planted(args.fault)
+    todo = [(n, o, e) for n, o in configurations() for e in epsilons(n, o)]
+    places = {_key(name, listed(options), epsilon): k for k, (name, options, epsilon) in enumerate(todo)}
+    there = _there(args.out, places)
+    todo = [t for t in todo if not args.mechanism or t[0] in args.mechanism]
+    left = [t for t in todo if args.again or places[_key(t[0], listed(t[1]), t[2])] not in there]
+    say = partial(print, file=sys.stderr, flush=True)
+    say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
+    try:
+        _measure(left, places, there, args.out, say)
+    except KeyboardInterrupt:
+        if args.out:
+            say(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
+        raise
+    rows = [there[places[_key(name, listed(options), epsilon)]] for name, options, epsilon in todo]
+    print(_table(rows))
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in Counter(r["verdict"] for r in rows).most_common())
+    say(f"{len(rows)} rows: {counts or 'none'}.")
+    return 0
+
+
+def _planted(names: Sequence[str] | None) -> int:
+    """Print what came of every fault, or of these, beside its sound twin; 1 where one holds or a twin is refuted."""
+    chosen = [_fault(name) for name in names or FAULTS]
+    twins: dict[tuple[Any, ...], tuple[AuditReport, float]] = {}
+    print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
+    wrong = 0
+    for fault in chosen:
+        report, seconds = _timed(broken(fault.name), fault, progress(fault.name))
+        key = (fault.sound, tuple(sorted(fault.options.items())), fault.inputs)
+        if key not in twins:
+            twins[key] = _timed(sound(fault.name), fault, progress(f"{fault.name}, sound twin"))
+        twin = twins[key][0]
+        wrong += report.holds or twin.verdict == "refuted"
+        by = next((c.name for c in report.checks if c.status == "refuted"), "")
+        by = by or next((c.name for c in report.checks if c.status == "not looked at" and c.needed), "")
+        print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
+    print(f"{len(chosen)} faults: {wrong} not found, or with a twin that is refuted.", file=sys.stderr)
+    return int(wrong > 0)
+
+
+def _fault(name: str) -> Fault:
+    """The fault of this name. Raises InputError."""
+    if name not in FAULTS:
+        raise InputError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+    return FAULTS[name]
+
+
+def _timed(m: Mechanism, fault: Fault, progress: Any) -> tuple[AuditReport, float]:
+    began = time.perf_counter()
+    return audit(m, fault.inputs, seed=SEED, progress=progress), time.perf_counter() - began
+
+
+Place = tuple[str, str, float]
+
+
+def _key(name: str, options: dict[str, Any], epsilon: float) -> Place:
+    """What names a row."""
+    return name, json.dumps(options, sort_keys=True), float(epsilon)
+
+
+def _there(out: Path | None, places: Mapping[Place, int]) -> dict[int, dict[str, Any]]:
+    """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
+    if out is None or not out.exists():
+        return {}
+    found = assets.read_json(out)
+    try:
+        about, rows = found["about"], {_key(r["mechanism"], r["options"], r["epsilon"]): r for r in found["rows"]}
+        made = {k: about[k] for k in ("command", "version", "seed")}
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
+    if made != {k: ABOUT[k] for k in made}:
+        raise InputError(
+            f"{out.name} was made by {made['command']}, version {made['version']}, with the seed {made['seed']}: its "
+            "rows are not measured as those of this version are. Name another file for --out."
+        )
+    return {places[key]: row for key, row in rows.items() if key in places}
+
+
+def _measure(
+    left: Sequence[tuple[str, dict[str, Any], float]], places: Mapping[Place, int], there: dict[int, dict[str, Any]],
+    out: Path | None, say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Add what is left to ``there``, and write all of it after each row."""
+    inputs: list[Any] | None = None
+    before: object = None
+    for k, (name, options, epsilon) in enumerate(left, 1):
+        began = time.perf_counter()
+        said = (f"{k}/{len(left)} {name}", codec.describe(options, name), f"ε {number(epsilon)}")
+        what = ", ".join(part for part in said if part)
+        m = get_mechanism(name, epsilon=epsilon, **options)
+        if before != (name, options):
+            before = name, options
+            inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
+        report = audit(m, inputs, draws=_draws(m), seed=SEED, progress=progress(what))
+        there[places[_key(name, listed(options), epsilon)]] = row(name, options, report)
+        if out is not None:
+            write_rows(out, {"about": ABOUT, "rows": [there[i] for i in sorted(there)]}, "mechanism")
+        say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
+
+
+def _draws(m: Mechanism) -> int:
+    """How often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
+    formulas = m.closed_form and m.notion != "none"
+    return REWRITES if formulas or m.writes_from_noise else DRAWS
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        "| mechanism | options | ε | claimed | measured | proven | draws | draws show | leak seen from | verdict |",
+        "|---" * 10 + "|",
+    ]
+    for r in rows:
+        # Infinite numbers are words in the file.
+        claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
+        lines.append(
+            f"| {r['mechanism']} | {codec.describe(r['options'], r['mechanism'])} | {number(r['epsilon'])} | "
+            f"{bound(claimed)} | {at_least(measured)} | {'yes' if r['proven'] else 'at least'} | {r['draws']:,} | "
+            f"{at_least(detectable)} | {'' if r['leak_fresh'] is None else share(r['leak_fresh'])} | "
+            f"{LINES[r['verdict']]} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,232 @@
+"""Runs a grid of mechanisms on public data: utility, privacy, similarity, deniability and speed at every ε.
+
+Every point is appended to --out when it is done; points that are there already are not run again. --merge makes one
+summary of any number of such files. The grids are in ``research/grid.py``.
+
+    python -m dptext_core bench run --grid full --data FOLDER --stopwords FILE --shard 1/3 --out 1.jsonl
+    python -m dptext_core bench run --grid full --merge 1.jsonl 2.jsonl 3.jsonl --summary results.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, InputError
+from . import further
+from . import results as store
+from .grid import GRIDS, Grid, Point, Size, cost, groups, named, plain, shard
+from .rows import Row
+from .run import JUDGED, Setup, one_thread, run, run_group, stop_list
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench run", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument(
+        "--grid", default="quick", metavar="NAME",
+        help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
+    )  # fmt: skip
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
+    parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
+    parser.add_argument("--stopwords", metavar="FILE", help="a list of stop words, one a line, for all mechanisms")
+    parser.add_argument("--only", metavar="TEXT", help="only points whose MECHANISM/DATA has this text in it")
+    parser.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    parser.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
+    parser.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
+    parser.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
+    parser.add_argument(
+        "--lm-perplexity",
+        action="store_true",
+        help=f"perplexity of {JUDGED} test texts under a language model that was added, at the first seed's points",
+    )
+    parser.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
+    parser.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
+    parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="where the summary goes")
+    return parser
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench run``."""
+    args = _parser().parse_args(argv)
+    if args.point:
+        if args.only or args.shard != "1/1" or args.out or args.merge:
+            raise ConfigError(
+                "--point runs one point and writes no file: leave out --only, --shard, --out and --merge."
+            )
+        return _point(args)
+    grid = named(args.grid, args.data is not None)
+    if args.n is not None:
+        grid = grid.smaller(args.n)
+    points = [p for p in grid.points() if args.only is None or args.only in f"{p.mechanism}/{p.data}"]
+    if not points:
+        raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
+    if args.merge:
+        if args.list or args.shard != "1/1":
+            raise ConfigError("--merge goes with --grid, --n, --only and --summary alone.")
+        return _merge(args, grid, points)
+    points = shard(points, *_share(args.shard))
+    if args.list:
+        return _list(points)
+    if args.jobs < 1:
+        raise ConfigError(f"--jobs must be at least 1, not {args.jobs}.")
+    setup = _setup(args, grid)
+    if args.out is None:
+        raise ConfigError("Name the file that the points go to: --out FILE.jsonl.")
+    try:
+        run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        print(f"Stopped. What is done is in {args.out}; the same command goes on from there.", file=sys.stderr)
+        raise
+    return 0
+
+
+def _setup(args: argparse.Namespace, grid: Grid) -> Setup:
+    extra = dict(grid.extra)
+    if args.bertscore:
+        extra.setdefault("bertscore", 100)
+    if args.perplexity:
+        extra["perplexity"] = 50
+    if args.lm_perplexity:
+        from ..models import causal
+
+        causal.judge_folder()  # that it is missing is said before anything is measured
+        extra["lm_perplexity"] = JUDGED
+    everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
+    return Setup(
+        None if args.data is None else str(args.data), args.stopwords, _command(args), tuple(extra.items()), everywhere,
+        args.finetune, attackers=grid.attackers,
+    )  # fmt: skip
+
+
+def _share(text: str) -> tuple[int, int]:
+    i, slash, n = text.partition("/")
+    if not (slash and i.isdecimal() and n.isdecimal()):
+        raise ConfigError(f"A shard is I/N, such as 1/3, not {text!r}.")
+    return int(i), int(n)
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The command that made a line, without this machine's paths."""
+    words = ["python", "-m", "dptext_core", "bench", "run", "--grid", args.grid]
+    words += ["--data", "FOLDER"] * (args.data is not None)
+    words += ["--stopwords", Path(args.stopwords).name] if args.stopwords else []
+    words += ["--n", str(args.n)] if args.n else []
+    for metric in ("bertscore", "perplexity", "lm_perplexity"):
+        words += ["--" + metric.replace("_", "-")] * getattr(args, metric)
+    words += ["--finetune"] * (args.finetune is not None)
+    return shlex.join(words)
+
+
+def _list(points: Sequence[Point]) -> int:
+    for group in groups(points):
+        p = group[0]
+        ways = [", ".join(f"{k} {v}" for k, v in plain(q.options).items()) for q in group]
+        options = "; or ".join(way or "as it comes" for way in dict.fromkeys(ways)) if any(ways) else ""
+        levels = ", ".join(f"{e:g}" for e in dict.fromkeys(q.epsilon for q in group) if e is not None)
+        print(
+            f"{p.mechanism:13s} {p.data:8s} {len(group):3d} points {cost(group) / 60:5.1f} min  ε {levels}  {options}"
+        )
+    print(f"{len(points)} points, about {sum(map(cost, groups(points))) / 60:.0f} core-minutes")
+    return 0
+
+
+def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int:
+    if args.summary is None:
+        raise ConfigError("Name the file that the summary goes to: --summary FILE.")
+    lines = []
+    for path in args.merge:
+        if not path.is_file():
+            raise InputError(f"There is no file {path}.")
+        lines += store.read_lines(path)
+    commands = sorted({line.provenance.command for line in lines})
+    found, notes = store.merge(lines, points, "; ".join(commands), grid.cut)
+    if args.into is not None:
+        found, notes = store.joined(store.read(args.into), found, len(points), grid.cut), []
+    store.write(found, args.summary)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    about = found.about
+    print(f"{args.summary}: {len(found.rows)} rows of {about['points']} points, {about['core_minutes']} core-minutes")
+    return 0
+
+
+def declared(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, Point]:
+    """The point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled summary,
+    which may be of an older edition of a grid. Raises ConfigError where there is none."""
+    grids = [named(name, args.data is not None) for name in dict.fromkeys([args.grid, *GRIDS])]
+    for grid in [g if args.n is None else g.smaller(args.n) for g in grids]:
+        if wanted in grid.by_id:
+            return grid, grid.by_id[wanted]
+    for row in () if summary is None else summary.rows:
+        if summary is not None and row.point == wanted:
+            for point in measured(row, summary.about["data"][row.data]):
+                if point.id == wanted:
+                    return GRIDS["full"], point
+    raise ConfigError(
+        f"There is no point {wanted!r}, neither in a grid nor in the bundled results. Look at its row again."
+    )
+
+
+def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
+    """The points that a row of a summary may be of, by what the summary says of its data set."""
+    for n_train in (dataset["n_train"], None):
+        for n_test in (dataset["n_test"], None):
+            size = Size(
+                n_train, n_test, dataset["max_words"], dataset["tokens"] / (dataset["n_train"] + dataset["n_test"])
+            )
+            for seed in (1, 0, *range(2, 10)):
+                yield Point(row.mechanism, row.options, row.epsilon, row.data, seed, size)
+
+
+def _point(args: argparse.Namespace) -> int:
+    summary = store.bundled()
+    here = summary is not None and any(r.point == args.point for r in summary.rows)
+    if not here and (what := further.holds(args.point)) is not None:
+        return further.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
+    grid, point = declared(args.point, args, summary)
+    same = ("mechanism", "options", "epsilon", "data")
+    rows = {} if summary is None else {
+        r.metric: r for r in summary.rows if all(getattr(r, k) == point.setting[k] for k in same)
+    }  # fmt: skip
+    if rows and summary is not None and (used := stop_list(args.stopwords)) != summary.about["stopwords"]:
+        raise ConfigError(
+            f"The rows of this point were measured with {summary.about['stopwords']}, not with {used}. Name the file "
+            "with --stopwords."
+        )
+    setup = _setup(args, grid)
+    if rows:  # what takes long is measured where there is a row to hold it against
+        wanted = {*rows, *setup.everywhere, *(["lm_perplexity"] if args.lm_perplexity else [])}
+        setup = replace(
+            setup, extra=tuple((m, n) for m, n in setup.extra if m in wanted),
+            attackers=tuple(m for m in setup.attackers if m in rows),
+        )  # fmt: skip
+    one_thread()
+    (line,) = run_group([point], setup)
+    print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.setting.items()))
+    told: list[bool] = []
+    for metric, value in line.scores.items():
+        beside = "   no row of the bundled results"
+        if row := rows.get(metric):
+            beside = f"   bundled {row.value:g}"
+            if row.low is not None and row.high is not None:
+                told.append(row.low <= store.short(value) <= row.high)
+                beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if told[-1] else 'outside'}"
+            if row.runs and store.short(value) in row.runs:
+                beside += ", and the same number as one of its seeds"
+        print(f"{metric:28s} {value:12.6g}{beside}")
+    if told:
+        print(f"{sum(told)} of {len(told)} metrics lie inside the intervals of their rows.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

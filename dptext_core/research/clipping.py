@@ -1,0 +1,148 @@
+"""What the width of DP-MLM's clipping range costs: ε, N_w and cosine together, on public text.
+
+A range goes from the mean μ of the model's scores to some standard deviations σ above it (the paper: 4σ). Narrow: many
+words are tied at the upper end, however large ε is. Wide: the same ε is spread over a longer range, so that a small one
+tells less apart. The promise is the same for every public range. Scores before clipping serve all ranges and ε, so each
+text is read once; the noise of a text is the same everywhere, so that differences are not those of the draw.
+
+    python -m dptext_core bench clipping --data DIR --out assets/benchmarks/clipping.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from .._internal import assets
+from .._internal.version import __version__
+from ..measure.metrics import score
+from ..mechanisms.masked.dp_mlm import DPMLM
+from ..mechanisms.masked.masked_words import MaskedPrepared
+from ..models.clip import WIDTHS as PRESETS
+from ..privacy.sampling import NoiseStream
+from . import data_sets
+from .files import write_rows
+
+WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
+EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
+DATA, TEXTS = "sst2", 60
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One range at one ε. n_w: mean chance that a drawn word stays; tied: mean number of words at the upper end.
+
+    n_w_half, cosine_half: of the 95% interval of the mean over the drawn words, over the texts.
+    """
+
+    width: float
+    clip_min: float
+    clip_max: float
+    epsilon: float
+    n_w: float
+    n_w_half: float
+    cosine: float
+    cosine_half: float
+    tied: float
+    words: int
+    texts: int
+
+
+def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
+    """The texts that have drawn words, with their scores before clipping."""
+    found = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
+    return [p for p in found if p.targets]
+
+
+def measure(
+    mechanism: DPMLM,
+    prepared: Sequence[MaskedPrepared],
+    ranges: Mapping[float, tuple[float, float]],
+    epsilons: Sequence[float] = EPSILONS,
+) -> list[Cost]:
+    """N_w and cosine of the texts at every range (width → its ends) and ε."""
+    originals = [p.text for p in prepared]
+    out = []
+    for width, (low, high) in ranges.items():
+        for epsilon in epsilons:
+            m = mechanism.with_(clip_min=low, clip_max=high, epsilon=float(epsilon))
+            kept, tied, rewrites = [], [], []
+            for number, p in enumerate(prepared):
+                keys = [(i, False) for i in p.targets]
+                kept += [t.at(epsilon).p_keep() for t in m.tables(p, keys)]
+                tied += [int(n) for n in (p.logits(keys) >= high).sum(axis=1)]
+                rewrites.append(m.rewrite(p, stream=NoiseStream(SEED).at(number)).text)
+            cosines = _each(originals, rewrites)
+            out.append(
+                Cost(
+                    width, low, high, float(epsilon), float(np.mean(kept)), _half(kept), float(np.mean(cosines)),
+                    _half(cosines), float(np.mean(tied)), len(kept), len(prepared),
+                )
+            )  # fmt: skip
+    return out
+
+
+def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
+    return [float(x) for x in score("cosine", originals, rewrites)]
+
+
+def _half(values: Sequence[float]) -> float:
+    return 1.96 * float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:
+    """The ranges of a model whose paper range is known: from μ to so many σ above it."""
+    paper = mechanism.with_(clip="paper").config
+    sigma = (paper.clip_max - paper.clip_min) / PRESETS["paper"]
+    return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
+
+
+def bundled() -> tuple[Cost, ...]:
+    """The bundled measurement; () where it is missing."""
+    return assets.bundled("benchmarks/clipping.json", _read, ())
+
+
+def _read(path: Path) -> tuple[Cost, ...]:
+    return tuple(Cost(**row) for row in assets.read_json(path)["rows"])
+
+
+def table(rows: Sequence[Cost]) -> str:
+    """A Markdown table."""
+    lines = ["| width | ε | N_w | cosine | words at the upper end |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {r.width:g}σ | {r.epsilon:g} | {r.n_w:.3f} ± {r.n_w_half:.3f} | {r.cosine:.3f} ± {r.cosine_half:.3f} "
+        f"| {r.tied:.1f} |"
+        for r in rows
+    ]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench clipping``."""
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench clipping", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of the public data sets")
+    parser.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
+    parser.add_argument("--n", type=int, default=TEXTS, help=f"texts of SST-2's test, {TEXTS} by default")
+    parser.add_argument("--out", type=Path, help="write the rows to this JSON file")
+    args = parser.parse_args(argv)
+    found = data_sets.load(DATA, args.data, n_test=args.n, max_words=40)
+    texts = [found.texts[i][0] for i in found.test]
+    mechanism = DPMLM.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
+    rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism))
+    print(table(rows))
+    if args.out:
+        about: dict[str, Any] = {
+            "command": "python -m dptext_core bench clipping", "version": __version__, "data": found.title,
+            "sha256": found.sha256, "seed": SEED, "stopwords": "given" if args.stopwords else "the default list",
+            "model": "bundled", "width": "standard deviations from the mean of the scores to the upper end",
+        }  # fmt: skip
+        short = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in asdict(r).items()} for r in rows]
+        write_rows(args.out, {"about": about, "rows": short}, "width")
+    return 0

@@ -1,0 +1,196 @@
+"""N_w and S_w over ε for a set of words: Figure 4 of the 1-Diffractor paper, on the bundled word spaces.
+
+N_w is the chance that a word stays what it is (the paper's Section 5.1; its Figure 4 shows 1 − N_w under that name).
+S_w is the expected number of different words in 100 draws. Both come from the closed form where a mechanism has one,
+else from draws, with the 95% interval of the mean over the words.
+
+    python -m dptext_core bench deniability --out curves.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._internal import assets
+from .._internal.task import Progress, check_cancel
+from .._internal.version import __version__
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import mechanism_class, mechanisms
+from ..mechanisms.words.mvc import CURVE_DRAWS
+from ..mechanisms.words.word_level import WordMechanism, word_mechanism
+from ..privacy.distribution import Channel
+from ..words.lists import CONFIGURATIONS
+from .files import write_rows
+from .rows import listed
+
+WORDS = 100
+POINTS = 21
+#: Of the way from the smallest N_w to the largest: where an ε axis begins, its default, and where it ends.
+SHARES = (0.02, 0.5, 0.98)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Means over words at every ε. n_w_interval, s_w_interval: 95% of the mean over words, (m, 2)."""
+
+    epsilons: np.ndarray
+    n_w: np.ndarray
+    n_w_interval: np.ndarray
+    s_w: np.ndarray
+    s_w_interval: np.ndarray
+    words: int
+    draws: int | None
+
+
+def curve(
+    mechanism: WordMechanism,
+    rows: np.ndarray,
+    epsilons: np.ndarray,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Curve:
+    """N_w and S_w of words, given by their rows in the mechanism's vocabulary, at every ε."""
+    channels = mechanism.channels(rows)
+    n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
+    for i, channel in enumerate(channels):
+        check_cancel(cancel)
+        for j, epsilon in enumerate(epsilons):
+            n_w[i, j], s_w[i, j] = channel.deniability(epsilon)
+        if progress:
+            progress(i + 1, len(channels))
+
+    def interval(x: np.ndarray) -> np.ndarray:
+        half = 1.96 * x.std(axis=0, ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.zeros(x.shape[1])
+        return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
+
+    return Curve(
+        np.asarray(epsilons, float), n_w.mean(axis=0), interval(n_w), s_w.mean(axis=0), interval(s_w), len(channels),
+        None if channels[0].draws is None else CURVE_DRAWS,
+    )  # fmt: skip
+
+
+def sample_rows(mechanism: WordMechanism, n: int, seed: int = 1) -> np.ndarray:
+    """Rows of n words of the mechanism's vocabulary, at random from a fixed seed."""
+    return np.random.default_rng(seed).permutation(len(mechanism.vocabulary.words))[:n]
+
+
+def measured_range(mechanism: WordMechanism, rows: np.ndarray) -> tuple[float, float, float] | None:
+    """ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not rise."""
+    channels = mechanism.channels(rows)
+
+    def keep(epsilon: float) -> float:
+        return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
+
+    floor, top = keep(0.01), keep(1400.0)
+    if top - floor < 0.3:
+        return None
+    found = []
+    for share in SHARES:
+        low, high = 0.01, 1400.0
+        target = floor + share * (top - floor)
+        for _ in range(14):
+            middle = (low * high) ** 0.5
+            low, high = (middle, high) if keep(middle) < target else (low, middle)
+        found.append(float(f"{high:.2g}"))
+    return found[0], found[2], found[1]
+
+
+def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """N_w and S_w of one word at every ε."""
+    both = np.array([channel.deniability(float(e)) for e in epsilons])
+    return both[:, 0], both[:, 1]
+
+
+def bundled(mechanism: Mechanism) -> Curve | None:
+    """The bundled curve of a mechanism at its default options (space, noise and lists may differ), else None."""
+    config = mechanism.config
+    for name, options, found in measured():
+        wanted = {k: CONFIGURATIONS.get(v[0], tuple(v)) if k == "lists" else v for k, v in options.items()}
+        if name == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
+            plain = type(mechanism).create(epsilon=1.0, **options).config
+            ignored = {"epsilon", "keep_stopwords", "stopwords", "oov", "recase"}
+            if all(getattr(config, f.name) == getattr(plain, f.name) for f in fields(plain) if f.name not in ignored):
+                return found
+    return None
+
+
+def measured() -> tuple[tuple[str, dict[str, Any], Curve], ...]:
+    """Every bundled curve with its mechanism and options."""
+    return assets.bundled("benchmarks/deniability.json", _read, ())
+
+
+def _read(path: Path) -> tuple[tuple[str, dict[str, Any], Curve], ...]:
+    """Mechanism, options and curve of each row."""
+    return tuple(
+        (
+            row["mechanism"], row["options"],
+            Curve(
+                np.array(row["epsilon"]), np.array(row["n_w"]), np.array(row["n_w_interval"]), np.array(row["s_w"]),
+                np.array(row["s_w_interval"]), row["words"], row["draws"],
+            ),
+        )
+        for row in assets.read_json(path)["curves"]
+    )  # fmt: skip
+
+
+def configurations(spaces: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+    """What is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
+    return [(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench deniability``."""
+    from ..words.space import SPACES
+
+    parser = argparse.ArgumentParser(prog="python -m dptext_core bench deniability", description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, help="write the curves and the ranges of ε to this JSON file")
+    parser.add_argument("--space", action="append", metavar="NAME", help="a word space; default: all bundled ones")
+    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    parser.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
+    args = parser.parse_args(argv)
+
+    rows: list[dict[str, Any]] = []
+    ranges: dict[str, dict[str, dict[str, float]]] = {}
+    for name, options in configurations(args.space or list(SPACES)):
+        if args.mechanism and name not in args.mechanism:
+            continue
+        began = time.perf_counter()
+        mechanism = word_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
+        found = measured_range(mechanism, sample_rows(mechanism, 24, seed=2))
+        low, high, default = found or mechanism.epsilon_range(options)
+        if found:
+            ranges.setdefault(name, {}).setdefault(
+                mechanism.range_key(options), {"low": low, "default": default, "high": high}
+            )
+        ranged = time.perf_counter()
+        c = curve(mechanism, sample_rows(mechanism, args.words), np.geomspace(low, high, POINTS))
+        took = time.perf_counter() - ranged
+        label = options.get("space") or f"{mechanism.range_key(options)}, {options['lists'][0]}"
+        print(
+            f"{name:13s} {label:15s} ε {low:g} to {high:g}, N_w ½ at {default:g}; "
+            f"{'closed form' if c.draws is None else 'from draws'}; range {ranged - began:.1f} s, curve {took:.2f} s",
+            flush=True,
+        )
+        rows.append(
+            {
+                "mechanism": name, "options": listed(options),
+                "epsilon": [float(f"{e:.4g}") for e in c.epsilons], "n_w": c.n_w.round(4).tolist(),
+                "n_w_interval": c.n_w_interval.round(4).tolist(), "s_w": c.s_w.round(2).tolist(),
+                "s_w_interval": c.s_w_interval.round(2).tolist(), "words": c.words, "draws": c.draws,
+            }
+        )  # fmt: skip
+    if args.out:
+        about = {
+            "command": "python -m dptext_core bench deniability", "version": __version__,
+            "n_w": "chance that a word stays what it is", "s_w": "expected different words in 100 draws",
+        }  # fmt: skip
+        write_rows(args.out, {"about": about, "ranges": ranges, "curves": rows}, "mechanism")
+    return 0

@@ -1,0 +1,131 @@
+"""DP-Rewrite (Igamberdiev, Arnold, Habernal: COLING 2022): the case study of ADePT, as ``case-study`` repeats it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .. import case_study
+from .base import AGREES, DISAGREES, PARTLY, Comparison, Outcome, Runs, Tally, Test, both, claim, in_part, printed
+
+PAPER = "DP-Rewrite"
+SETS = {"snips": "Snips", "atis": "ATIS"}
+COMMAND = "case-study --data FOLDER --out FOLDER --summary assets/benchmarks/case_study.json"
+#: Student's t, 97.5%, of five seeds.
+_T = 2.776
+
+
+def _rows() -> list[Mapping[str, Any]]:
+    return (case_study.bundled() or {"rows": []})["rows"]
+
+
+def _level(epsilon: float | None) -> str:
+    return "∞" if epsilon is None else f"{epsilon:g}"
+
+
+def _floor_contradicts() -> str:
+    floor = next(x for x, r in printed(PAPER, "Table 1", "atis", "baseline", "macro_f1", guess="majority"))
+    least = min(x for x, r in printed(PAPER, "Table 1", "atis", "adept", "macro_f1"))
+    return (
+        f"Table 1 has macro F1 {least:.2f} for ATIS at ε 1, where the text says that performance is very low; always "
+        f"guessing the largest class is printed as {floor:.2f}. A text that is nothing but noise cannot be above it."
+    )
+
+
+@claim(
+    "An autoencoder that was trained without privacy rewrites other texts into its training texts.",
+    paper=PAPER,
+    place="Section 4.3; Figure 3",
+    quote="very similar to the data used for pre-training",
+    test=Test(
+        "Without noise and at ε = 1,000, texts of one set rewritten by the model of the other. The sentence: words in "
+        "common with the nearest training text, less those with the original. “Memorized”, word for word: the share of "
+        "rewrites that are a training text.",
+        "The sentence above 0 in every setting, by the means, whose spread over texts is not kept; word for word above "
+        "one in a hundred somewhere.",
+        "any difference; one in a hundred, where the paper says “many of its examples” and gives no share",
+    ),
+    turns="A larger autoencoder, or the paper's: Figure 3 shows two examples, and no share.",
+)
+def memorises(runs: Runs) -> Outcome:
+    rows = [r for r in _rows() if r.get("pretrained") and "nearest" in r]
+    across = [r for r in rows if r["pretrained"] != r["data"] and (r["epsilon"] is None or r["epsilon"] >= 1000)]
+    if not across:
+        return Outcome(missing=COMMAND)
+    shown = [
+        f"{SETS[r['data']]} by the model of {SETS[r['pretrained']]}, ε {_level(r['epsilon'])}: {r['nearest']:.2f} "
+        f"and {r['own']:.2f}, word for word {100 * r['verbatim']:.1f}%"
+        for r in across
+    ]
+    same = [
+        f"{SETS[r['data']]} {r['nearest']:.2f}, word for word {100 * r['verbatim']:.0f}%"
+        for r in rows
+        if r["pretrained"] == r["data"] and r["epsilon"] is None
+    ]
+    nearer = sum(r["nearest"] > r["own"] for r in across)
+    most = max(r["verbatim"] for r in across)
+    sentence = AGREES if nearer == len(across) else PARTLY if nearer else DISAGREES
+    gaps = sorted(r["nearest"] - r["own"] for r in across)
+    return Outcome(
+        in_part(sentence, AGREES if most > 0.01 else DISAGREES),
+        f"nearer to a training text in {nearer} of {len(across)}, by {gaps[0]:+.2f} to {gaps[-1]:+.2f}; word for word "
+        f"{100 * most:.1f}% at most",
+        (
+            f"Words in common with the nearest training text, and with the original: {'; '.join(shown)}.",
+            *([f"By the model of the same set, without noise: {'; '.join(same)}."] if same else []),
+        ),
+        "Ours answers in the words and the style of its own set, but seldom with a sentence of it. The promise of ε "
+        "covers the text that is rewritten, not those that the model was trained on: what it learned shows at any ε.",
+    )
+
+
+@claim(
+    "Scores are inflated where a model was trained on the data set that it rewrites.",
+    paper=PAPER,
+    place="Section 4.3; Table 1, Figure 2",
+    quote="if the datasets for pre-training and rewriting are the same",
+    test=Test(
+        "Macro F1 of the intent without noise and at ε = 1,000: text rewritten by the model of its own set, less by "
+        "that of the other.",
+        "Above 0 in both sets.",
+        "0.05: what the paper's five seeds differ by at most, but in one cell",
+    ),
+    turns="Pre-training on text that neither set is of.",
+    itself=_floor_contradicts,
+)
+def inflated(runs: Runs) -> Outcome:
+    at = {(r["data"], r["pretrained"], r["epsilon"]): r for r in _rows() if r.get("pretrained")}
+    each: dict[str, Tally] = {}
+    shown = []
+    for data, other in (("snips", "atis"), ("atis", "snips")):
+        each[data] = Tally()
+        for epsilon in (None, 1000.0):
+            a, b = at.get((data, data, epsilon)), at.get((data, other, epsilon))
+            if a is None or b is None:
+                continue
+            wide = _T * math.hypot(*(r["macro_f1"]["deviation"] for r in (a, b))) / math.sqrt(a["seeds"])
+            gap = a["macro_f1"]["mean"] - b["macro_f1"]["mean"]
+            each[data].add(Comparison(gap, wide, None, 0.05))
+            theirs = {
+                r.options["pretrained"]: x
+                for x, r in printed(PAPER, "Table 1", data, "adept", "macro_f1")
+                if r.epsilon == epsilon
+            }
+            shown.append(
+                f"{SETS[data]}, ε {_level(epsilon)}: {a['macro_f1']['mean']:.2f} and {b['macro_f1']['mean']:.2f} (the "
+                f"paper {theirs[data]:.2f} and {theirs[other]:.2f})"
+            )
+    if not any(t.n for t in each.values()):
+        return Outcome(missing=COMMAND)
+    together = Tally(comparisons=[c for t in each.values() for c in t.comparisons])
+    return Outcome(
+        both(*(t.verdict for t in each.values())),
+        together.effect,
+        (
+            f"Macro F1, own and other model: {'; '.join(shown)}.",
+            *(t.sentence(f"{SETS[data]}, own less other model") for data, t in each.items()),
+        ),
+        "Our ATIS scores are low throughout, since the classifier sees 300 texts of 26 intents, of which one has seven "
+        "in ten.",
+    )

@@ -1,0 +1,271 @@
+"""Claims that no paper makes: what we add, looked at in the same way."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from ...measure.metrics.registry import measure
+from ...models.clip import WIDTHS as PRESETS
+from .. import clipping, public_prior
+from ..curves import key
+from ..data_sets import title as title_of_data
+from ..further import bundled as further
+from ..rows import Row
+from .base import (
+    AGREES,
+    DISAGREES,
+    EQUAL,
+    METRIC_DP,
+    ONE_POINT,
+    OURS,
+    PARTLY,
+    Outcome,
+    Runs,
+    Tally,
+    Test,
+    both,
+    claim,
+    labels,
+    value,
+)
+
+#: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
+NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
+WIDE = ("santext", "santext-plus", *METRIC_DP)
+
+
+@claim(
+    "With the clipping range μ to μ + 4σ, a larger ε brings the text closer to the original.",
+    paper=OURS,
+    place="the range is the rule of DP-MLM, and closer is what a larger ε means",
+    test=Test(
+        "N_w of the bundled model with the paper's range, at the largest ε less at the smallest.",
+        "Above one half.",
+        "one half: what a mechanism that ends near the original has to gain",
+    ),
+    turns="Another model: the range is a property of its logits.",
+)
+def clipping_range(runs: Runs) -> Outcome:
+    rows = clipping.bundled()
+    at = {(r.width, r.epsilon): r for r in rows}
+    epsilons = sorted({r.epsilon for r in rows})
+    paper, wide = PRESETS["paper"], PRESETS["tuned"]
+    if not epsilons or any((w, e) not in at for w in (paper, wide) for e in epsilons):
+        return Outcome(missing="bench clipping --data DIR")
+    first, last = epsilons[0], epsilons[-1]
+    gaps = {e: at[wide, e].cosine - at[paper, e].cosine for e in epsilons}
+    better = [e for e in epsilons if gaps[e] > math.hypot(at[wide, e].cosine_half, at[paper, e].cosine_half)]
+    numbers = [
+        f"Range to μ + {w:g}σ, N_w / cosine: "
+        + ", ".join(f"ε {e:g}: {100 * at[w, e].n_w:.0f}% / {at[w, e].cosine:.2f}" for e in epsilons)
+        + f"; {at[w, first].tied:.1f} words at the upper end on average."
+        for w in sorted({r.width for r in rows})
+    ]
+    # Where the wide range keeps as many words as the narrow one does at its largest ε.
+    line = [at[wide, e] for e in epsilons]
+    kept = at[paper, last].n_w
+    if line[0].n_w <= kept <= line[-1].n_w:
+        x = [r.n_w for r in line]
+        same = float(np.interp(kept, x, [r.cosine for r in line]))
+        epsilon = math.exp(float(np.interp(kept, x, np.log(epsilons))))
+        numbers.append(
+            f"At equal N_w, {100 * kept:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
+            f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
+        )
+    numbers.append(
+        "Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row."
+    )
+    rise = at[paper, last].n_w - at[paper, first].n_w
+    return Outcome(
+        AGREES if rise > 0.5 else DISAGREES,
+        f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
+        tuple(numbers),
+        "Words whose scores are above the upper end are tied, and no ε tells them apart: among them is mostly the word "
+        "that was there. A wider range unties them, and spreads the same ε over more"
+        + (f": on this model it keeps more meaning from ε {better[0]:g} on." if better else ".")
+        + " At equal N_w the tied words are near in meaning, so that the narrow range may keep more of it; it needs a "
+        "larger ε for that.",
+        figure="clipping",
+        drawn=rows,
+    )
+
+
+@claim(
+    "From a public prior, DP-MLM writes a better text at the same ε.",
+    paper=OURS,
+    place="better is nearer in meaning and more fluent, against the better clipping range at each ε",
+    test=Test(
+        "Paired over texts at the same ε, with the prior less without: cosine, and the logarithm of the perplexity.",
+        "Cosine above 0 and perplexity below, each beyond its 95% interval, in every cell.",
+        "any difference beyond its interval; the numbers say how large it is",
+    ),
+    turns="A judge of fluency that knows what is said: stop words read easily.",
+)
+def starts_from_what_is_public(runs: Runs) -> Outcome:
+    rows = public_prior.bundled()
+    fluency = "judge_perplexity" if any(r.measure == "judge_perplexity" for r in rows) else "pseudo_perplexity"
+    system, wanted = "with prior, parallel", (5.0, 10.0, 15.0, 25.0, 50.0)
+    found = {(r.data, r.epsilon, r.measure): r for r in rows if r.system == system and r.difference is not None}
+    sets = sorted({d for d, _, _ in found})
+    cells = [(d, e) for d in sets for e in wanted if (d, e, "cosine") in found and (d, e, fluency) in found]
+    if not cells:
+        return Outcome(missing="bench prior --data DIR --rows FILE --out FILE")
+
+    def better(cell: tuple[str, float], measure: str, sign: int) -> bool:
+        row = found[(*cell, measure)]
+        assert row.difference is not None and row.difference_half is not None
+        return sign * row.difference > row.difference_half
+
+    nearer = [c for c in cells if better(c, "cosine", 1)]
+    fluent = [c for c in cells if better(c, fluency, -1)]
+    judge = "a causal language model" if fluency == "judge_perplexity" else "the bundled model"
+    numbers = []
+    for d in sets:
+        each = [e for e in wanted if (d, e) in cells]
+        cosines = ", ".join(
+            f"ε {e:g}: {found[d, e, 'cosine'].mean:.2f} ({found[d, e, 'cosine'].difference:+.2f})" for e in each
+        )
+        name, words = title_of_data(d), []
+        for e in each:
+            row = found[d, e, fluency]
+            words.append(f"ε {e:g}: {math.exp(row.mean):,.0f} (× {math.exp(row.difference or 0.0):.2f})")
+        numbers.append(f"{name}, cosine, and its difference to DP-MLM's better range: {cosines}.")
+        numbers.append(f"{name}, perplexity a word under {judge}, and its ratio: {', '.join(words)}.")
+        guesses = [(e, found[d, e, "attacker"]) for e in each if (d, e, "attacker") in found]
+        shares = ", ".join(
+            f"ε {e:g}: {100 * r.mean:.1f}% ({100 * (r.difference or 0.0):+.1f} points)" for e, r in guesses
+        )
+        numbers.append(f"{name}, originals that a mask-filling attacker guesses at once: {shares}.")
+    numbers.append(
+        f"Beyond the 95% interval, nearer in meaning in {len(nearer)} of {len(cells)} cells, and more fluent in "
+        f"{len(fluent)}."
+    )
+    numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --out FILE.")
+    together = set(nearer) & set(fluent)
+    gains = sorted(found[(*c, "cosine")].difference or 0.0 for c in cells)
+    return Outcome(
+        AGREES if len(together) == len(cells) else PARTLY if together else DISAGREES,
+        f"cosine {gains[len(gains) // 2]:+.2f} ({gains[0]:+.2f} to {gains[-1]:+.2f})",
+        tuple(numbers),
+        "Where the private signal fades, DP-MLM draws among all words alike, and the prior among those that fit. What "
+        "is easy to propose is also drawn more often where it was the original: the attacker's success rises with it. "
+        "At equal N_w no more of the meaning is kept.",
+        figure="public_prior",
+        drawn=rows,
+    )
+
+
+#: Judges that share nothing with the first classifier, and one that shares its encoder.
+OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
+
+
+@claim(
+    "Which of two systems keeps more does not depend on who judges.",
+    paper=OURS,
+    place="the first classifier reads the encoder that is a word space, too, and the trunk of the bundled model",
+    test=Test(
+        "All pairs of systems on SST-2 at N_w 0.1, 0.3 and 0.5 that the first classifier tells apart: how much more "
+        "the better one keeps by a bag of words, chrF, BLEU without case, and the encoder's cosine.",
+        "Above 0 by every one of these judges.",
+        "of accuracy a point, of cosine 0.005, of the others any difference",
+    ),
+    turns="A judge that is a person.",
+)
+def judges_agree(runs: Runs) -> Outcome:
+    found = further("equal")
+    equal = Runs([] if found is None else found.rows)
+    first, by_judge = Tally(), {judge: Tally() for judge in OTHERS}
+    pairs: list[tuple[float, Row, Row]] = []
+    for n_w in (0.1, 0.3, 0.5):
+        there = sorted(equal.near_n_w("sst2", "accuracy", n_w, 0.02), key=lambda r: -r.value)
+        for a, b in combinations(there, 2):
+            first.add(equal.compare(a, b))
+            pairs.append((n_w, a, b))
+    told = [pairs[i] for i in first.beyond(1)]
+    every, numbers, absent = Tally(), [], []
+    for judge, tally in by_judge.items():
+        kept = []
+        for n_w, a, b in told:
+            comparison = equal.compare(equal.beside(a, judge), equal.beside(b, judge))
+            if comparison is not None:
+                kept.append((n_w, a, b))
+                tally.add(comparison)
+                every.add(comparison)
+        if not tally.n:
+            absent.append(measure(judge).title)
+            continue
+        numbers.append(tally.sentence(measure(judge).title))
+        names = labels([r for _, *pair in kept for r in pair])
+        turned = [
+            f"{names[key(b)]} over {names[key(a)]} at N_w {n_w:g}"
+            for n_w, a, b in map(kept.__getitem__, tally.beyond(-1))
+        ]
+        if turned:
+            more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
+            numbers.append(f"Turned round beyond doubt by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
+    if not every.n:
+        return Outcome(missing=EQUAL)
+    numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
+    if absent:
+        numbers.append(f"Not measured there: {', '.join(absent)}.")
+    return Outcome(
+        both(*(tally.verdict for tally in by_judge.values())),
+        f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
+        tuple(numbers),
+        "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
+        "points to a class.",
+        tuple({id(r): r for _, *pair in told for r in pair}.values()),
+    )
+
+
+@claim(
+    "Where the same share of the drawn words stays, few or fitting candidates (lists, groups, a language model) keep "
+    "more than a whole space does.",
+    paper=OURS,
+    place="stop words kept by all",
+    test=Test(
+        "Accuracy on SST-2 at N_w 0.1, 0.3 and 0.5 (ε from the closed form): of each mechanism with few or fitting "
+        "candidates less that of each that reaches over the whole space.",
+        "Above 0.",
+        ONE_POINT,
+    ),
+    turns="Privacy measured by an attacker's success instead: a meaning that is kept helps an attacker too.",
+)
+def at_equal_privacy(runs: Runs) -> Outcome:
+    found = further("equal")
+    equal = Runs([] if found is None else found.rows)
+    tally, cosine, numbers, rows, names_of = Tally(), Tally(), [], [], []
+    for n_w in (0.1, 0.3, 0.5):
+        there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
+        near, wide = ([r for r in there if r.mechanism in kind] for kind in (NEAR, WIDE))
+        names = labels(there)
+        for a in near:
+            for b in wide:
+                tally.add(equal.compare(a, b))
+                names_of.append(f"{names[key(b)]} beats {names[key(a)]} at N_w {n_w:g}")
+                cosine.add(equal.compare(equal.beside(a, "cosine"), equal.beside(b, "cosine")))
+        rows += [*near, *wide]
+        close = [c for r in there if (c := equal.beside(r, "cosine")) is not None]
+        for metric, found_there in (("Cosine", close), ("Accuracy", there)):
+            ranked = sorted(found_there, key=lambda r: -r.value)
+            listed = ", ".join(f"{names[key(r)]} {value(r)}" for r in ranked)
+            if listed:
+                numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
+    if not tally.n:
+        return Outcome(missing=EQUAL)
+    return Outcome(
+        tally.verdict,
+        tally.effect,
+        (
+            tally.sentence("Accuracy, few or fitting candidates against the whole space"),
+            *([f"Against it: {'; '.join(names_of[i] for i in against)}."] if (against := tally.beyond(-1)) else []),
+            cosine.sentence("Cosine (by the encoder that is the classifier's features and a word space, too)"),
+            *numbers,
+        ),
+        "N_w says how often a word stays, not how well a changed one can be guessed. What is kept at equal success of "
+        "an attacker is in the Playground, under Same privacy elsewhere.",
+        tuple(rows),
+    )

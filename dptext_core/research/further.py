@@ -1,0 +1,284 @@
+"""Points beside the grid that answer two questions exactly: each is measured as ``bench run`` measures its own.
+
+* ``equal``: every system at the ε where a drawn word stays itself with the same chance (N_w 0.1, 0.3, 0.5). That ε is
+  found by bisection in the closed form (of noise in the space, in its draws), on the very words whose N_w a row prints.
+  Stop words are kept by all, so that the same words are drawn.
+* ``lists``: 1-Diffractor with each space's single list beside L0, L1 and L2, which differ in their spaces as well as in
+  their number of lists; and N_w and S_w of them all in closed form, over words of the vocabulary that they share.
+
+    python -m dptext_core bench further equal --data DIR --stopwords FILE --out equal.jsonl --summary equal.json
+    python -m dptext_core bench further equal --data DIR --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._internal import assets
+from ..errors import ConfigError
+from ..measure.metrics.registry import measure
+from ..mechanisms.registry import get_mechanism, mechanism_class
+from ..mechanisms.words.word_level import word_mechanism
+from ..privacy.sampling import NoiseStream
+from ..words.lists import CONFIGURATIONS
+from . import curves, deniability, run
+from . import results as store
+from .grid import ATTACKERS, BASELINE, KEEP, SIZES, Point, Size, plain
+from .results import Results
+from .rows import Row, short
+
+#: Shares of the drawn words that stay, at which systems are compared, and one more whose ε is found only.
+SHARES = (0.1, 0.3, 0.5)
+ALSO = 0.8
+SEEDS = (1, 2, 3)
+#: Mechanisms with their options. All keep stop words.
+SYSTEMS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("dp-mlm", {"clip": "tuned"}),
+    ("dp-mlm", {"clip": "paper"}),
+    ("dp-mlm-prior", {}),
+    ("diffractor", {**KEEP, "noise": "geometric", "lists": ("L2",)}),
+    ("diffractor", {**KEEP, "noise": "tem", "gamma": None, "lists": ("L2",)}),
+    ("custext", {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": True}),
+    ("santext", {**KEEP, "keep_stopwords": True}),
+    ("santext-plus", {**KEEP, "keep_stopwords": True}),
+    ("tem", KEEP),
+    ("mvc", KEEP),
+    ("mahalanobis", KEEP),
+    ("vickrey", KEEP),
+    ("gumbel", KEEP),
+)
+#: Of each space of L0 its first list.
+SINGLE = tuple((name,) for name in CONFIGURATIONS["L0"])
+CHOICES = (("L0",), ("L1",), ("L2",), *SINGLE)
+LISTED = (0.5, 1.0)
+#: Where N_w and S_w of the lists are computed.
+LEVELS = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
+NOISES: tuple[Mapping[str, Any], ...] = ({"noise": "geometric"}, {"noise": "tem", "gamma": None})
+#: ε at which TEM noise stands beside geometric noise, as in the paper's tables.
+BESIDE = (0.5, 1.0, 3.0)
+VOCABULARY = "vocabulary"
+_LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The ε at which a system's N_w is ``n_w``; None where it does not get there. exact: by a closed form."""
+
+    mechanism: str
+    options: Mapping[str, Any]
+    n_w: float
+    epsilon: float | None
+    exact: bool
+
+
+def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH) -> float | None:
+    """ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
+
+    With a clipped score it may fall again at a very large ε, where words with nearly the same score are told apart.
+    """
+    if keep(low) >= share:
+        return None
+    if keep(high) <= share:
+        above = [e for e in np.geomspace(low, high, 13)[1:-1].tolist() if keep(e) > share]
+        if not above:
+            return None
+        high = above[0]
+    for _ in range(_STEPS):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if keep(middle) < share else (low, middle)
+    return float(f"{(low * high) ** 0.5:.4g}")
+
+
+def chance_of_staying(
+    mechanism: str, options: Mapping[str, Any], base: run.Originals, stopwords: str | None
+) -> Callable[[float], float]:
+    """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
+    own = dict(options)
+    if stopwords is not None and hasattr(mechanism_class(mechanism).config_cls, "stopwords"):
+        own["stopwords"] = stopwords
+    made = get_mechanism(mechanism, epsilon=1.0, **own)
+    words = run.words_of(base, {1.0: made})
+    # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
+    for (i, _), result in zip(
+        words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
+    ):
+        words.take(1.0, i, result)
+    channels = words.channels()
+
+    def keep(epsilon: float) -> float:
+        return float(np.mean([channel.deniability(epsilon)[0] for _, channel in channels]))
+
+    return keep
+
+
+def crossings(
+    systems: Sequence[tuple[str, Mapping[str, Any]]], shares: Sequence[float], base: run.Originals,
+    stopwords: str | None,
+) -> list[Crossing]:  # fmt: skip
+    """Where each system's N_w passes each share."""
+    found = []
+    for mechanism, options in systems:
+        keep = chance_of_staying(mechanism, options, base, stopwords)
+        exact = mechanism_class(mechanism).closed_form
+        found += [Crossing(mechanism, plain(options), n, epsilon_where(keep, n), exact) for n in shares]
+    return found
+
+
+def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[Point]:
+    """Unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
+    base = [Point(BASELINE, {}, None, data, seed, size) for seed in seeds]
+    if what == "equal":
+        settings = [(c.mechanism, c.options, c.epsilon) for c in found if c.epsilon is not None and c.n_w != ALSO]
+    else:
+        geometric = {**KEEP, "noise": "geometric"}
+        settings = [("diffractor", {**geometric, "lists": lists}, e) for lists in CHOICES for e in LISTED]
+        settings += [("diffractor", {**KEEP, "noise": "tem", "gamma": None, "lists": ("L2",)}, e) for e in BESIDE]
+        settings += [("diffractor", {**geometric, "lists": ("L2",)}, e) for e in BESIDE if e not in LISTED]
+    return base + [Point(m, o, e, data, seed, size) for m, o, e in settings for seed in seeds]
+
+
+def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
+    """N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over words."""
+    shared = word_mechanism("diffractor", epsilon=1.0, lists=("L1",), keep_stopwords=False)
+    chosen = [shared.vocabulary.words[i] for i in deniability.sample_rows(shared, words)]
+    rows = []
+    for noise in NOISES:
+        for lists in CHOICES:
+            mechanism = word_mechanism("diffractor", epsilon=1.0, lists=lists, keep_stopwords=False, **noise)
+            at = {w: i for i, w in enumerate(mechanism.vocabulary.words)}
+            curve = deniability.curve(mechanism, np.array([at[w] for w in chosen if w in at]), np.array(LEVELS))
+            for i, epsilon in enumerate(LEVELS):
+                for metric, mean, ends in (
+                    ("n_w", curve.n_w, curve.n_w_interval), ("s_w", curve.s_w, curve.s_w_interval),
+                ):  # fmt: skip
+                    low, high = short(ends[i, 0]), short(ends[i, 1])
+                    value = min(max(short(mean[i]), low), high)
+                    options = plain({**noise, "lists": lists})
+                    rows.append(
+                        Row("diffractor", options, epsilon, VOCABULARY, "deniability", metric, value, low, high,
+                            curve.words, 1, "")
+                    )  # fmt: skip
+    return rows
+
+
+def bundled(what: str) -> Results | None:
+    """What comes with the program of ``equal`` or ``lists``; None where it is missing."""
+    return assets.bundled(f"benchmarks/{what}.json", store.read, None)
+
+
+def bundled_crossings() -> tuple[Crossing, ...]:
+    """The crossings that ``equal`` was measured at."""
+    found = bundled("equal")
+    return () if found is None else tuple(Crossing(**c) for c in found.about.get("crossings", ()))
+
+
+def holds(point: str) -> str | None:
+    """Which of the two measured this point; None for neither."""
+    for what in ("equal", "lists"):
+        if point and any(r.point == point for r in getattr(bundled(what), "rows", ())):
+            return what
+    return None
+
+
+def command(row: Row) -> str:
+    """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
+    if (what := holds(row.point)) is not None:
+        return f"python -m dptext_core bench further {what} --point {row.point} --data DIR --stopwords FILE"
+    return curves.command(row)
+
+
+def again(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
+    """Run one bundled point again and print each score beside the bundled interval; 1 where one falls outside."""
+    whole = bundled(what)
+    rows = [] if whole is None else [r for r in whole.rows if r.point == point]
+    if whole is None or not rows:
+        raise ConfigError(f"There is no point {point!r} in assets/benchmarks/{what}.json. Its rows name theirs.")
+    about = whole.about["data"][rows[0].data]
+    size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
+    found = [c for c in bundled_crossings() if c.epsilon is not None]
+    wanted = next((p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point), None)
+    if wanted is None:
+        raise ConfigError(f"The point {point!r} was declared otherwise when it was measured. Run bench further {what}.")
+    attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
+    (line,) = run.run_group([wanted], run.Setup(folder, stopwords, str(whole.about["command"]), attackers=attackers))
+    outside = 0
+    for row in rows:
+        value = line.scores.get(row.metric)
+        if value is None or row.low is None or row.high is None or measure(row.metric).kind == "speed":
+            continue
+        slack = 1e-5 * max(1.0, abs(value))  # a file has six digits
+        inside = row.low - slack <= value <= row.high + slack
+        outside += not inside
+        where = "inside" if inside else "OUTSIDE"
+        print(f"{row.metric:16s} {value:10.5g}  {where} {row.low:g} to {row.high:g}, {row.measured}")
+    return int(outside > 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m dptext_core bench further", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("what", choices=("equal", "lists"))
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder with the data sets")
+    parser.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
+    parser.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
+    parser.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
+    parser.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
+    parser.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
+    parser.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where points go; a stopped run goes on from it")
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="where the summary of all points in --out goes")
+    return parser
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench further``."""
+    args = _parser().parse_args(argv)
+    size = SIZES.get(args.set, Size(48, 30, 40, 14.0))
+    if args.n is not None:
+        size = Size(min(args.n, size.n_train or args.n), min(args.n, size.n_test or args.n), size.max_words, size.words)
+    if not args.list and not args.point and (args.out is None or args.summary is None):
+        raise ConfigError("Name the files for the points and their summary: --out FILE.jsonl --summary FILE.json.")
+    folder = None if args.data is None else str(args.data)
+    if args.point:
+        return again(args.what, args.point, folder, args.stopwords)
+    found: list[Crossing] = []
+    if args.what == "equal":
+        systems = [s for s in SYSTEMS if not args.mechanism or s[0] in args.mechanism]
+        if not systems:
+            raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(name for name, _ in SYSTEMS))}.")
+        base = run.originals(args.set, size, folder)
+        for system in systems:
+            for c in (new := crossings([system], (*SHARES, ALSO), base, args.stopwords)):
+                at = "is not reached" if c.epsilon is None else f"at ε {c.epsilon:g}"
+                print(f"{c.mechanism} {json.dumps(c.options)}: N_w {c.n_w:g} {at}", flush=True)
+            found += new
+    points = points_of(args.what, args.set, size, range(1, args.seeds + 1), found)
+    if args.list:
+        return 0
+    command = f"python -m dptext_core bench further {args.what}" + (" --data FOLDER" if folder else "")
+    command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
+    command += f" --n {args.n}" if args.n else ""
+    setup = run.Setup(folder, args.stopwords, command, attackers=ATTACKERS)
+    run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
+    cut = f"{points[0].data} only, {args.seeds} seeds."
+    if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:
+        cut += f" Not reached at any ε: {', '.join(never)}."
+    made, notes = store.merge(store.read_lines(args.out), points, command, cut)
+    extra = deniability_of_lists() if args.what == "lists" else []
+    about = made.about | ({"crossings": [vars(c) for c in found]} if found else {})
+    store.write(Results(about, made.gates, (*made.rows, *extra)), args.summary)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"{args.summary}: {len(made.rows) + len(extra)} rows of {len(points)} points")
+    return 0

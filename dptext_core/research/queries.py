@@ -1,0 +1,104 @@
+"""How many answers give a word away: CusText's query attack on the bundled word space.
+
+For sets of K words at the same chance that the word stays (the paper's Table 7).
+
+The ε that gives the word itself the chance p₀ is found by bisection in the closed form. Among K words p₀ is at least
+1/K at any ε, and at 1/K no number of answers is enough: so p₀ below 1/K is not reached.
+
+    python -m dptext_core bench queries --out assets/benchmarks/queries.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from .._internal import assets
+from .._internal.version import __version__
+from ..attacks.query import CONFIDENCE, REPEATS, query_number
+from ..mechanisms.words.word_level import word_mechanism
+from ..privacy.distribution import Channel
+from .files import write_rows
+from .further import epsilon_where
+
+#: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.
+WORDS = ("happy", "car", "she", "mary")
+KS = (5, 10, 50, 500, 1000, 2000)
+CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """One word at one setting. k: the size of the set. n: answers that give the word away, None where no number does.
+    p: the chance that it stays."""
+
+    word: str
+    k: int
+    epsilon: float
+    p: float
+    n: int | None
+
+
+def _stays(channel: Channel, epsilon: float) -> float:
+    return channel.at(epsilon).p_keep()
+
+
+def at_equal_chance(
+    space: str, words: Sequence[str] = WORDS, ks: Sequence[int] = KS, chances: Sequence[float] = CHANCES,
+    repeats: int = REPEATS,
+) -> Iterator[Queries]:  # fmt: skip
+    """Each word among K at the ε of each chance that it stays, where there is one."""
+    for k in ks:
+        made = word_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
+        known = {word: i for i, word in enumerate(made.vocabulary.words)}
+        for word in words:
+            if word not in known:
+                continue
+            (channel,) = made.channels(np.array([known[word]]))
+            for chance in chances:
+                epsilon = epsilon_where(partial(_stays, channel), chance)
+                if epsilon is not None:
+                    found = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
+                    n = None if math.isinf(found.n) else int(found.n)
+                    yield Queries(word, k, epsilon, float(f"{found.p_original:.4g}"), n)
+
+
+def bundled() -> tuple[Queries, ...]:
+    """The bundled rows; none where the file is missing."""
+    return assets.bundled("benchmarks/queries.json", _read, ())
+
+
+def _read(path: Path) -> tuple[Queries, ...]:
+    return tuple(Queries(**row) for row in assets.read_json(path)["rows"])
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench queries``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dptext_core bench queries", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--space", default="minilm", metavar="NAME", help="the word space (default minilm)")
+    parser.add_argument("--word", action="append", metavar="WORD", help=f"default: {', '.join(WORDS)}")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows to this JSON file")
+    args = parser.parse_args(argv)
+    words = args.word or WORDS
+    rows = []
+    for row in at_equal_chance(args.space, words, repeats=args.repeats):
+        number = "no number" if row.n is None else f"{row.n:,}"
+        print(f"{row.word:6s} K {row.k:4d}, ε {row.epsilon:g}: p₀ {row.p:.3f}, {number}", flush=True)
+        rows.append(asdict(row))
+    if args.out:
+        about = {
+            "command": "python -m dptext_core bench queries", "version": __version__, "space": args.space,
+            "repeats": args.repeats, "confidence": CONFIDENCE, "seed": SEED,
+        }  # fmt: skip
+        write_rows(args.out, {"about": about, "rows": rows}, "word")
+    return 0

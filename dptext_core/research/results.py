@@ -1,0 +1,330 @@
+"""What a benchmark run writes: one JSON line a point, and the summary over seeds that the pages read.
+
+A line is self-contained and flushed when its point is done, so that a run that was killed goes on where it stopped; a
+last line that was cut off is dropped and its point run again. ``merge`` makes the summary of any number of such files.
+
+Intervals are 95%: 1.96 standard errors over the test texts (or words) and Student's t over the seeds, as the root of
+the sum of their squares. All seeds have the same test texts, so their mean is no surer of the texts than one seed is.
+Each seed trains on a sample of texts of its own, so that the choice of these is in the interval too. Where neither is
+known they are None. Rows keep each seed's value and what each test text has, so that two of them can be compared on the
+same texts (``paired.compare_rows``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .._internal import assets
+from ..errors import InputError
+from ..measure.metrics.registry import judged, measure
+from ..mechanisms.registry import mechanism_class
+from ..mechanisms.words.mvc import CURVE_DRAWS
+from .grid import BASELINE, Point
+from .paired import student, together
+from .rows import Gate, Line, Row, short
+
+ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
+         "data")  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """A summary: about (see ABOUT), gates and rows. It equals itself alone, so that what is made of it can be kept."""
+
+    about: dict[str, Any]
+    gates: tuple[Gate, ...]
+    rows: tuple[Row, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "about": self.about, "gates": [g.to_dict() for g in self.gates], "rows": [r.to_dict() for r in self.rows],
+        }  # fmt: skip
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[Line]:
+    """The points in a file; [] where there is none. A last line without its end is left out.
+
+    Raises InputError where another line cannot be read, or is not what its id says.
+    """
+    if not path.exists():
+        return []
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    found = []
+    for number, part in enumerate(text.split("\n")[:-1], 1):
+        try:
+            found.append(Line.read(json.loads(part)))
+        except InputError as error:
+            raise InputError(
+                f"{path.name}, line {number}, is no point that can be used: {error}. Delete that line and run again."
+            ) from error
+        except ValueError as error:
+            raise InputError(
+                f"{path.name}, line {number}, is no JSON: {error}. Delete that line and run again."
+            ) from error
+    return found
+
+
+class Writer:
+    """Appends points to a file, each flushed to the disk. A last line that was cut off goes first.
+
+    Raises InputError where the file ends in something else: it is another's.
+    """
+
+    def __init__(self, path: Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a+b")
+        self._file.seek(0)
+        before, line_end, cut_off = self._file.read().rpartition(b"\n")
+        if not b'{"id": "'.startswith(cut_off[:8]):
+            self._file.close()
+            raise InputError(f"{path.name} is there and holds no points. Name another file for --out.")
+        self._file.truncate(len(before + line_end))
+
+    def write(self, line: Line) -> None:
+        self._file.write(json.dumps(line.to_dict(), ensure_ascii=False).encode("utf-8") + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_MISSING = " Declared and not measured yet: "
+
+# --- the summary ----------------------------------------------------------------------------------------------------
+
+
+def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:
+    """95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not known."""
+    mean, n = sum(values) / len(values), len(values)
+    known = [e for e in errors if e is not None]
+    halves = [1.96 * sum(known) / len(known)] if known else []
+    if n > 1:
+        spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1))
+        halves.append(student(n) * spread / math.sqrt(n))
+    if not halves:
+        return None
+    half = math.hypot(*halves)
+    bounds = measure(metric)
+    return max(bounds.low, mean - half), min(bounds.high, mean + half)
+
+
+def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str) -> tuple[Results, list[str]]:
+    """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
+
+    Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
+    of one point the newer counts, and the older one for the scores that the newer lacks. Raises InputError where none
+    belongs, where unprotected text is missing for a data set, or where lines were made from other files or with other
+    stop words.
+    """
+    declared = {p.id: p for p in points}
+    newest: dict[str, Line] = {}
+    notes, extra, twice = [], set(), 0
+    for line in lines:
+        if line.id not in declared:
+            extra.add(line.id)
+            continue
+        twice += line.id in newest
+        newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
+    if not newest:
+        raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
+    missing = [p for p in points if p.id not in newest]
+    if missing:
+        notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
+        cut += f"{_MISSING}{_named(missing)}."
+    if extra:
+        notes.append(f"{len(extra)} points are not in the grid and are left out.")
+    if twice:
+        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
+    ordered = [newest[p.id] for p in points if p.id in newest]
+    # The gates are those of the first seed.
+    bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}
+    if lost := sorted({line.data for line in ordered} - set(bases)):
+        raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
+    _check_alike(ordered)
+    about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
+    gates = tuple(g for base in bases.values() for g in base.gates or ())
+    return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
+
+
+def _both(one: Line, other: Line) -> Line:
+    """Two lines of one point: the newer one, with the scores that only the older has, such as a trained encoder's."""
+    old, new = sorted((one, other), key=lambda line: line.provenance.finished)
+    gates = None
+    if new.gates is not None:
+        own = {(g.task, g.role, g.metric) for g in new.gates}
+        gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
+        gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
+    return replace(
+        new, gates=gates, seconds=old.seconds + new.seconds,
+        scores={**old.scores, **new.scores}, errors={**old.errors, **new.errors},
+        counts={**old.counts, **new.counts}, outcomes={**old.outcomes, **new.outcomes},
+    )  # fmt: skip
+
+
+def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
+    """A summary with the settings of another one in the place of its own, for what was added to a grid later.
+
+    declared: how many points the grid has; cut: what it leaves out. Raises InputError where the two were made by
+    different versions, with other stop words or from other files, and where both have a setting that is not unprotected
+    text: its seeds cannot be added up.
+    """
+    for what in ("version", "stopwords"):
+        if old.about[what] != new.about[what]:
+            raise InputError(f"The two summaries differ in {what}: {old.about[what]} and {new.about[what]}.")
+    if changed := [name for name, one in new.about["data"].items() if old.about["data"].get(name, one) != one]:
+        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+
+    def setting(row: Row) -> str:
+        return json.dumps([row.mechanism, row.options, row.epsilon, row.data], sort_keys=True)
+
+    known = set(old.about["data"])
+    added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
+    if twice := {setting(r) for r in old.rows} & {setting(r) for r in added}:
+        raise InputError(f"{len(twice)} settings stand in both summaries. Leave them out of the new one.")
+    # Of unprotected text there is one point a data set.
+    points = old.about["points"] + new.about["points"] - len(known & set(new.about["data"]))
+    left = old.about["cut"].partition(_MISSING)
+    about = old.about | {
+        "finished": max(old.about["finished"], new.about["finished"]), "points": points,
+        "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
+        "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
+        "missing": declared - points, "cut": cut + left[1] + left[2], "data": new.about["data"] | old.about["data"],
+    }  # fmt: skip
+    gates = [g for g in new.gates if g.data not in known]
+    return Results(about, (*old.gates, *gates), (*old.rows, *added))
+
+
+def _named(points: Sequence[Point]) -> str:
+    """Points by mechanism and options, with how many there are of each."""
+    count: dict[str, int] = {}
+    for p in points:
+        options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.setting["options"].items())
+        name = f"{p.mechanism} ({options})" if options else p.mechanism
+        count[name] = count.get(name, 0) + 1
+    return "; ".join(f"{name}: {n} points" for name, n in count.items())
+
+
+def _enters(row: Row, gates: Sequence[Gate]) -> bool:
+    """Whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates.
+
+    Each classifier has gates of its own; one without any, those of the first one."""
+    needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
+    found = [g for g in gates if g.data == row.data and g.role in needs]
+    own = [g for g in found if judged(g.metric)[1] == judged(row.metric)[1]]
+    return all(g.enters for g in own or found)
+
+
+def _check_alike(lines: Sequence[Line]) -> None:
+    for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
+        if len(found := sorted({getattr(line.provenance, what) for line in lines})) > 1:
+            raise InputError(f"These lines come from several {key}: {', '.join(found)}. Run the older ones again.")
+    for name in {line.data for line in lines}:
+        if len({line.provenance.data_sha256 for line in lines if line.data == name}) > 1:
+            raise InputError(f"These lines come from different files of {name}. Run the older ones again.")
+
+
+def _about(lines: Sequence[Line], bases: Mapping[str, Line], command: str, cut: str) -> dict[str, Any]:
+    def each(key: str) -> str:
+        return "; ".join(sorted({getattr(line.provenance, key) for line in lines}))
+
+    return {
+        "command": command, "version": each("version"), "machine": each("machine"), "device": each("device"),
+        "stopwords": each("stopwords"), "finished": max(line.provenance.finished for line in lines),
+        "seeds": sorted({line.seed for line in lines if line.mechanism != BASELINE}), "points": len(lines),
+        "core_minutes": round(sum(line.seconds for line in lines) / 60, 1), "cut": cut,
+        "data": {name: line.dataset for name, line in bases.items()},
+    }  # fmt: skip
+
+
+def _rows(lines: Sequence[Line]) -> list[Row]:
+    settings: dict[str, list[Line]] = {}
+    for line in lines:
+        key = json.dumps([line.mechanism, line.options, line.epsilon, line.data], sort_keys=True)
+        settings.setdefault(key, []).append(line)
+    rows = []
+    for same in settings.values():
+        same = sorted(same, key=lambda line: line.seed)
+        for metric in dict.fromkeys(m for line in same for m in line.scores):
+            have = [line for line in same if metric in line.scores]
+            # Every seed's line repeats what was measured once: that is one measurement, and not as many as seeds.
+            have = have[:1] if measure(metric).once else have
+            values = [line.scores[metric] for line in have]
+            if metric == "n_w":
+                errors = [_with_shared(line) for line in have]
+                rows.append(_row(have, metric, values, errors))
+                continue
+            rows.append(_row(have, metric, values, [line.errors.get(metric) for line in have]))
+    return rows
+
+
+def _row(lines: Sequence[Line], metric: str, values: Sequence[float], errors: Sequence[float | None]) -> Row:
+    first = lines[0]
+    between = interval(metric, values, errors)
+    low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
+    packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
+    return Row(
+        first.mechanism, first.options, first.epsilon, first.data, measure(metric).task, metric,
+        short(sum(values) / len(values)), low, high, first.counts.get(metric, first.tokens), len(values), first.id,
+        tuple(map(short, values)) if len(values) > 1 else (), together(packed) if len(packed) == len(lines) else "",
+    )  # fmt: skip
+
+
+def _with_shared(line: Line) -> float | None:
+    """The standard error of N_w. Estimates share their draws among all words: at most, words are fully dependent."""
+    error, p = line.errors.get("n_w"), line.scores["n_w"]
+    if error is None or mechanism_class(line.mechanism).closed_form:
+        return error
+    return math.hypot(error, math.sqrt(max(0.0, p * (1 - p)) / CURVE_DRAWS))
+
+
+def write(results: Results, path: Path) -> None:
+    """One gate and one row a line, so that changes are easy to read."""
+
+    def block(records: Sequence[Gate | Row]) -> str:
+        return "[" + ",".join("\n" + json.dumps(r.to_dict(), ensure_ascii=False) for r in records) + "\n]"
+
+    about = json.dumps(results.about, ensure_ascii=False, indent=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f'{{"about": {about},\n"gates": {block(results.gates)},\n"rows": {block(results.rows)}}}\n', encoding="utf-8"
+    )
+
+
+def read(path: Path) -> Results:
+    """A summary, checked. Raises InputError that says what is wrong with it."""
+    again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
+    try:
+        found = assets.read_json(path)
+    except InputError as error:
+        raise InputError(f"{error} {again}") from error
+    if not isinstance(found, dict) or set(found) != {"about", "gates", "rows"}:
+        raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
+    if not isinstance(found["about"], dict) or not set(ABOUT) <= set(found["about"]):
+        raise InputError(f"{path.name}: about needs {', '.join(ABOUT)}. {again}")
+    if not isinstance(found["gates"], list) or not isinstance(found["rows"], list):
+        raise InputError(f"{path.name}: gates and rows must be lists. {again}")
+    part: Any = None
+    try:
+        gates = tuple(Gate.read(part := gate) for gate in found["gates"])
+        return Results(found["about"], gates, tuple(Row.read(part := row) for row in found["rows"]))
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}: {part}. {again}") from error
+
+
+def bundled() -> Results | None:
+    """The results that come with the program; None where there are none."""
+    return assets.bundled("benchmarks/results.json", read, None)

@@ -1,0 +1,175 @@
+"""How fast masks are scored here, as a ratio to a plain loop timed in the same run.
+
+The plain loop is what one writes first: for each token one forward pass of the unchanged transformers model in
+float32, batch of one, logits of the whole vocabulary at every position. The engine computes the same scores (in
+bfloat16 where the processor has it). Ratios are comparable between machines, seconds are not.
+
+The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
+rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
+
+Then, on a processor: which share of its largest rate of multiplying that is, and where the rest goes; see `share`.
+
+Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--float32] [--repeats 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from . import share
+
+_WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
+SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
+_WHERE = ("Paris", "London", "Berlin", "Oslo")
+
+
+def short_texts() -> list[str]:
+    """Twenty texts of twenty tokens each, written for this purpose."""
+    return [
+        f"Last {day} the old {who} in {where} told my sister that she should move to another city next year."
+        for who, day in zip(_WHO, ("week", "month", "winter", "Friday", "night"), strict=True)
+        for where in _WHERE
+    ]
+
+
+def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
+    """The plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as context."""
+    import torch
+
+    from ...text.document import Document
+
+    scores = []
+    for token in Document.parse(text).tokens:
+        masked = text[: token.start] + tokenizer.mask_token + text[token.end :]
+        inputs = tokenizer(text, masked, return_tensors="pt").to(model.device)
+        with torch.no_grad():
+            logits = model(**inputs).logits[0]
+        position = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
+        scores.append(logits[position])
+    return scores
+
+
+def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
+    """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    return engine.score(share.mask_requests(lm, texts))
+
+
+def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
+    """``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
+    prepared = mechanism.prepare(text)
+    return [mechanism.with_(epsilon=e).rewrites(prepared, n) for e in epsilons]
+
+
+def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:
+    """The plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
+    import torch
+
+    low, high = clip
+    out = []
+    for epsilon in epsilons:
+        words = []
+        for logits in plain_scores(model, tokenizer, text):
+            clipped = logits[candidates].double().clamp(low, high)
+            probs = torch.softmax(clipped * epsilon / (2 * (high - low)), 0)
+            words.append(int(torch.multinomial(probs, 1)))
+        out.append(words)
+    return out
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long `work` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+class Ratio(NamedTuple):
+    """Median seconds of a slow and a fast way, and of CPU time, which other work on the machine changes little."""
+
+    slow: float
+    fast: float
+    slow_cpu: float
+    fast_cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.slow / self.fast:.1f}x; of CPU time {self.slow_cpu / self.fast_cpu:.1f}x"
+
+
+def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> Ratio:
+    """Both timed in turns, so that other load on the machine meets both alike."""
+
+    def timed(work: Callable[[], object]) -> tuple[float, float]:
+        start = time.process_time()
+        return seconds(work), time.process_time() - start
+
+    runs = [(*timed(slow), *timed(fast)) for _ in range(repeats)]
+    slow_s, slow_cpu, fast_s, fast_cpu = (statistics.median(some) for some in zip(*runs, strict=True))
+    return Ratio(slow_s, fast_s, slow_cpu, fast_cpu)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Time both and print the ratios; 0 when done."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dptext_core bench speed", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
+    parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
+    parser.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    parser.add_argument("--float32", action="store_true", help="compute in float32, as processors without bfloat16 do")
+    args = parser.parse_args(argv)
+    if args.repeats < 1:
+        parser.error("--repeats must be at least 1")
+
+    import torch
+
+    from ... import models
+    from ...models.fast_bert import FastBert
+    from ...models.masked_lm import MaskedLM, plain_model
+
+    lm = models.load_masked_lm(args.model, args.device)
+    engine = models.engine(args.model, args.device)
+    if args.float32:
+        engine.stop()
+        engine._lm = lm = MaskedLM(lm.spec, lm.device, "float32")
+    plain, tokenizer = plain_model(lm.spec)
+    plain.to(lm.device)
+    texts = short_texts()
+    n = torch.get_num_threads()
+    said = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
+    print(f"{said}; plain loop: float32, one token a pass")
+    plain_scores(plain, tokenizer, texts[0])
+    engine_scores(engine, lm, texts[:1])
+    for few, repeats in ((texts[:1], args.repeats), (texts, -(-args.repeats // 3))):
+        found = compare(
+            partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], few),
+            partial(engine_scores, engine, lm, few),
+            repeats,
+        )
+        name = "one text of 20 tokens" if len(few) == 1 else f"{len(few)} texts of 20 tokens"
+        print(f"{name}: {found}  (plain {found.slow:.3f} s, engine {found.fast:.3f} s)")
+    if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
+        from ... import get_mechanism
+
+        mechanism = get_mechanism(
+            "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
+        )
+        clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
+        found = compare(
+            partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),
+            partial(sweep, mechanism, texts[0], SWEEP, 20),
+            -(-args.repeats // 3),
+        )
+        times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
+        print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+    if lm.device == "cpu" and isinstance(lm._logits, FastBert):
+        print("\n".join(share.report(engine, lm, texts, args.repeats)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,96 @@
+"""Stop words and antonyms, from what the user's machine has; nothing is downloaded and no list is shipped.
+
+Which lists are looked for, a language says (see ``languages/``); a file of the user's own takes their place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import zlib
+from functools import cache, lru_cache
+from pathlib import Path
+
+from .._internal.checks import usable_path
+from ..errors import InputError, ModelUnavailable
+from .language import Language, straight
+from .languages import ENGLISH
+from .lexicon import Antonyms, Lexicon, folder_antonyms, pairs_both_ways
+
+
+def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> Lexicon:
+    """Stop words: of a file with one word a line, else the list that this machine has for the language.
+
+    For English that is NLTK's where its data is on disk, else gensim's. Raises InputError for a file that cannot be
+    read, ModelUnavailable where there is no list at all.
+    """
+    if path is None:
+        return _default_stop_words(language)
+    # The file is read each time, so that a change of it counts at once; only its meaning is cached.
+    path = usable_path(path)
+    return _stop_words_of(path.name, _bytes(path), language)
+
+
+@lru_cache(maxsize=8)
+def _stop_words_of(name: str, data: bytes, language: Language) -> Lexicon:
+    words = frozenset(straight(line.strip().lower()) for line in _lines(name, data)) - {""}
+    if not words:
+        raise InputError(f"{name} holds no word: a list of stop words has one word a line.")
+    digest = hashlib.sha256(data).hexdigest()[:12]
+    return Lexicon("file", f"the stop words in {name} (SHA-256 {digest})", words, language)
+
+
+@cache
+def _default_stop_words(language: Language) -> Lexicon:
+    if language.load_stop_words is None:
+        raise ModelUnavailable(f"No list of {language.name} stop words is known. Give a file with one word a line.")
+    return dataclasses.replace(language.load_stop_words(), language=language)
+
+
+def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> Antonyms:
+    """Antonyms from ``path``, else those that this machine has for the language (for English, WordNet's).
+
+    ``path``: a file with two words a line (plain or .gz), or a folder with WordNet's ``data.*`` files. Both directions
+    count. Raises ModelUnavailable where there are none, InputError for a file that cannot be used.
+    """
+    if path is None:
+        return _default_antonyms(language)
+    path = usable_path(path)
+    if path.is_dir():
+        return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", folder_antonyms(path))
+    pairs = [words for words in (line.split() for line in _lines(path.name, _bytes(path))) if words]
+    if not pairs or any(len(words) != 2 for words in pairs):
+        raise InputError(f"{path.name} cannot be used: a list of antonyms has two words a line.")
+    return Antonyms("file", f"the antonyms in {path.name}", pairs_both_ways((a, b) for a, b in pairs))
+
+
+@cache
+def _default_antonyms(language: Language) -> Antonyms:
+    if language.load_antonyms is None:
+        raise ModelUnavailable(
+            f"No list of {language.name} antonyms is known. Give a file with two opposite words a line."
+        )
+    return language.load_antonyms()
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a list of words, plain or .gz. Raises InputError for a file that cannot be read."""
+    path = usable_path(path)
+    return _lines(path.name, _bytes(path))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        raise InputError(f"{path.name} cannot be read ({reason}). Name a list of words that is there.") from None
+
+
+def _lines(name: str, data: bytes) -> list[str]:
+    try:
+        return (gzip.decompress(data) if name.endswith(".gz") else data).decode("utf-8-sig").splitlines()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        # The library's message would quote the content.
+        raise InputError(f"{name} cannot be read as a list of words: save it as plain text in UTF-8.") from None

@@ -1,0 +1,70 @@
+"""Names and places by a spaCy pipeline of one's own, beside the rules of ``survivors`` (Honnibal et al., spaCy 3).
+
+An optional extra. The environment variable DPTEXT_NAMES names an installed pipeline or the folder of one; without it,
+rules alone look. Nothing is downloaded. A pipeline is code of those who made it: name only one that you trust.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from ..errors import InputError, ModelUnavailable
+
+VARIABLE = "DPTEXT_NAMES"
+INSTALL = "pip install -r requirements-names.txt"
+#: Labels of entities, in the two schemes that pipelines are trained with, and what they are here.
+KINDS = {
+    "PERSON": "name", "PER": "name", "ORG": "name", "GPE": "place", "LOC": "place", "FAC": "place",
+}  # fmt: skip
+
+
+class Finder:
+    """Names and places in a text, by the spaCy pipeline of this name or folder."""
+
+    def __init__(self, pipeline: str) -> None:
+        try:
+            spacy: Any = importlib.import_module("spacy")
+        except ImportError:
+            raise ModelUnavailable(
+                f"The pipeline {pipeline} that {VARIABLE} names needs spaCy. Install it with: {INSTALL}"
+            ) from None
+        try:
+            self._nlp = spacy.load(pipeline)
+        except (OSError, ValueError):
+            raise ModelUnavailable(
+                f"There is no spaCy pipeline {pipeline} on this machine that can be read. Install one, for example "
+                "with python -m spacy download en_core_web_sm, or name the folder of one. Nothing is downloaded by "
+                "itself."
+            ) from None
+        self._one = threading.Lock()
+
+    @property
+    def title(self) -> str:
+        """What the pipeline calls itself: no path of this machine."""
+        meta = self._nlp.meta
+        return f"{meta.get('lang', '')}_{meta.get('name', '')}"
+
+    def __call__(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Kind, beginning and end of each name and place, in order. Raises InputError for a text that is too long."""
+        if len(text) > self._nlp.max_length:
+            raise InputError(f"The spaCy pipeline reads {self._nlp.max_length:,} characters at once. Divide the text.")
+        # Without a zone spaCy keeps every word that it has read for as long as the process lives.
+        with self._one, self._nlp.memory_zone():
+            found = [(KINDS[e.label_], e.start_char, e.end_char) for e in self._nlp(text).ents if e.label_ in KINDS]
+        yield from found
+
+
+def finder() -> Finder | None:
+    """The pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
+    named = os.environ.get(VARIABLE, "").strip()
+    return _loaded(named) if named else None
+
+
+@lru_cache(maxsize=2)
+def _loaded(pipeline: str) -> Finder:
+    return Finder(pipeline)

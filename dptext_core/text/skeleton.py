@@ -1,0 +1,246 @@
+"""What a promise holds fixed of a text, and the released text that is made from it.
+
+A skeleton has the kept tokens, the gaps between all tokens, and a hole for each token that is drawn: nothing else of
+the text is in it. Everything that is released besides the words themselves (spaces, line breaks, where a sentence
+begins) is computed from a skeleton, so that it cannot follow an original word:
+
+    released text = f(released words, kept tokens, gaps, which places are deleted or have a word inserted after them)
+
+and, with ``recase="original"``, the capital letters that this option copies. Two texts that a mechanism's promise makes
+alike have the same skeleton, so that the same released words give the same text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import add
+from typing import Any
+
+from .._internal.lazy import Lazy
+from .._internal.private import Private
+from .._internal.slots import setter
+from ..errors import InputError
+from .language import Language
+from .languages import ENGLISH
+
+NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+#: Enders that need no blank after them.
+WIDE_ENDERS = "。！？｡"
+CLOSERS = "\"'”’»›)]}」』）】"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Edit(Private):
+    """What becomes of one token: ``text`` None keeps, "" deletes, else is drawn; ``after``: a word to insert."""
+
+    text: str | None = None
+    after: str | None = None
+
+    def __init__(self, text: str | None = None, after: str | None = None) -> None:
+        _set_text(self, text)
+        _set_after(self, after)
+
+
+_set_text, _set_after = setter(Edit, "text"), setter(Edit, "after")
+
+
+@dataclass(frozen=True)
+class Spliced(Private):
+    """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
+    word inserted after token i stands, or None. Offsets in code points."""
+
+    text: str
+    spans: Sequence[tuple[int, int]]
+    inserted: tuple[tuple[int, int] | None, ...]
+
+
+@dataclass(frozen=True)
+class Skeleton(Private):
+    """kept: each token that stays, None for a hole. gaps: the blanks before each token, and those after the last.
+    language: says what ends a sentence."""
+
+    kept: tuple[str | None, ...]
+    gaps: tuple[str, ...]
+    language: Language = field(default=ENGLISH, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.gaps) != len(self.kept) + 1:
+            raise InputError(f"A skeleton of {len(self.kept)} tokens has {len(self.kept) + 1} gaps.")
+
+    def __repr__(self) -> str:
+        return f"Skeleton({len(self.kept)} tokens, {self.kept.count(None)} holes)"
+
+    @cached_property
+    def begins(self) -> tuple[bool, ...]:
+        """For each token, whether it is the first word of a sentence or a line; a hole counts as a word."""
+        out = [False] * len(self.kept)
+        starting, ended = True, False
+        enders = self.language.enders
+        for i, (text, gap) in enumerate(zip(self.kept, self.gaps, strict=False)):
+            if gap:
+                starting = starting or ended or (gap != " " and NEWLINE.search(gap) is not None)
+                ended = False
+            if text is None or text.isalpha() or (kind := MARKS.get(text) or kind_of(text)) in _WORDLIKE:
+                out[i] = starting
+                starting = ended = False
+            elif kind == "punct":
+                if text[-1] in WIDE_ENDERS:
+                    starting = True
+                ended = not enders.isdisjoint(text) or (ended and _CLOSER_SET.issuperset(text))
+            else:
+                ended = False
+        return tuple(out)
+
+    def starts(self, deleted: Collection[int] = ()) -> tuple[bool, ...]:
+        """As :attr:`begins`, where a deleted place leaves its beginning to the token after it."""
+        if not deleted:
+            return self.begins
+        out: list[bool] = []
+        for i, begin in enumerate(self.begins):
+            out.append(begin or (i > 0 and out[-1] and i - 1 in deleted))
+        return tuple(out)
+
+    def render(self, edits: Sequence[Edit]) -> Spliced:
+        """The released text, from one Edit a token: see :meth:`fill`."""
+        return self.fill([edit.text for edit in edits], [edit.after for edit in edits])
+
+    def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> Spliced:
+        """The released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert after each.
+
+        A deleted place takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
+        it is first on its line or after an opening bracket or quote. Line ends stay. An insertion follows its token
+        after one space (in the place of the token where that is deleted). A hole that touches another hole, or a kept
+        token that begins or ends with a letter, is set apart by one space, whatever word fills it. Raises InputError
+        where words and places do not fit.
+        """
+        kept, n = self.kept, len(self.kept)
+        if len(texts) != n:
+            raise InputError(f"Rendering needs one Edit for each of the {n} tokens, and got {len(texts)}.")
+        words: list[Any] = [word if text is None else text for word, text in zip(kept, texts, strict=True)]
+        if None in words or kept.count(None) + texts.count(None) != n:
+            raise InputError("Rendering needs a word for each hole, and none for a token that is kept.")
+        inserts = any(after)
+        gaps = self._gaps(texts, after or (None,) * n) if inserts or "" in texts else self._spaced
+        parts = [""] * (2 * n + 1)
+        parts[::2], parts[1::2] = gaps, words
+        if not inserts:
+            return Spliced("".join(parts), Lazy(n, _places, gaps, words), (None,) * n)
+        # An insertion takes the place of its token where that is deleted.
+        more = ["" if not word else word if text == "" else f" {word}" for text, word in zip(texts, after, strict=True)]
+        parts[1::2] = map(add, words, more)
+        spans = _places(gaps, words, more)
+        at = [end + len(more) for (_, end), more in zip(spans, more, strict=True)]
+        inserted = [(end - len(word), end) if word else None for end, word in zip(at, after, strict=True)]
+        return Spliced("".join(parts), spans, tuple(inserted))
+
+    @cached_property
+    def _spaced(self) -> tuple[str, ...]:
+        """What stands before each token, and after the last, where every hole is filled by one word."""
+        gaps, n = list(self.gaps), len(self.kept)
+        for i in [i for i, gap in enumerate(gaps) if not gap and 0 < i < n]:
+            left, right = self.kept[i - 1], self.kept[i]
+            if (left is None or right is None) and _ends_as_word(left) and _begins_as_word(right):
+                gaps[i] = " "
+        return tuple(gaps)
+
+    def _gaps(self, texts: Sequence[str | None], after: Sequence[str | None]) -> list[str]:
+        """As :attr:`_spaced`, where some places are deleted or have a word inserted after them.
+
+        It reads of the words only which these are: a hole counts as a word.
+        """
+        out: list[str] = []
+        last, lone, line_start = "", False, True  # the last character; a quote after a blank; only blanks on this line
+        as_word = edited = drop_blanks = False  # what stands last: ends as a word does; was drawn, or deleted behind it
+
+        def write(text: str, word: bool = False, drawn: bool = False) -> None:
+            nonlocal last, lone, line_start, as_word, edited
+            if not text:
+                return
+            lone = not last or last.isspace()
+            last, as_word, edited = text[-1], word, drawn
+            if rest := text.rstrip(" \t"):
+                line_start = NEWLINE.match(rest[-1]) is not None
+
+        def opened() -> bool:
+            return (lone if last in "\"'" else unicodedata.category(last) in ("Ps", "Pi")) if last else False
+
+        for i, (kept, text, added) in enumerate(zip(self.kept, texts, after, strict=True)):
+            gap = self.gaps[i].lstrip(" \t") if drop_blanks else self.gaps[i]
+            drop_blanks = False
+            if text == "" and not added:
+                shorter = gap.rstrip(" \t")
+                first = NEWLINE.match(shorter[-1]) is not None if shorter else line_start
+                drop_blanks = first or (not gap and opened())
+                out.append(gap if drop_blanks else shorter)
+                write(out[-1])
+                edited = True
+                continue
+            write(gap)
+            drawn = kept is None
+            if (drawn or edited) and as_word and _begins_as_word(kept):
+                gap = " "
+                write(gap)
+            out.append(gap)
+            write("x" if kept is None else kept, _ends_as_word(kept), drawn)
+            if added:
+                write("x", True, True)
+        tail = self.gaps[-1]
+        out.append(tail.lstrip(" \t") if drop_blanks else tail)
+        return out
+
+
+def _places(
+    gaps: Sequence[str], words: Sequence[str], more: Sequence[str] | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Where tokens stand in the released text. more: what is inserted after each."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for i, (gap, word) in enumerate(zip(gaps, words, strict=False)):
+        at += len(gap)
+        end = at + len(word)
+        spans.append((at, end))
+        at = end + len(more[i]) if more else end
+    return tuple(spans)
+
+
+def wordish(char: str) -> bool:
+    """A letter, a digit, or a mark or invisible character that belongs to one."""
+    return char.isalnum() or unicodedata.category(char) in _MODIFIERS
+
+
+_MODIFIERS = ("Mn", "Mc", "Me", "Cf")
+
+
+def _begins_as_word(kept: str | None) -> bool:
+    """Whether something before it would run into it. A hole counts as a word whatever fills it."""
+    return kept is None or wordish(kept[0])
+
+
+def _ends_as_word(kept: str | None) -> bool:
+    """Whether something after it would run into it: an emoji stays one with the mark after it, and no word."""
+    if kept is None:
+        return True
+    for char in reversed(kept):
+        if unicodedata.category(char) not in _MODIFIERS:
+            return char.isalnum()
+    return True
+
+
+def kind_of(text: str) -> str:
+    """What a token is by its characters alone: "word" (has a letter), "number", "punct" or "symbol"."""
+    if text[0].isalpha() or any(char.isalpha() for char in text):
+        return "word"
+    if any(char.isalnum() for char in text):
+        return "number"
+    visible = [char for char in text if not wordish(char)]
+    punctuation = visible and all(char == "`" or unicodedata.category(char)[0] == "P" for char in visible)
+    return "punct" if punctuation else "symbol"
+
+
+_WORDLIKE = frozenset(("word", "number"))
+_CLOSER_SET = frozenset(CLOSERS)
+MARKS = {mark: kind_of(mark) for mark in (*".,:;?!'\"()[]{}<>$%&#*-/“”‘’–—…", "--", "...")}
