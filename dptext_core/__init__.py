@@ -22,7 +22,9 @@ from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, Model
 from .measure import metrics
 from .mechanisms.base import Mechanism, MechanismSpec, Prepared
 from .mechanisms.config import epsilon_option, option
-from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms, register, unregister
+from .mechanisms.registering import register, unregister
+from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from .mechanisms.setting import Setting
 from .privacy.distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistribution
 from .privacy.guarantee import Guarantee
 from .privacy.sampling import NoiseStream
@@ -86,6 +88,7 @@ __all__ = [
     "Release",
     "RewriteResult",
     "ScoreTable",
+    "Setting",
     "Step",
     "Sweep",
     "Token",

@@ -33,7 +33,6 @@ from dptext_core.data import components, tables
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.records import Unread
 from dptext_core.data.rewriting import rewrite_data, rewrite_file
-from dptext_core.mechanisms import registry
 from dptext_core.mechanisms.config import option
 from dptext_core.models import sentence_encoder
 from dptext_core.research import case_study, tasks
@@ -789,7 +788,7 @@ def test_epsilons_of_different_kinds_are_told_apart(tmp_path):
         if name == "foreign-swap":
             dpt.register(Swap)
         rewrite_file(data, dpt.get_mechanism(name), tmp_path / name)
-    registry.unregister("foreign-swap")
+    dpt.unregister("foreign-swap")
     (table,) = compare([tmp_path / name for name in ("santext", Latent.name, "foreign-swap")])
     at = {name: i for i, name in enumerate(table[0])}
     metric, latent, gone = table[1:]

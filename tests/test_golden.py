@@ -155,7 +155,7 @@ def test_links_and_commands():
         read, problem = links.from_query(query)
         out[f"{name} {json.dumps(options)}"] = {
             "query": query, "file": links.to_file({"mechanism": name, "options": options}), "read": read,
-            "problem": problem, "arguments": codec.arguments(m), "described": codec.describe(options, name),
+            "problem": problem, "arguments": m.setting.flags(), "described": codec.describe(options, name),
             "command": parts.as_command(m, 3), "python": parts.as_python(m, 3),
             "asked": rewriting.asked(m), "options": rewriting.options_of(m),
         }  # fmt: skip

@@ -270,7 +270,7 @@ def test_the_command_takes_words_and_files_and_is_written_back(tmp_path, space, 
         cli.main([*options, "--never-file", str(tmp_path / "none.txt"), "a"])
     assert "none.txt cannot be read" in capsys.readouterr().err
     m = made("santext", space)
-    assert ["--never", ",".join(sorted(LISTED))] in [codec.arguments(m)[i : i + 2] for i in range(9)]
+    assert ["--never", ",".join(sorted(LISTED))] in [m.setting.flags()[i : i + 2] for i in range(9)]
     assert "5 words never released" in codec.describe(m.config)
 
 

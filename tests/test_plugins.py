@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core import cli
 from dptext_core._internal import plugins
-from dptext_core.mechanisms import registry
+from dptext_core.mechanisms import registering
 from dptext_core.mechanisms.words.word_level import WordMechanism
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -269,7 +269,7 @@ class Package:
         info.mkdir()
         write(info / "METADATA", "Metadata-Version: 2.1\nName: own-mechanisms\nVersion: 1.0\n")
         points = "\n".join(f"p{i} = {v}" for i, v in enumerate(values))
-        write(info / "entry_points.txt", f"[{registry.GROUP}]\n{points}\n")
+        write(info / "entry_points.txt", f"[{registering.GROUP}]\n{points}\n")
         monkeypatch.syspath_prepend(str(folder))
         importlib.invalidate_caches()
         monkeypatch.delitem(sys.modules, "own_mechanisms", raising=False)

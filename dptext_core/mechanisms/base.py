@@ -18,7 +18,7 @@ import numpy as np
 from .._internal.checks import listed, shown, whole
 from .._internal.private import Private
 from .._internal.task import Progress
-from ..errors import ConfigError, InputError, NoDistribution
+from ..errors import ConfigError, DPTextError, InputError, NoDistribution
 from ..privacy.distribution import MAX_EPSILON, TokenDistribution
 from ..privacy.guarantee import Guarantee
 from ..privacy.sampling import NoiseStream
@@ -29,6 +29,7 @@ from ..text.languages import ENGLISH
 from . import chances
 from .blocklist import NOTHING, Never
 from .config import build
+from .setting import Setting
 
 if TYPE_CHECKING:
     from ..privacy.distribution import Channel
@@ -154,6 +155,22 @@ class Mechanism(ABC):
     @property
     def config(self) -> Any:
         return self._config
+
+    @cached_property
+    def setting(self) -> Setting:
+        """What makes it again: its ε, and the options that it needs to be given, none that is at its default or follows
+        from the others."""
+        cls, config = type(self), self.config
+        needed = {f.name: v for f in dataclasses.fields(config) if (v := getattr(config, f.name)) != f.default}
+        needed["epsilon"] = config.epsilon
+        for name in [name for name in needed if name != "epsilon"]:
+            rest = {k: v for k, v in needed.items() if k != name}
+            try:
+                if cls.create(**rest).config == config:
+                    needed = rest
+            except DPTextError:
+                pass
+        return Setting(self.name, needed, needed.pop("epsilon"))
 
     @property
     def can(self) -> frozenset[str]:

@@ -14,17 +14,17 @@ A quote between quotes is written twice. :func:`describe` says options in words,
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._internal.checks import MOST_BITS, many, shown, told
-from ..errors import ConfigError, DPTextError
-from .base import Mechanism
+from ..errors import ConfigError
 from .blocklist import split
 from .config import check
-from .registry import mechanism_class
+from .registry import fields_of
 
 #: How the command line is started.
 PROG = "python -m dptext_core"
@@ -78,38 +78,9 @@ def read(field: dataclasses.Field, text: str) -> Any:
     return check(field, value)
 
 
-def changed(mechanism: Mechanism) -> dict[str, Any]:
-    """The options that a mechanism needs to be given to become this one: none that is at its default, or follows from
-    the others."""
-    cls, config = type(mechanism), mechanism.config
-    needed = {f.name: v for f in dataclasses.fields(config) if (v := getattr(config, f.name)) != f.default}
-    for name in list(needed):
-        rest = {k: v for k, v in needed.items() if k != name}
-        try:
-            if cls.create(**rest).config == config:
-                needed = rest
-        except DPTextError:
-            pass
-    return needed
-
-
 def flag(field: dataclasses.Field) -> str:
     """An option's name on the command line."""
     return "--" + field.name.replace("_", "-")
-
-
-def arguments(mechanism: Mechanism, places: bool = True) -> list[str]:
-    """The options of :func:`changed` as arguments of a command. places: whether they say where files lie."""
-    fields, out = {f.name: f for f in dataclasses.fields(mechanism.config)}, []
-    for name, value in changed(mechanism).items():
-        field = fields[name]
-        if field.metadata["kind"] == "flag":
-            out.append(flag(field) if value else f"--no-{flag(field).removeprefix('--')}")
-        else:
-            text = write(field, value if places else told(field, value))
-            # What begins like another flag is taken for one, unless it is tied to its own.
-            out += [f"{flag(field)}={text}"] if text.startswith("-") else [flag(field), text]
-    return out
 
 
 def real(name: str, text: str) -> float:
@@ -138,11 +109,14 @@ def describe(options: Any, mechanism: str = "", only: Iterable[str] | None = Non
     options: a config, of which what is not at its default is said, ε apart; or a mapping, of which all is. mechanism:
     whose they are, where they are a mapping. only: the names of those to say.
     """
+    fields: dict[str, dataclasses.Field] = {}
     if dataclasses.is_dataclass(options):
         fields = {f.name: f for f in dataclasses.fields(options)}
         values = {n: v for n, f in fields.items() if n != "epsilon" and (v := getattr(options, n)) != f.default}
     else:
-        values, fields = dict(options), _fields(mechanism)
+        values = dict(options)
+        with contextlib.suppress(ConfigError):
+            fields = fields_of(mechanism)
     kept = values if only is None else set(only)
     return ", ".join(in_words(name, value, fields.get(name)) for name, value in values.items() if name in kept)
 
@@ -162,13 +136,6 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
             value = told(field, value)
         text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
     return f"{name} {text}" if said is None else said.replace("{}", text)
-
-
-def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    try:
-        return {f.name: f for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}
-    except ConfigError:
-        return {}
 
 
 def plain(value: Any) -> str:

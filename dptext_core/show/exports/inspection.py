@@ -6,7 +6,6 @@ import threading
 from typing import cast
 
 from ..._internal.task import Progress
-from ...mechanisms import codec
 from ...privacy.guarantee import number
 from ...result import RewriteResult
 from ..figures import browser
@@ -77,7 +76,7 @@ def view_of(
 ) -> Payload:
     """The token view's data, over the mechanism's own axis of ε."""
     mechanism = mechanism_of(result)
-    low, high, default = type(mechanism).epsilon_range(codec.changed(mechanism))
+    low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     epsilon = mechanism.config.epsilon
     if isinstance(epsilon, float):
         low, high, default = min(low, epsilon), max(high, epsilon), epsilon

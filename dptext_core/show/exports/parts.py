@@ -28,14 +28,13 @@ def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = Tru
     places: whether it says where files lie, for this machine alone."""
     named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
     seeded = [] if seed is None else [f"--seed={seed}"]
-    options = codec.arguments(mechanism, places)
+    options = mechanism.setting.flags(places)
     return shlex.join([*codec.PROG.split(), "rewrite", *named, *options, *seeded, "--file", FILE])
 
 
 def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
     """The same in Python, which reads the text from the same file."""
-    options: dict[str, Any] = {"epsilon": mechanism.config.epsilon} | codec.changed(mechanism)
-    arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
+    arguments = ", ".join(f"{k}={v!r}" for k, v in mechanism.setting.given().items())
     return (
         "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
         f"m = dpt.get_mechanism({mechanism.name!r}, {arguments})\n"
@@ -54,9 +53,8 @@ def setting(result: RewriteResult) -> str:
         ("Mechanism", f"{mechanism.title} ({mechanism.name})"),
         ("Privacy budget ε", f"{result.guarantee.each()} {epsilon.metadata.get('unit', '')}".strip()),
     ]
-    for name, value in codec.changed(mechanism).items():
-        if name in fields:
-            pairs.append((fields[name].metadata["label"], codec.plain(_listed(told(fields[name], value)))))
+    for name, value in mechanism.setting.options.items():
+        pairs.append((fields[name].metadata["label"], codec.plain(_listed(told(fields[name], value)))))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
     return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'

@@ -1,0 +1,89 @@
+"""Mechanisms of one's own: what a class needs before it stands in the registry, and the plugins that bring some."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .._internal import plugins
+from ..errors import ConfigError
+from ..privacy.guarantee import NOTIONS
+from .base import Mechanism
+from .config import check
+from .registry import BUILT_IN, registered
+
+#: Entry points of packages that bring mechanisms.
+GROUP = "dptext.mechanisms"
+
+
+def register(cls: type[Mechanism]) -> type[Mechanism]:
+    """Add a mechanism of one's own to this process. ``dptext_core._internal.plugins`` says how every process gets it.
+
+    Usable as a decorator. Raises ConfigError when the name is taken, or something is missing or of the wrong kind.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
+        raise ConfigError("Register a class that derives from dptext_core.Mechanism.")
+    missing = [a for a in ("name", "title", "family", "notion", "config_cls") if not hasattr(cls, a)]
+    missing += sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise ConfigError(f"{cls.__name__} lacks {', '.join(missing)}.")
+    _check_class(cls)
+    if cls.name in BUILT_IN or cls.name in registered:
+        raise ConfigError(f"There is a mechanism named {cls.name!r} already. Choose another name.")
+    registered[cls.name] = cls
+    return cls
+
+
+def _check_class(cls: type[Mechanism]) -> None:
+    """Every form and every list of mechanisms reads these: one broken class would break them for all mechanisms."""
+    for attribute in ("name", "title", "family", "summary"):
+        if not isinstance(getattr(cls, attribute), str):
+            raise ConfigError(f"{cls.__name__}.{attribute} is a text. Write it as one.")
+    if not cls.name.strip():
+        raise ConfigError(f"{cls.__name__}.name is empty. Give the mechanism a name.")
+    if cls.notion not in NOTIONS:
+        raise ConfigError(f"{cls.__name__}.notion is one of {', '.join(NOTIONS)}, not {cls.notion!r}.")
+    if not (isinstance(cls.config_cls, type) and dataclasses.is_dataclass(cls.config_cls)):
+        raise ConfigError(f"{cls.__name__}.config_cls is a class made with @dataclasses.dataclass(frozen=True).")
+    fields = {f.name: f for f in dataclasses.fields(cls.config_cls)}
+    for name, field in fields.items():
+        if not {"label", "help", "kind", "min", "max", "unit", "choices", "advanced", "live"} <= set(field.metadata):
+            raise ConfigError(
+                f"The field {name!r} of {cls.config_cls.__name__} says nothing of itself. Make it with "
+                "dptext_core.option(…), or dptext_core.epsilon_option(…)."
+            )
+        # None is whatever the mechanism makes of it, and what is empty is said nowhere.
+        if field.default not in (None, "", ()):
+            try:
+                check(field, field.default)
+            except ConfigError as error:
+                raise ConfigError(f"The default of {cls.config_cls.__name__} is refused by itself: {error}") from error
+    if "epsilon" not in fields or "low" not in fields["epsilon"].metadata:
+        raise ConfigError(
+            f"{cls.config_cls.__name__} has no field 'epsilon'. Add one with dptext_core.epsilon_option(…)."
+        )
+
+
+def unregister(name: str) -> None:
+    """Remove a registered mechanism; built-in ones stay."""
+    if name not in registered:
+        plugins.load()
+    if name not in registered:
+        raise ConfigError(f"No registered mechanism is named {name!r}.")
+    del registered[name]
+
+
+def _take(name: str, found: Any) -> bool:
+    """What an entry point gives: a mechanism, or a function that registers some."""
+    if isinstance(found, type) and issubclass(found, Mechanism):
+        # Its module, which several entry points may name, can have registered it already.
+        if found not in registered.values():
+            register(found)
+        return True
+    if not callable(found) or isinstance(found, type):
+        raise ConfigError("The entry point names neither a Mechanism nor a function that registers some.")
+    found()
+    return False
+
+
+plugins.enrol(GROUP, registered, _take)

@@ -1,0 +1,155 @@
+"""A mechanism with its options at an ε, as one value: what tables are about, and what links, files and commands carry.
+
+It holds what it is given. Whether there is such a mechanism, and whether it takes these options, is said when a
+mechanism is made of it or it is written as text: tables also hold what others measured. ::
+
+    Setting("custext", {"k": 5}, 3.0).make()
+    get_mechanism("custext", epsilon=3.0, k=5).setting
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._internal.checks import real, shown, told
+from ..errors import ConfigError
+from . import codec
+from .registry import fields_of, mechanism_class, title
+
+if TYPE_CHECKING:
+    from .base import Mechanism
+
+
+class Options(Mapping[str, Any]):
+    """Options by name, in the order in which they were given. They never change: a list among them is a tuple."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, given: Mapping[str, Any]):
+        self._held = {name: _fixed(value) for name, value in given.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._held[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._held.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._held)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A mechanism by its name, options by theirs, and ε: one, one for each token, or None for what the mechanism takes
+    by itself. Options that are not named have their defaults. Equal and hashed by value."""
+
+    mechanism: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: float | tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", Options(self.options))
+        object.__setattr__(self, "epsilon", _fixed(self.epsilon))
+
+    def make(self) -> Mechanism:
+        """The mechanism. Raises ConfigError on anything unknown or out of range, before a model is loaded."""
+        return mechanism_class(self.mechanism).create(**self.given())
+
+    def given(self) -> dict[str, Any]:
+        """What ``get_mechanism`` takes besides the name: ε where there is one, and the options."""
+        return ({} if self.epsilon is None else {"epsilon": self.epsilon}) | dict(self.options)
+
+    def full(self) -> dict[str, Any]:
+        """Every option but ε, at its default where none is named. Raises ConfigError for an unknown mechanism."""
+        found = {name: f.default for name, f in fields_of(self.mechanism).items()} | dict(self.options)
+        del found["epsilon"]
+        return found
+
+    def at(self, epsilon: float | tuple[float, ...] | None) -> Setting:
+        """The same at another ε."""
+        return dataclasses.replace(self, epsilon=epsilon)
+
+    def label(self) -> str:
+        """The mechanism's title with its options in words, whatever ε. Never raises."""
+        said = codec.describe(self.options, self.mechanism)
+        return f"{title(self.mechanism)} ({said})" if said else title(self.mechanism)
+
+    def key(self) -> str:
+        """The mechanism and its options, whatever ε, as a text that is the same for the same ones."""
+        return json.dumps([self.mechanism, dict(self.options)], sort_keys=True)
+
+    # --- an address, and files that hold options as people type them
+
+    def to_query(self) -> dict[str, str]:
+        """As parameters of an address: ``mechanism``, ``epsilon`` where there is one, and the options, as ``codec``
+        writes them. Raises ConfigError."""
+        return {"mechanism": self.mechanism} | {
+            name: codec.write(self._field(name), value) for name, value in self.given().items()
+        }
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Setting:
+        """What :meth:`to_query` wrote. Raises ConfigError."""
+        if not isinstance(query, Mapping) or "mechanism" not in query:
+            raise ConfigError("A setting names its mechanism. Add mechanism=NAME.")
+        bare = cls(query["mechanism"])
+        given = {name: codec.read(bare._field(name), text) for name, text in query.items() if name != "mechanism"}
+        return cls(bare.mechanism, given, given.pop("epsilon", None))
+
+    # --- a command line
+
+    def flags(self, places: bool = True) -> list[str]:
+        """As arguments of a command that has chosen the mechanism; ε is left out where it is the default. places:
+        whether they say where files lie. Raises ConfigError."""
+        cls, given, out = mechanism_class(self.mechanism), self.given(), []
+        if self.epsilon == cls.epsilon_range(self.options)[2]:
+            del given["epsilon"]
+        for name in sorted(given, key=list(fields_of(self.mechanism)).index):
+            f = self._field(name)
+            if f.metadata["kind"] == "flag":
+                out.append(codec.flag(f) if given[name] else f"--no-{codec.flag(f).removeprefix('--')}")
+            else:
+                text = codec.write(f, given[name] if places else told(f, given[name]))
+                # What begins like another flag is taken for one, unless it is tied to its own.
+                out += [f"{codec.flag(f)}={text}"] if text.startswith("-") else [codec.flag(f), text]
+        return out
+
+    # --- JSON
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: ``mechanism``, ``options`` and ``epsilon``, lists for tuples."""
+        options = {name: list(v) if isinstance(v, tuple) else v for name, v in self.options.items()}
+        epsilon = list(self.epsilon) if isinstance(self.epsilon, tuple) else self.epsilon
+        return {"mechanism": self.mechanism, "options": options, "epsilon": epsilon}
+
+    @classmethod
+    def from_dict(cls, found: Any) -> Setting:
+        """What :meth:`to_dict` wrote. Raises ConfigError where it is no setting; whose options :meth:`make` checks."""
+        if not isinstance(found, Mapping) or not {"mechanism"} <= set(found) <= {"mechanism", "options", "epsilon"}:
+            raise ConfigError("A setting is an object with mechanism, options and epsilon. Write it as one.")
+        options, epsilon = found.get("options", {}), found.get("epsilon")
+        if not isinstance(found["mechanism"], str) or not isinstance(options, Mapping):
+            raise ConfigError("The mechanism of a setting is a name, and its options are an object. Correct these.")
+        for one in epsilon if isinstance(epsilon, list | tuple) else [epsilon] * (epsilon is not None):
+            real("epsilon", one)
+        return cls(found["mechanism"], options, epsilon)
+
+    def _field(self, name: str) -> dataclasses.Field:
+        fields = fields_of(self.mechanism)
+        if name not in fields:
+            raise ConfigError(f"{self.mechanism} has no option {shown(name)}. It has: {', '.join(fields)}.")
+        return fields[name]
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(map(_fixed, value)) if isinstance(value, list | tuple) else value
