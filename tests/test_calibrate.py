@@ -9,10 +9,10 @@ import pytest
 from small_spaces import random_space
 
 import dptext_core as dpt
+from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import bayes, risk
 from dptext_core.measure.calibration import LOW, calibrate, equal_privacy
 from dptext_core.mechanisms.words.santext import SanText
-from dptext_core.privacy.distribution import clopper_pearson
 
 TEXT = "The doctor changed the dose of insulin, and the doctor left Lisbon on a cold Monday."
 WORDS = ["doctor", "insulin", "river", "teacher", "cold", "bank", "train", "winter"]

@@ -581,11 +581,6 @@ def test_a_paper_is_held_against_itself_by_its_own_rows():
 # --- comparisons
 
 
-def test_chances_are_corrected_step_by_step():
-    assert f.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert f.holm([]) == [] and f.holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
-
-
 def test_one_difference_of_many_is_not_beyond_doubt():
     one = f.Comparison(0.05, 0.04, None, 0.01, "accuracy")
     assert 0.01 < one.chance < 0.05

@@ -17,6 +17,7 @@ from pathlib import Path
 import disk
 import numpy as np
 import pytest
+from scipy import stats
 
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
@@ -213,8 +214,8 @@ def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
     assert notes == []
     assert (row.value, row.n, row.seeds, row.point) == (0.51, 50, 3, TEM[0].id)
     # Student's t with 2 degrees of freedom over the seeds, and 1.96 standard errors of 0.01 over the texts.
-    both = math.hypot(4.303 * 0.01 / math.sqrt(3), 1.96 * 0.01)
-    assert row.high - row.value == row.value - row.low == pytest.approx(both, abs=1e-6)
+    both = math.hypot(stats.t.ppf(0.975, 2) * 0.01 / math.sqrt(3), 1.96 * 0.01)
+    assert (row.value - row.low, row.high - row.value) == pytest.approx((both, both), abs=1e-6)
     found, _ = merged(line(BASE), *(line(p, cosine=0.51) for p in TEM))
     assert found.rows[0].high - found.rows[0].value == pytest.approx(0.0196, abs=1e-6)
 

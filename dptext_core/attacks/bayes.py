@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._internal.private import Private
+from .._internal.statistics import NORMAL, clopper_pearson
 from .._internal.task import Progress, check_cancel
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
-from ..privacy.distribution import Channel, clopper_pearson, logsumexp
+from ..privacy.distribution import Channel, logsumexp
 from ..privacy.guarantee import number, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
@@ -366,7 +367,7 @@ def expected_success(
             progress(len(kept) + i + 1, 2 * len(kept))
     value = float(weights @ rates)
     # Words are drawn equally often and weighed by the prior: the error of the weighted mean.
-    half = 1.96 * float(np.sqrt(np.square(weights) @ np.maximum(rates * (1 - rates), 1 / FRESH) / FRESH))
+    half = NORMAL * float(np.sqrt(np.square(weights) @ np.maximum(rates * (1 - rates), 1 / FRESH) / FRESH))
     interval = (max(0.0, value - half), min(1.0, value + half))
     return Success(value, chance, len(weights), epsilon, FRESH * len(kept), interval, True)
 

@@ -24,10 +24,11 @@ import numpy as np
 
 from .._internal.checks import listed, whole
 from .._internal.private import Private
+from .._internal.statistics import clopper_pearson
 from .._internal.task import Progress
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..privacy.distribution import clopper_pearson, logsumexp
+from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import odds_text, percent, scientific
 from ..result import RewriteResult
 from ..text.document import Token

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from .._internal.statistics import chance_for, highest, lowest
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import at_least, bound
 from ..privacy.sampling import NoiseStream
@@ -25,7 +26,6 @@ from ..result import RewriteResult
 from .inputs import TEXTS
 from .looks import Subject
 from .report import Check, Witness, share
-from .sampled import highest, lowest
 from .seen import LEVEL, small, with_epsilon
 
 NAME = "noise behind a text"
@@ -158,19 +158,11 @@ def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) ->
 def _least(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
     """The smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a chance
     of 95%."""
-    from scipy.special import bdtrc
-
     def refuted(hits: int) -> bool:
         if lower_bound(hits, 0, n, level, delta) > loss:
             return True
         gap = float(lowest(hits, n, level)) - float(highest(0, n, level))
         return advantage is not None and gap > advantage
 
-    if not refuted(n):
-        return 1.0
     hits = bisect_left(range(1, n + 1), True, key=refuted) + 1
-    a, b = 0.0, 1.0
-    for _ in range(40):
-        middle = (a + b) / 2
-        a, b = (a, middle) if float(bdtrc(hits - 1, n, middle)) >= 0.95 else (middle, b)
-    return b
+    return chance_for(hits, n) if hits <= n else 1.0

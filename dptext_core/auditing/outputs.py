@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._internal.statistics import highest, lowest
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.distribution import TokenDistribution
@@ -32,7 +33,7 @@ from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
 from .report import NOR, AuditReport, Check, Witness, chance, share
 from .rules import Breach, Spelling, follow_steps
-from .sampled import TESTED, could_show, event, highest, lowest, misfit
+from .sampled import TESTED, could_show, event, misfit
 
 #: Rewrites of each text.
 DRAWS = 2_000
@@ -378,12 +379,9 @@ def _every_piece(
 
 def _uniform(ranks: Sequence[float]) -> float:
     """The chance of numbers that lie so unevenly in (0, 1), were they uniform (Kolmogorov and Smirnov)."""
-    from scipy.special import kolmogorov
+    from scipy.stats import kstest
 
-    x, n = np.sort(ranks), len(ranks)
-    steps = np.arange(n + 1) / n
-    far = max(float((steps[1:] - x).max()), float((x - steps[:-1]).max()))
-    return float(kolmogorov(math.sqrt(n) * far))
+    return float(kstest(ranks, "uniform", method="asymp").pvalue)
 
 
 def _latent(

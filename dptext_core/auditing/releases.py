@@ -29,8 +29,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
+from .._internal.statistics import chance_for, smaller_tail, two_sided
 from .._internal.task import check_cancel
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
@@ -576,7 +576,7 @@ def _together(text: _Text, way: str, counts: _Counts, middles: dict) -> list[_Fi
             continue
         r = float(np.corrcoef(spread[i][both], spread[j][both])[0, 1])
         # Fisher's z.
-        p = float(2 * ndtr(-abs(math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r)))) * math.sqrt(both.sum() - 3)))
+        p = two_sided(math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))) * math.sqrt(both.sum() - 3))
         names = " and ".join(f"“{text.document.tokens[k].text}”" for k in (i, j))
         fits.append(_Fit(p, text, way, ("together", i, j), None, f"{names} together", abs(r), -math.inf, "together"))
     return fits
@@ -599,11 +599,7 @@ def _log(p: float) -> float:
 
 def _tail(hits: int, n: int, p: float) -> float:
     """Twice the smaller tail of hits among n with chance p."""
-    from scipy.special import bdtr, bdtrc
-
-    p = min(max(p, 0.0), 1.0)
-    upper = float(bdtrc(hits - 1, n, p)) if hits else 1.0
-    return min(1.0, 2 * min(upper, float(bdtr(hits, n, p))))
+    return min(1.0, 2 * float(smaller_tail(hits, n, min(max(p, 0.0), 1.0))))
 
 
 def _apart(a: int, n: int, b: int, m: int) -> float:
@@ -629,10 +625,7 @@ def _leak(text: _Text, n: int, comparisons: int) -> float | None:
     seen = at[bdtrc(at, samples, p) <= level]
     if not len(seen):
         return None
-    shares = np.geomspace(1e-7, 1.0, 4000)
-    power = bdtrc(int(seen[0]), samples, np.minimum(1.0, p + (1 - p) * shares))
-    enough = shares[power >= 0.95]
-    return float(enough[0]) if len(enough) else None
+    return max(0.0, (chance_for(int(seen[0]) + 1, samples) - p) / (1 - p))
 
 
 def _percent(log_p: float) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from .._internal.statistics import highest, lowest, smaller_tail
 from ..mechanisms.base import Mechanism
 from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
@@ -29,7 +29,7 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
     The smaller of two, doubled: chi-square, rare outputs merged to an expectation of 50 and more; and the exact
     binomial tail of the output that fits worst, times the number of outputs. 0 where something impossible was drawn.
     """
-    from scipy.special import bdtr, bdtrc, chdtrc
+    from scipy.stats import chisquare
 
     n = int(counts.sum())
     impossible = np.flatnonzero((counts > 0) & ~np.isfinite(log_p))
@@ -39,7 +39,7 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
     p /= p.sum()
     # Only what was drawn, or should have been, can fit badly.
     some = np.flatnonzero((counts > 0) | (n * p > 1))
-    tail = np.minimum(bdtrc(counts[some] - 1, n, p[some]), bdtr(counts[some], n, p[some]))
+    tail = smaller_tail(counts[some], n, p[some])
     worst = int(some[np.argmin(tail)])
     single = min(1.0, 2 * float(tail.min()) * len(p))
     order = np.argsort(p, kind="stable")
@@ -58,8 +58,7 @@ def misfit(counts: np.ndarray, log_p: np.ndarray) -> tuple[float, int]:
         expected, seen = expected[1:], seen[1:]
     if len(expected) < 2:
         return single, worst
-    chi = float(chdtrc(len(expected) - 1, ((seen - expected) ** 2 / expected).sum()))
-    return min(1.0, 2 * min(single, chi)), worst
+    return min(1.0, 2 * min(single, float(chisquare(seen, expected).pvalue))), worst
 
 
 def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
@@ -165,19 +164,3 @@ def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0
     value = np.log(np.maximum(lowest(hits, n, alpha) - delta, 1e-300)) - np.log(highest(others, n, alpha))
     k = int(np.argmax(value))
     return float(value[k]), order[: ends[k] + 1]
-
-
-def lowest(hits: Any, n: int, alpha: float) -> Any:
-    """Lower Clopper-Pearson bound of a probability at one-sided level alpha; 0 for no hit."""
-    from scipy.special import betaincinv
-
-    hits = np.asarray(hits)
-    return np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha), 0.0)
-
-
-def highest(hits: Any, n: int, alpha: float) -> Any:
-    """Upper Clopper-Pearson bound at one-sided level alpha; 1 where all hit."""
-    from scipy.special import betaincinv
-
-    hits = np.asarray(hits)
-    return np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha), 1.0)

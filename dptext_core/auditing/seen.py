@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.statistics import chance_for, highest
 from .._internal.task import check_cancel
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
@@ -27,7 +29,6 @@ from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .inputs import Meter
 from .rules import same_promise
-from .sampled import highest
 
 #: What one look refutes wrongly with at most this chance; a dozen of them stay below SAMPLER_LEVEL together.
 LEVEL = 5e-8
@@ -57,29 +58,15 @@ def least_hits(n: int, p: float, level: float) -> int | None:
         logs = _RATES * hits - n * np.log1p(np.expm1(_RATES) * p)
         return bool(np.log(np.exp(logs - logs.max()).mean()) + logs.max() >= -math.log(level))
 
-    if not refuted(n):
-        return None
-    low, high = 0, n  # ``low`` are not refuted, ``high`` are
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if refuted(middle) else (middle, high)
-    return high
+    hits = bisect_left(range(1, n + 1), True, key=refuted) + 1
+    return hits if hits <= n else None
 
 
 def least_share(n: int, p: float, level: float, power: float = 0.95) -> float | None:
     """The smallest share of n draws of chance p that must hit whatever is stated, for :func:`too_many` to refute with
     the chance ``power``; None where not even all of them would do."""
-    from scipy.special import bdtrc
-
     hits = least_hits(n, p, level)
-    if hits is None:
-        return None
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        seen = float(bdtrc(hits - 1, n, min(1.0, p + (1 - p) * middle)))
-        low, high = (low, middle) if seen >= power else (middle, high)
-    return high
+    return None if hits is None else max(0.0, (chance_for(hits, n, power) - p) / (1 - p))
 
 
 def once_in(n: int, power: float = 0.95) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._internal.assets import sha256_of
 from .._internal.checks import told
+from .._internal.statistics import standard_error
 from .._internal.task import Progress
 from .._internal.version import __version__
 from ..errors import ConfigError, InputError
@@ -217,8 +218,7 @@ def measured(
     for name, values in found.items():
         x = np.array([v for v in values if math.isfinite(v)])
         if len(x):
-            error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else 0.0
-            out[name] = {"mean": float(x.mean()), "error": error, "n": len(x)}
+            out[name] = {"mean": float(x.mean()), "error": standard_error(x) or 0.0, "n": len(x)}
     return out
 
 

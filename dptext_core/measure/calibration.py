@@ -29,10 +29,11 @@ import numpy as np
 
 from .._internal.checks import listed, real, shown
 from .._internal.private import Private
+from .._internal.statistics import clopper_pearson
 from .._internal.task import Progress, check_cancel
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
-from ..privacy.distribution import Channel, clopper_pearson
+from ..privacy.distribution import Channel
 from ..privacy.guarantee import bound, number
 from ..privacy.sampling import NoiseStream
 

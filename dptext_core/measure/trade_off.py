@@ -27,6 +27,7 @@ import numpy as np
 
 from .._internal.checks import listed, real, shown, whole
 from .._internal.private import Private
+from .._internal.statistics import student
 from .._internal.task import Progress, check_cancel
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
 from ..mechanisms import codec
@@ -303,10 +304,8 @@ def _of_draws(values: Sequence[float], metric: Metric) -> Value:
     n, mean = len(values), float(np.mean(values))
     if n == 1:
         return Value(mean, metric.low, metric.high, None, 1)
-    from scipy.special import stdtrit
-
     spread = float(np.std(values, ddof=1))
-    half = float(stdtrit(n - 1, 0.975)) * spread / math.sqrt(n)
+    half = student(n) * spread / math.sqrt(n)
     return Value(mean, max(metric.low, mean - half), min(metric.high, mean + half), spread, n)
 
 

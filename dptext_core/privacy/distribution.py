@@ -19,6 +19,7 @@ import numpy as np
 
 from .._internal.checks import whole
 from .._internal.private import Private
+from .._internal.statistics import boundary, clopper_pearson
 from ..errors import ConfigError
 from .sampling import DEPTH, NoiseStream, Sampler, draw
 
@@ -342,24 +343,11 @@ def search_flips(winner: Callable[[float], int], low: float, high: float, points
     that wins between two neighbouring points only is not seen."""
     grid = np.geomspace(low, high, points)
     found = [winner(e) for e in grid]
-    out = [(float(low), found[0])]
-    for k in np.flatnonzero(np.diff(found)):
-        a, b = grid[k], grid[k + 1]
-        for _ in range(14):
-            middle = (a * b) ** 0.5
-            a, b = (middle, b) if winner(middle) == found[k] else (a, middle)
-        out.append((float(b), found[k + 1]))
-    return out
 
+    def flip(k: int) -> float:
+        return float(boundary(lambda e: winner(e) != found[k], grid[k], grid[k + 1], 14, geometric=True)[1])
 
-def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact two-sided interval of a probability, where ``hits`` of ``n`` draws hit (Clopper and Pearson 1934)."""
-    from scipy.special import betaincinv
-
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    return low, high
+    return [(float(low), found[0]), *((flip(k), found[k + 1]) for k in np.flatnonzero(np.diff(found)).tolist())]
 
 
 def find_word(candidates: Sequence[str], word: str) -> np.ndarray:

@@ -20,6 +20,7 @@ from functools import cache
 
 import numpy as np
 
+from .._internal.statistics import boundary
 from ..errors import ConfigError
 from .sampling import NoiseStream
 
@@ -54,16 +55,11 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest distance in deviations at which Gaussian noise is (ε, δ)-DP, on the side of safety."""
     if not epsilon > 0 or not 0 < delta <= LARGEST_DELTA:
         raise ConfigError(f"Gaussian noise needs ε above 0 and δ above 0, at most {LARGEST_DELTA:g}.")
-    low, high = 0.0, 1.0
+    high = 1.0
     while gaussian_delta(epsilon, high) <= delta:
         high *= 2
-    # Until no float64 lies between: low keeps the promise, high does not.
-    while low < (middle := (low + high) / 2) < high:
-        if gaussian_delta(epsilon, middle) <= delta * (1 - MARGIN):
-            low = middle
-        else:
-            high = middle
-    return low
+    keeps, _ = boundary(lambda mu: gaussian_delta(epsilon, mu) > delta * (1 - MARGIN), 0.0, high)
+    return keeps
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
@@ -75,15 +71,10 @@ def gaussian_epsilon(delta: float, mu: float) -> float:
     """The smallest ε with which Gaussian noise is (ε, δ)-DP where texts lie ``mu`` deviations apart at most."""
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
-    low, high = 0.0, 1.0
+    high = 1.0
     while gaussian_delta(high, mu) > delta:
         high *= 2
-    while low < (middle := (low + high) / 2) < high:
-        if gaussian_delta(middle, mu) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return boundary(lambda epsilon: gaussian_delta(epsilon, mu) <= delta, 0.0, high)[1]
 
 
 def gaussian_advantage(mu: float) -> float:

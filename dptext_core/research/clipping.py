@@ -11,7 +11,6 @@ text is read once; the noise of a text is the same everywhere, so that differenc
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._internal import assets
+from .._internal.statistics import half_width
 from .._internal.version import __version__
 from ..measure.metrics import score
 from ..mechanisms.masked.dp_mlm import DPMLM
@@ -82,8 +82,8 @@ def measure(
             cosines = _each(originals, rewrites)
             out.append(
                 Cost(
-                    width, low, high, float(epsilon), float(np.mean(kept)), _half(kept), float(np.mean(cosines)),
-                    _half(cosines), float(np.mean(tied)), len(kept), len(prepared),
+                    width, low, high, float(epsilon), float(np.mean(kept)), half_width(kept), float(np.mean(cosines)),
+                    half_width(cosines), float(np.mean(tied)), len(kept), len(prepared),
                 )
             )  # fmt: skip
     return out
@@ -91,10 +91,6 @@ def measure(
 
 def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
     return [float(x) for x in score("cosine", originals, rewrites)]
-
-
-def _half(values: Sequence[float]) -> float:
-    return 1.96 * float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._internal import assets
+from .._internal.statistics import boundary, half_width
 from .._internal.task import Progress, check_cancel
 from .._internal.version import __version__
 from ..mechanisms.base import Mechanism
@@ -68,7 +69,7 @@ def curve(
             progress(i + 1, len(channels))
 
     def interval(x: np.ndarray) -> np.ndarray:
-        half = 1.96 * x.std(axis=0, ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.zeros(x.shape[1])
+        half = np.array([half_width(column) for column in x.T])
         return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
 
     return Curve(
@@ -92,15 +93,13 @@ def measured_range(mechanism: WordMechanism, rows: np.ndarray) -> tuple[float, f
     floor, top = keep(0.01), keep(1400.0)
     if top - floor < 0.3:
         return None
-    found = []
-    for share in SHARES:
-        low, high = 0.01, 1400.0
+
+    def reaches(share: float) -> float:
         target = floor + share * (top - floor)
-        for _ in range(14):
-            middle = (low * high) ** 0.5
-            low, high = (middle, high) if keep(middle) < target else (low, middle)
-        found.append(float(f"{high:.2g}"))
-    return found[0], found[2], found[1]
+        return float(f"{boundary(lambda e: keep(e) >= target, 0.01, 1400.0, 14, geometric=True)[1]:.2g}")
+
+    low, default, high = map(reaches, SHARES)
+    return low, high, default
 
 
 def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

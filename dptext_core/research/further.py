@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._internal import assets
+from .._internal.statistics import boundary
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
 from ..mechanisms.registry import get_mechanism, mechanism_class
@@ -91,9 +92,7 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
         if not above:
             return None
         high = above[0]
-    for _ in range(_STEPS):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if keep(middle) < share else (low, middle)
+    low, high = boundary(lambda e: keep(e) >= share, low, high, _STEPS, geometric=True)
     return float(f"{(low * high) ** 0.5:.4g}")
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .._internal import assets
+from .._internal.statistics import half_width
 from .._internal.version import __version__
 from ..measure.metrics import score
 from ..mechanisms.registry import get_mechanism
@@ -91,7 +92,7 @@ def run(
 
 def _mean(values: Sequence[float]) -> tuple[float, float]:
     x = np.array([v for v in values if math.isfinite(v)])
-    return (float(x.mean()), 1.96 * float(x.std(ddof=1)) / math.sqrt(len(x))) if len(x) > 1 else (math.nan, math.nan)
+    return (float(x.mean()), half_width(x)) if len(x) > 1 else (math.nan, math.nan)
 
 
 def bundled() -> tuple[Line, ...]:

@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from .._internal.statistics import holm
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
 from ..text.cells import to_csv
@@ -29,7 +30,7 @@ from ..text.latex import tabular
 from . import contributed, further
 from . import results as store
 from .curves import key, title
-from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, holm, labels
+from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, labels
 from .results import Results
 from .rows import BASELINE, Row, listed
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from .._internal import assets
+from .._internal.statistics import half_width
 from .._internal.version import __version__
 from ..attacks import mask_inference
 from ..measure.budget import distribute
@@ -250,8 +251,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
 
 def _interval(x: np.ndarray) -> tuple[float, float, int]:
     x = x[np.isfinite(x)]
-    half = 1.96 * float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else 0.0
-    return float(x.mean()), half, len(x)
+    return float(x.mean()), half_width(x), len(x)
 
 
 def bundled() -> tuple[Mean, ...]:

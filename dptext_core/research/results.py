@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from .._internal import assets
+from .._internal.statistics import NORMAL, standard_error, student
 from ..errors import InputError
 from ..measure.metrics.registry import judged, measure
 from ..mechanisms.registry import mechanism_class
 from ..mechanisms.words.mvc import CURVE_DRAWS
 from .grid import BASELINE, Point
-from .paired import student, together
+from .paired import together
 from .rows import Gate, Line, Row, short
 
 ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
@@ -111,10 +112,9 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
     """95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not known."""
     mean, n = sum(values) / len(values), len(values)
     known = [e for e in errors if e is not None]
-    halves = [1.96 * sum(known) / len(known)] if known else []
-    if n > 1:
-        spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1))
-        halves.append(student(n) * spread / math.sqrt(n))
+    halves = [NORMAL * sum(known) / len(known)] if known else []
+    if (error := standard_error(values)) is not None:
+        halves.append(student(n) * error)
     if not halves:
         return None
     half = math.hypot(*halves)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.device import best_device
+from .._internal.statistics import standard_error
 from .._internal.version import __version__
 from ..attacks.base import data_attackers
 from ..errors import DPTextError, InputError
@@ -172,7 +173,7 @@ class Scores:
         """keep: what each text has is told too."""
         x = np.array([v for v in values if math.isfinite(v)])
         if len(x):
-            self.add(metric, x.mean(), float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else None, len(x))
+            self.add(metric, x.mean(), standard_error(x), len(x))
             if keep and len(x) == len(values):
                 bounds = measure(metric)
                 self.outcomes[metric] = pack(x, bounds.low, bounds.high)
@@ -181,8 +182,8 @@ class Scores:
         """The geometric mean: a few texts that no one would write do not decide it."""
         x = np.log([v for v in values if math.isfinite(v) and v > 0])
         if len(x):
-            mean = math.exp(x.mean())
-            self.add(metric, mean, mean * float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else None, len(x))
+            mean, error = math.exp(x.mean()), standard_error(x)
+            self.add(metric, mean, None if error is None else mean * error, len(x))
 
     def clustered(self, metric: str, values: Sequence[float], owners: Sequence[int], shared: float = 0.0) -> None:
         """The mean over words, where those of one text belong together. shared: a standard error that all have."""
@@ -267,7 +268,7 @@ def similarity_scores(out: Scores, base: Originals, embedded: np.ndarray, rewrit
     value, error = bleu.corpus_bleu(before, after), None
     if len(test) >= 5 * _PARTS:
         parts = [bleu.corpus_bleu(before[k::_PARTS], after[k::_PARTS]) for k in range(_PARTS)]
-        error = float(np.std(parts, ddof=1) / math.sqrt(_PARTS))
+        error = standard_error(parts)
     out.add("bleu", value, error, len(test))
 
 

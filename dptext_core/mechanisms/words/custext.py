@@ -31,6 +31,7 @@ import numpy as np
 
 from ..._internal.cache import kept_with_first
 from ..._internal.checks import placeless
+from ..._internal.statistics import boundary
 from ..._internal.task import Progress, check_cancel
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution
@@ -132,16 +133,17 @@ class RankTable(ScoreTable):
         uniform = stream.log_uniforms(1)
         first = int(self.ranks(low, uniform)[0])
         out, at = [(float(low), first)], low
+
+        def left(rank: int) -> float:
+            return boundary(lambda e: self.ranks(e, uniform)[0] < rank, at, high, 50)[1]
+
         while out[-1][1] > 0:
             # Where the tail of the rank that is released now falls below the uniform.
-            rank, a, b = out[-1][1], at, high
+            rank = out[-1][1]
             if int(self.ranks(high, uniform)[0]) >= rank:
                 break
-            for _ in range(50):
-                middle = (a + b) / 2
-                a, b = (middle, b) if self.ranks(middle, uniform)[0] >= rank else (a, middle)
-            out.append((float(b), int(self.ranks(b, uniform)[0])))
-            at = b
+            at = left(rank)
+            out.append((float(at), int(self.ranks(at, uniform)[0])))
         return out
 
 

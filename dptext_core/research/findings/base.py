@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._internal.statistics import NORMAL, holm, two_sided
 from ...errors import ConfigError
 from ...measure.metrics.registry import measure
 from ..curves import describe, key, options_of, title
 from ..paired import Comparison as Pair
-from ..paired import compare_rows, holm
+from ..paired import compare_rows
 from ..papers import PaperRow, paper_rows
 from ..rows import BASELINE, Gate, Row
 from ..tasks import TASKS
@@ -69,7 +70,7 @@ class Comparison:
             return self.p
         if self.half <= 0:
             return 0.0 if self.difference else 1.0
-        return math.erfc(abs(self.difference) / (self.half / 1.96) / math.sqrt(2))
+        return two_sided(self.difference / (self.half / NORMAL))
 
     @property
     def small(self) -> bool:
