@@ -92,4 +92,4 @@ def test_answers_are_counted_at_the_same_chance_whatever_the_size_of_the_set(tmp
     path = tmp_path / "queries.json"
     path.write_text(json.dumps({"rows": [{"word": "x", "k": 5, "epsilon": 1.0, "p": 0.2,
                                           "n": None}]}))  # fmt: skip
-    assert queries._read(path)[0].n is None
+    assert queries.MEASUREMENT.read(path)[0].n is None

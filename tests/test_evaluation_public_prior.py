@@ -43,7 +43,7 @@ def test_points_are_measured_once_and_a_cut_line_is_measured_again(tmp_path, cap
     words = [[t.text for t in dpt.Document.parse(r).tokens if t.kind == "word"] for r in found[0]["texts"]]
     share = np.mean([np.mean([w in stop for w in each]) for each in words])
     assert 0 < share < 1 and kept[TWO[0], "stop_words"]["mean"] == pytest.approx(share, rel=1e-4)
-    assert public_prior._read(out) == tuple(public_prior.Mean(**r) for r in written["rows"])
+    assert public_prior.MEASUREMENT.read(out) == tuple(public_prior.Mean(**r) for r in written["rows"])
 
 
 def originals():

@@ -24,7 +24,6 @@ from dptext_core import NoiseStream, WordSpace, attacks
 from dptext_core.mechanisms.words import word_level
 from dptext_core.mechanisms.words.word_level import MASK, WordMechanism
 from dptext_core.privacy.guarantee import number
-from dptext_core.research.files import read_rows
 from dptext_core.research.speed import words as speeds
 from dptext_core.research.speed.words import STAGES, shares
 from dptext_core.text import document, skeleton
@@ -301,7 +300,7 @@ def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, 
     monkeypatch.setattr(speeds, "rates", lambda: rows)
     assert speeds.main(["--out", str(tmp_path / "words.json")]) == 0
     assert "tokens a processor second" in capsys.readouterr().out
-    assert list(read_rows(tmp_path / "words.json")) == rows
+    assert list(speeds.MEASUREMENT.read(tmp_path / "words.json")) == rows
 
 
 def test_the_shares_of_a_rewrite_are_of_all_its_time():

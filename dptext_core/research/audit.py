@@ -15,7 +15,6 @@ Whether audits find what they should is shown by the planted faults, each beside
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -27,7 +26,6 @@ from typing import Any
 
 from .._internal import assets
 from .._internal.task import progress
-from .._internal.version import __version__
 from ..auditing import LINES, AuditReport, audit, share
 from ..auditing.inputs import default_inputs
 from ..auditing.planted import FAULTS, Fault, broken, sound
@@ -36,7 +34,7 @@ from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..privacy.guarantee import at_least, bound, number
-from .files import write_rows
+from .measurement import Measurement, markdown, parser
 from .rows import listed
 
 #: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
@@ -44,11 +42,12 @@ DRAWS, REWRITES = 4000, 250
 LOW = 10.0
 SEED = 1
 #: What the table says of itself.
-ABOUT = {
-    "command": "python -m dptext_core bench audit", "version": __version__,
-    "claimed": "ε of one draw, per unit of distance where unit names one", "seed": SEED,
-    "measured": "the largest loss over the inputs, or a lower bound of it with 95% confidence",
-}  # fmt: skip
+MEASUREMENT = Measurement("audit", dict, "audit.json")
+ABOUT = MEASUREMENT.about(
+    claimed="ε of one draw, per unit of distance where unit names one",
+    seed=SEED,
+    measured="the largest loss over the inputs, or a lower bound of it with 95% confidence",
+)
 
 
 def configurations() -> list[tuple[str, dict[str, Any]]]:
@@ -77,26 +76,22 @@ def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, An
 
 def table() -> list[dict[str, Any]]:
     """The bundled table; [] where there is none."""
-    return assets.bundled("benchmarks/audit.json", _read, [])
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return assets.read_json(path)["rows"]
+    return list(MEASUREMENT.bundled())
 
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench audit``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench audit", description=__doc__.split("\n")[0])
-    parser.add_argument(
+    takes = parser("audit", __doc__)
+    takes.add_argument(
         "--out", type=Path, help="the JSON file of the table, written row by row; rows that are there are kept"
     )
-    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
-    parser.add_argument(
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    takes.add_argument(
         "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
     )
-    parser.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
-    parser.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
-    args = parser.parse_args(argv)
+    takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
+    takes.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
+    args = takes.parse_args(argv)
     if args.planted:
         return _planted(args.fault)
     todo = [(n, o, e) for n, o in configurations() for e in epsilons(n, o)]
@@ -194,8 +189,7 @@ def _measure(
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
         report = audit(m, inputs, draws=_draws(m), seed=SEED, progress=progress(what))
         there[places[_key(name, listed(options), epsilon)]] = row(name, options, report)
-        if out is not None:
-            write_rows(out, {"about": ABOUT, "rows": [there[i] for i in sorted(there)]}, "mechanism")
+        MEASUREMENT.write(out, [there[i] for i in sorted(there)], ABOUT)
         say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
 
 
@@ -206,17 +200,13 @@ def _draws(m: Mechanism) -> int:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
-    lines = [
-        "| mechanism | options | ε | claimed | measured | proven | draws | draws show | leak seen from | verdict |",
-        "|---" * 10 + "|",
-    ]
-    for r in rows:
+    def cells(r: dict[str, Any]) -> list[str]:
         # Infinite numbers are words in the file.
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
-        lines.append(
-            f"| {r['mechanism']} | {codec.describe(r['options'], r['mechanism'])} | {number(r['epsilon'])} | "
-            f"{bound(claimed)} | {at_least(measured)} | {'yes' if r['proven'] else 'at least'} | {r['draws']:,} | "
-            f"{at_least(detectable)} | {'' if r['leak_fresh'] is None else share(r['leak_fresh'])} | "
-            f"{LINES[r['verdict']]} |"
-        )
-    return "\n".join(lines)
+        proven, leak = "yes" if r["proven"] else "at least", "" if r["leak_fresh"] is None else share(r["leak_fresh"])
+        seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
+        options = codec.describe(r["options"], r["mechanism"])
+        return [r["mechanism"], options, number(r["epsilon"]), *seen, LINES[r["verdict"]]]
+
+    heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
+    return markdown([*heading, "verdict"], map(cells, rows))

@@ -21,37 +21,38 @@ from ..errors import ConfigError, InputError
 from . import further
 from . import results as store
 from .grid import GRIDS, Grid, Point, Size, cost, groups, named, plain, shard
+from .measurement import parser
 from .rows import Row
 from .run import JUDGED, Setup, one_thread, run, run_group, stop_list
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench run", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument(
+    takes = parser("run", __doc__)
+    takes.add_argument(
         "--grid", default="quick", metavar="NAME",
         help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
     )  # fmt: skip
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
-    parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
-    parser.add_argument("--stopwords", metavar="FILE", help="a list of stop words, one a line, for all mechanisms")
-    parser.add_argument("--only", metavar="TEXT", help="only points whose MECHANISM/DATA has this text in it")
-    parser.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
-    parser.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
-    parser.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
-    parser.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
-    parser.add_argument(
+    takes.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
+    takes.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
+    takes.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
+    takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
+    takes.add_argument("--stopwords", metavar="FILE", help="a list of stop words, one a line, for all mechanisms")
+    takes.add_argument("--only", metavar="TEXT", help="only points whose MECHANISM/DATA has this text in it")
+    takes.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    takes.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
+    takes.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
+    takes.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
+    takes.add_argument(
         "--lm-perplexity",
         action="store_true",
         help=f"perplexity of {JUDGED} test texts under a language model that was added, at the first seed's points",
     )
-    parser.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
-    parser.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
-    parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
-    parser.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="where the summary goes")
-    return parser
+    takes.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
+    takes.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
+    takes.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
+    takes.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
+    takes.add_argument("--summary", type=Path, metavar="FILE", help="where the summary goes")
+    return takes
 
 
 def main(argv: Sequence[str] = ()) -> int:

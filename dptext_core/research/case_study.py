@@ -42,7 +42,7 @@ from ..privacy.guarantee import number, percent
 from ..result import RewriteResult
 from .data_sets import stratified
 from .downstream import METRICS, SEEDS, Embeddings, labelled, nothing, said, scores, summed
-from .files import write_rows
+from .measurement import write_rows
 from .papers import paper_rows
 
 MECHANISM = "adept"

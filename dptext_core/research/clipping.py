@@ -10,24 +10,20 @@ text is read once; the noise of a text is the same everywhere, so that differenc
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
-from .._internal import assets
 from .._internal.statistics import half_width
-from .._internal.version import __version__
 from ..measure.metrics import score
 from ..mechanisms.masked.dp_mlm import DPMLM
 from ..mechanisms.masked.masked_words import MaskedPrepared
 from ..models.clip import WIDTHS as PRESETS
 from ..privacy.sampling import NoiseStream
 from . import data_sets
-from .files import write_rows
+from .measurement import Measurement, markdown, options_of, parser, which_stop_words
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -53,6 +49,10 @@ class Cost:
     tied: float
     words: int
     texts: int
+
+
+MEASUREMENT = Measurement("clipping", Cost, "clipping.json", digits=5)
+bundled = MEASUREMENT.bundled
 
 
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
@@ -100,45 +100,33 @@ def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tupl
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
 
 
-def bundled() -> tuple[Cost, ...]:
-    """The bundled measurement; () where it is missing."""
-    return assets.bundled("benchmarks/clipping.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Cost, ...]:
-    return tuple(Cost(**row) for row in assets.read_json(path)["rows"])
-
-
 def table(rows: Sequence[Cost]) -> str:
     """A Markdown table."""
-    lines = ["| width | ε | N_w | cosine | words at the upper end |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {r.width:g}σ | {r.epsilon:g} | {r.n_w:.3f} ± {r.n_w_half:.3f} | {r.cosine:.3f} ± {r.cosine_half:.3f} "
-        f"| {r.tied:.1f} |"
-        for r in rows
-    ]
-    return "\n".join(lines)
+
+    def cells(r: Cost) -> list[str]:
+        means = (f"{r.n_w:.3f} ± {r.n_w_half:.3f}", f"{r.cosine:.3f} ± {r.cosine_half:.3f}")
+        return [f"{r.width:g}σ", f"{r.epsilon:g}", *means, f"{r.tied:.1f}"]
+
+    return markdown(["width", "ε", "N_w", "cosine", "words at the upper end"], map(cells, rows))
 
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench clipping``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench clipping", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of the public data sets")
-    parser.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
-    parser.add_argument("--n", type=int, default=TEXTS, help=f"texts of SST-2's test, {TEXTS} by default")
-    parser.add_argument("--out", type=Path, help="write the rows to this JSON file")
-    args = parser.parse_args(argv)
+    takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
+    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of SST-2's test, {TEXTS} by default")
+    args = takes.parse_args(argv)
     found = data_sets.load(DATA, args.data, n_test=args.n, max_words=40)
     texts = [found.texts[i][0] for i in found.test]
-    mechanism = DPMLM.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
+    mechanism = DPMLM.create(**options_of(args))
     rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism))
     print(table(rows))
-    if args.out:
-        about: dict[str, Any] = {
-            "command": "python -m dptext_core bench clipping", "version": __version__, "data": found.title,
-            "sha256": found.sha256, "seed": SEED, "stopwords": "given" if args.stopwords else "the default list",
-            "model": "bundled", "width": "standard deviations from the mean of the scores to the upper end",
-        }  # fmt: skip
-        short = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in asdict(r).items()} for r in rows]
-        write_rows(args.out, {"about": about, "rows": short}, "width")
+    about = MEASUREMENT.about(
+        data=found.title,
+        sha256=found.sha256,
+        seed=SEED,
+        stopwords=which_stop_words(args),
+        model="bundled",
+        width="standard deviations from the mean of the scores to the upper end",
+    )
+    MEASUREMENT.write(args.out, rows, about)
     return 0

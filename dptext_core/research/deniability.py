@@ -9,7 +9,6 @@ else from draws, with the 95% interval of the mean over the words.
 
 from __future__ import annotations
 
-import argparse
 import threading
 import time
 from collections.abc import Sequence
@@ -22,14 +21,13 @@ import numpy as np
 from .._internal import assets
 from .._internal.statistics import boundary, half_width
 from .._internal.task import Progress, check_cancel
-from .._internal.version import __version__
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..mechanisms.words.mvc import CURVE_DRAWS
 from ..mechanisms.words.word_level import WordMechanism, word_mechanism
 from ..privacy.distribution import Channel
 from ..words.lists import CONFIGURATIONS
-from .files import write_rows
+from .measurement import about, parser, write_rows
 from .rows import listed
 
 WORDS = 100
@@ -149,12 +147,11 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench deniability``."""
     from ..words.space import SPACES
 
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench deniability", description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, help="write the curves and the ranges of ε to this JSON file")
-    parser.add_argument("--space", action="append", metavar="NAME", help="a word space; default: all bundled ones")
-    parser.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
-    parser.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
-    args = parser.parse_args(argv)
+    takes = parser("deniability", __doc__, "out")
+    takes.add_argument("--space", action="append", metavar="NAME", help="a word space; default: all bundled ones")
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    takes.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
+    args = takes.parse_args(argv)
 
     rows: list[dict[str, Any]] = []
     ranges: dict[str, dict[str, dict[str, float]]] = {}
@@ -187,9 +184,8 @@ def main(argv: Sequence[str] = ()) -> int:
             }
         )  # fmt: skip
     if args.out:
-        about = {
-            "command": "python -m dptext_core bench deniability", "version": __version__,
-            "n_w": "chance that a word stays what it is", "s_w": "expected different words in 100 draws",
-        }  # fmt: skip
-        write_rows(args.out, {"about": about, "ranges": ranges, "curves": rows}, "mechanism")
+        said = about(
+            "deniability", n_w="chance that a word stays what it is", s_w="expected different words in 100 draws"
+        )
+        write_rows(args.out, {"about": said, "ranges": ranges, "curves": rows}, "mechanism")
     return 0

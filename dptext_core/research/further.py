@@ -33,6 +33,7 @@ from ..words.lists import CONFIGURATIONS
 from . import curves, deniability, run
 from . import results as store
 from .grid import ATTACKERS, BASELINE, KEEP, SIZES, Point, Size, plain
+from .measurement import parser
 from .results import Results
 from .rows import Row, short
 
@@ -222,22 +223,20 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m dptext_core bench further", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("what", choices=("equal", "lists"))
-    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder with the data sets")
-    parser.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
-    parser.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
-    parser.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
-    parser.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
-    parser.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
-    parser.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where points go; a stopped run goes on from it")
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="where the summary of all points in --out goes")
-    return parser
+    takes = parser("further", __doc__)
+    takes.add_argument("what", choices=("equal", "lists"))
+    takes.add_argument("--data", type=Path, metavar="DIR", help="the folder with the data sets")
+    takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
+    takes.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
+    takes.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
+    takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
+    takes.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
+    takes.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
+    takes.add_argument("--out", type=Path, metavar="FILE", help="where points go; a stopped run goes on from it")
+    takes.add_argument("--summary", type=Path, metavar="FILE", help="where the summary of all points in --out goes")
+    return takes
 
 
 def main(argv: Sequence[str] = ()) -> int:

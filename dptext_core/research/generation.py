@@ -9,26 +9,23 @@ were drawn, on one call for all texts, after one text was rewritten to load ever
 
 from __future__ import annotations
 
-import argparse
 import math
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._internal import assets
 from .._internal.statistics import half_width
-from .._internal.version import __version__
 from ..measure.metrics import score
 from ..mechanisms.registry import get_mechanism
 from ..models import causal
 from ..privacy.sampling import NoiseStream
 from . import data_sets
-from .files import write_rows
+from .measurement import Measurement, markdown, options_of, parser, which_stop_words
 
 #: Systems: mechanism, and options.
 SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -64,6 +61,10 @@ class Line:
     seconds: float
 
 
+MEASUREMENT = Measurement("generators", Line, "generators.json", digits=5)
+bundled = MEASUREMENT.bundled
+
+
 def run(
     name: str, systems: Sequence[str], epsilons: Sequence[float], folder: Path | None, n: int,
     options: Mapping[str, Any], judge: Any = None, model: str | None = None,
@@ -95,58 +96,42 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
     return (float(x.mean()), half_width(x)) if len(x) > 1 else (math.nan, math.nan)
 
 
-def bundled() -> tuple[Line, ...]:
-    """The bundled measurement; () where it is missing."""
-    return assets.bundled("benchmarks/generators.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Line, ...]:
-    return tuple(Line(**row) for row in assets.read_json(path)["rows"])
-
-
 def table(lines: Sequence[Line]) -> str:
     """A Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
-    out = [
-        "| ε | system | cosine | BLEU | perplexity of a word | words | tokens a second, DP-MLM = 1 |",
-        "|---" * 7 + "|",
-    ]
     speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM"}
-    for x in sorted(lines, key=lambda x: (x.epsilon, list(SYSTEMS).index(x.system))):
+
+    def cells(x: Line) -> list[str]:
         perplexity = "" if x.log_perplexity is None else f"{math.exp(x.log_perplexity):,.0f}"
         faster = f"{x.tokens / x.seconds / speed[x.epsilon]:.2f}" if x.epsilon in speed else ""
-        out.append(
-            f"| {x.epsilon:g} | {x.system} | {x.cosine:.3f} ± {x.cosine_half:.3f} | {x.bleu:.1f} | {perplexity} | "
-            f"{x.words:.1f} | {faster} |"
-        )
-    return "\n".join(out)
+        cosine = f"{x.cosine:.3f} ± {x.cosine_half:.3f}"
+        return [f"{x.epsilon:g}", x.system, cosine, f"{x.bleu:.1f}", perplexity, f"{x.words:.1f}", faster]
+
+    heading = ["ε", "system", "cosine", "BLEU", "perplexity of a word", "words", "tokens a second, DP-MLM = 1"]
+    return markdown(heading, map(cells, sorted(lines, key=lambda x: (x.epsilon, list(SYSTEMS).index(x.system)))))
 
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench generators``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench generators", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the public data sets")
-    parser.add_argument("--set", default="sst2", help="data set (default sst2; builtin needs no folder)")
-    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
-    parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
-    parser.add_argument("--n", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
-    parser.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
-    parser.add_argument("--model", help="the generators' model, in the place of the bundled ones")
-    parser.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
-    parser.add_argument("--out", type=Path, help="write the lines to this JSON file")
-    args = parser.parse_args(argv)
-    options = {"stopwords": args.stopwords} if args.stopwords else {}
+    takes = parser("generators", __doc__, "data", "set", "stopwords", "out")
+    takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
+    takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
+    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
+    takes.add_argument("--model", help="the generators' model, in the place of the bundled ones")
+    takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
+    args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     lines = []
-    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options, judge, args.model):
+    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options_of(args), judge, args.model):
         lines.append(line)
         print(f"{line.system}, ε {line.epsilon:g}: {line.tokens} tokens in {line.seconds} s", flush=True)
     print(f"\n{table(lines)}")
-    if args.out:
-        about = {
-            "command": "python -m dptext_core bench generators", "version": __version__,
-            "model": args.model or "bundled", "judge": judge.title if judge else "", "seed": SEED, "words": MOST_WORDS,
-            "stopwords": "given" if args.stopwords else "the default list", "processor": platform.processor() or "",
-        }  # fmt: skip
-        short = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in asdict(x).items()} for x in lines]
-        write_rows(args.out, {"about": about, "rows": short}, "data")
+    about = MEASUREMENT.about(
+        model=args.model or "bundled",
+        judge=judge.title if judge else "",
+        seed=SEED,
+        words=MOST_WORDS,
+        stopwords=which_stop_words(args),
+        processor=platform.processor() or "",
+    )
+    MEASUREMENT.write(args.out, lines, about)
     return 0

@@ -31,6 +31,7 @@ from . import contributed, further
 from . import results as store
 from .curves import key, title
 from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, labels
+from .measurement import parser
 from .results import Results
 from .rows import BASELINE, Row, listed
 
@@ -453,23 +454,21 @@ def to_latex(found: Board, title_of_data: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m dptext_core bench leaderboard", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
-    parser.add_argument("--judge", metavar="METRIC", help="what is kept (default: the data set's first)")
-    parser.add_argument("--privacy", metavar="METRIC", help="what is the same (default: the data set's first)")
-    parser.add_argument("--at", type=float, metavar="X", help="its value (default: the middle level)")
-    parser.add_argument("--every", action="store_true", help="all settings of each mechanism")
-    parser.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
-    parser.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
-    parser.add_argument("--judges", action="store_true", help="the place of each setting by every judge instead")
-    parser.add_argument("--format", choices=("text", "csv", "latex", "json"), default="text")
-    parser.add_argument("--check", type=Path, metavar="FILE", help="check the points of a contributed file instead")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="with --check: the data sets, to measure some again")
-    parser.add_argument("--stopwords", metavar="FILE", help="with --check: the list that the bundled results have")
-    parser.add_argument("--again", type=int, default=0, metavar="N", help="with --check: so many points (default 0)")
-    return parser
+    takes = parser("leaderboard", __doc__)
+    takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
+    takes.add_argument("--judge", metavar="METRIC", help="what is kept (default: the data set's first)")
+    takes.add_argument("--privacy", metavar="METRIC", help="what is the same (default: the data set's first)")
+    takes.add_argument("--at", type=float, metavar="X", help="its value (default: the middle level)")
+    takes.add_argument("--every", action="store_true", help="all settings of each mechanism")
+    takes.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
+    takes.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
+    takes.add_argument("--judges", action="store_true", help="the place of each setting by every judge instead")
+    takes.add_argument("--format", choices=("text", "csv", "latex", "json"), default="text")
+    takes.add_argument("--check", type=Path, metavar="FILE", help="check the points of a contributed file instead")
+    takes.add_argument("--data", type=Path, metavar="DIR", help="with --check: the data sets, to measure some again")
+    takes.add_argument("--stopwords", metavar="FILE", help="with --check: the list that the bundled results have")
+    takes.add_argument("--again", type=int, default=0, metavar="N", help="with --check: so many points (default 0)")
+    return takes
 
 
 def main(argv: Sequence[str] = ()) -> int:

@@ -9,21 +9,18 @@ of the two it counts.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from .._internal import assets
-from .._internal.version import __version__
 from ..errors import InputError
 from ..mechanisms.words.custext import MAPPINGS, build_groups
 from ..words.space import word_space
-from .files import write_rows
+from .measurement import Measurement, parser
 
 KS = (20, 50, 100)
 PARTS = ("train", "dev", "test")
@@ -38,6 +35,10 @@ class Alone:
     words: float
     occurrences: float
     n: int
+
+
+MEASUREMENT = Measurement("mappings --data DIR", Alone, "mappings.json")
+bundled = MEASUREMENT.bundled
 
 
 def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
@@ -69,33 +70,16 @@ def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[
     return float(single.mean()), float(often[single].sum() / often.sum()), len(known)
 
 
-def bundled() -> tuple[Alone, ...]:
-    """The bundled rows; none where the file is missing."""
-    return assets.bundled("benchmarks/mappings.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Alone, ...]:
-    return tuple(Alone(**row) for row in assets.read_json(path)["rows"])
-
-
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench mappings``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench mappings", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder that holds sst2/")
-    parser.add_argument("--space", default="minilm", metavar="NAME", help="the word space (default minilm)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows to this JSON file")
-    args = parser.parse_args(argv)
+    args = parser("mappings", __doc__, "data", "space", "out", required=["data"]).parse_args(argv)
     counts, digest = word_counts(args.data / "sst2")
     rows = []
     for k in KS:
         for mapping in MAPPINGS:
             words, occurrences, n = alone(counts, args.space, k, mapping)
-            rows.append(asdict(Alone(k, mapping, round(words, 6), round(occurrences, 6), n)))
+            rows.append(Alone(k, mapping, round(words, 6), round(occurrences, 6), n))
             print(f"K = {k:3d}, {mapping:12s}: {words:.2%} of {n:,} words, {occurrences:.2%} of their occurrences")
-    if args.out:
-        about = {
-            "command": "python -m dptext_core bench mappings --data DIR", "version": __version__, "space": args.space,
-            "data": "sst2", "sha256": digest, "words": "share of words not of type N–M",
-        }  # fmt: skip
-        write_rows(args.out, {"about": about, "rows": rows}, "k")
+    about = MEASUREMENT.about(space=args.space, data="sst2", sha256=digest, words="share of words not of type N–M")
+    MEASUREMENT.write(args.out, rows, about)
     return 0

@@ -14,12 +14,11 @@ The rows, with the rewritten texts in them, go into FILE, which an interrupted r
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ import numpy as np
 
 from .._internal import assets
 from .._internal.statistics import half_width
-from .._internal.version import __version__
 from ..attacks import mask_inference
 from ..measure.budget import distribute
 from ..measure.metrics import score
@@ -40,7 +38,7 @@ from ..text.document import Document
 from ..text.lexicon import Lexicon
 from ..text.lexicons import stop_words
 from . import data_sets
-from .files import write_rows
+from .measurement import Measurement, markdown, options_of, parser, which_stop_words
 
 #: The bundled model by its folder: it proposes with weights of their own only where it goes by its name.
 UNTRAINED = str(assets.assets_folder() / "models" / "masked_lm")
@@ -254,24 +252,17 @@ def _interval(x: np.ndarray) -> tuple[float, float, int]:
     return float(x.mean()), half_width(x), len(x)
 
 
-def bundled() -> tuple[Mean, ...]:
-    """The bundled measurement; () where it is missing."""
-    return assets.bundled("benchmarks/public_prior.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Mean, ...]:
-    return tuple(Mean(**row) for row in assets.read_json(path)["rows"])
+MEASUREMENT = Measurement("prior", Mean, "public_prior.json", digits=5)
+bundled = MEASUREMENT.bundled
 
 
 def table(found: Sequence[Mean], name: str, measures: Sequence[str]) -> str:
     """A Markdown table of one data set: a row for each ε and system."""
     at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
     have = [m for m in measures if any(k[2] == m for k in at)]
-    lines = ["| ε | system | " + " | ".join(h.replace("_", " ") for h in have) + " |", "|---" * (len(have) + 2) + "|"]
-    for epsilon, system in sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1]))):
-        cells = [_cell(at.get((epsilon, system, measure))) for measure in have]
-        lines.append(f"| {epsilon:g} | {system} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    points = sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1])))
+    rows = ([f"{e:g}", system, *(_cell(at.get((e, system, measure))) for measure in have)] for e, system in points)
+    return markdown(["ε", "system", *(h.replace("_", " ") for h in have)], rows)
 
 
 def _cell(m: Mean | None) -> str:
@@ -289,29 +280,25 @@ def _cell(m: Mean | None) -> str:
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench prior``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench prior", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the public data sets")
-    parser.add_argument("--sets", nargs="+", default=list(TEXTS), help=f"{' and '.join(TEXTS)} by default")
-    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
-    parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    parser.add_argument("--n", type=int, help="texts of each set; else " + str(dict(TEXTS)))
-    parser.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
-    parser.add_argument(
+    takes = parser("prior", __doc__, "data", "stopwords", "out")
+    takes.add_argument("--sets", nargs="+", default=list(TEXTS), help=f"{' and '.join(TEXTS)} by default")
+    takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
+    takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
+    takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    takes.add_argument("--n", type=int, help="texts of each set; else " + str(dict(TEXTS)))
+    takes.add_argument(
         "--rows", type=Path, required=True, help="the file of measured points; an old one is gone on with"
     )
-    parser.add_argument(
+    takes.add_argument(
         "--judge", metavar="NAME", help=f"a causal language model, for perplexity: a folder, or {causal.JUDGE}"
     )
-    parser.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
-    parser.add_argument("--out", type=Path, help="write the means to this JSON file")
-    args = parser.parse_args(argv)
-    options = {"stopwords": args.stopwords} if args.stopwords else {}
+    takes.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
+    args = takes.parse_args(argv)
     sizes = TEXTS if args.n is None else dict.fromkeys(args.sets, args.n)
     args.rows.parent.mkdir(parents=True, exist_ok=True)
     if args.judge:
         causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
-    for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options, sizes):
+    for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_of(args), sizes):
         print(
             f"{row['data']}, {row['system']}, ε {row['epsilon']:g}, seed {row['seed']}: {row['seconds']} s", flush=True
         )
@@ -326,14 +313,13 @@ def main(argv: Sequence[str] = ()) -> int:
     found = means(rows)
     for name in args.sets:
         print(f"\n{name}\n\n{table(found, name, list(BETTER))}")
-    if args.out:
-        judges = sorted({r["judge"] for r in rows if r.get("judge")})
-        about = {
-            "command": "python -m dptext_core bench prior", "version": __version__, "model": "bundled",
-            "seeds": sorted({r["seed"] for r in rows}), "texts": {r["data"]: len(r["texts"]) for r in rows},
-            "sha256": {r["data"]: r["sha256"] for r in rows}, "judge": "; ".join(judges),
-            "stopwords": "given" if args.stopwords else "the default list",
-        }  # fmt: skip
-        short = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in asdict(m).items()} for m in found]
-        write_rows(args.out, {"about": about, "rows": short}, "data")
+    about = MEASUREMENT.about(
+        model="bundled",
+        seeds=sorted({r["seed"] for r in rows}),
+        texts={r["data"]: len(r["texts"]) for r in rows},
+        sha256={r["data"]: r["sha256"] for r in rows},
+        judge="; ".join(sorted({r["judge"] for r in rows if r.get("judge")})),
+        stopwords=which_stop_words(args),
+    )
+    MEASUREMENT.write(args.out, found, about)
     return 0

@@ -10,22 +10,18 @@ The ε that gives the word itself the chance p₀ is found by bisection in the c
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from .._internal import assets
-from .._internal.version import __version__
 from ..attacks.query import CONFIDENCE, REPEATS, query_number
 from ..mechanisms.words.word_level import word_mechanism
 from ..privacy.distribution import Channel
-from .files import write_rows
 from .further import epsilon_where
+from .measurement import Measurement, parser
 
 #: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.
 WORDS = ("happy", "car", "she", "mary")
@@ -44,6 +40,10 @@ class Queries:
     epsilon: float
     p: float
     n: int | None
+
+
+MEASUREMENT = Measurement("queries", Queries, "queries.json")
+bundled = MEASUREMENT.bundled
 
 
 def _stays(channel: Channel, epsilon: float) -> float:
@@ -70,35 +70,17 @@ def at_equal_chance(
                     yield Queries(word, k, epsilon, float(f"{found.p_original:.4g}"), n)
 
 
-def bundled() -> tuple[Queries, ...]:
-    """The bundled rows; none where the file is missing."""
-    return assets.bundled("benchmarks/queries.json", _read, ())
-
-
-def _read(path: Path) -> tuple[Queries, ...]:
-    return tuple(Queries(**row) for row in assets.read_json(path)["rows"])
-
-
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench queries``."""
-    parser = argparse.ArgumentParser(
-        prog="python -m dptext_core bench queries", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--space", default="minilm", metavar="NAME", help="the word space (default minilm)")
-    parser.add_argument("--word", action="append", metavar="WORD", help=f"default: {', '.join(WORDS)}")
-    parser.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows to this JSON file")
-    args = parser.parse_args(argv)
-    words = args.word or WORDS
+    takes = parser("queries", __doc__, "space", "out")
+    takes.add_argument("--word", action="append", metavar="WORD", help=f"default: {', '.join(WORDS)}")
+    takes.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")
+    args = takes.parse_args(argv)
     rows = []
-    for row in at_equal_chance(args.space, words, repeats=args.repeats):
+    for row in at_equal_chance(args.space, args.word or WORDS, repeats=args.repeats):
         number = "no number" if row.n is None else f"{row.n:,}"
         print(f"{row.word:6s} K {row.k:4d}, ε {row.epsilon:g}: p₀ {row.p:.3f}, {number}", flush=True)
-        rows.append(asdict(row))
-    if args.out:
-        about = {
-            "command": "python -m dptext_core bench queries", "version": __version__, "space": args.space,
-            "repeats": args.repeats, "confidence": CONFIDENCE, "seed": SEED,
-        }  # fmt: skip
-        write_rows(args.out, {"about": about, "rows": rows}, "word")
+        rows.append(row)
+    about = MEASUREMENT.about(space=args.space, repeats=args.repeats, confidence=CONFIDENCE, seed=SEED)
+    MEASUREMENT.write(args.out, rows, about)
     return 0

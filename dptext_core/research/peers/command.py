@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import InputError
+from ..measurement import parser
 from .compare import Comparison, Match, Speed, compare_draws, compare_speed, comparison_space, installed, prepare_folder
 from .process import INSTALL, PeerFailed, pair
 from .report import report
@@ -17,26 +17,22 @@ from .table import PEERS
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare, print the table and the deviations; 0 when done. Raises DPTextError."""
-    parser = argparse.ArgumentParser(
-        prog="python -m dptext_core bench peers",
-        description="Our word-level mechanisms beside released ones.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--peers-python", required=True, metavar="PATH", help=f"Python with the packages: {INSTALL}")
-    parser.add_argument("--space", default="minilm", help="a word space: a bundled one, glove-840b, or a path")
-    parser.add_argument(
+    takes = parser("peers", "Our word-level mechanisms beside released ones.")
+    takes.add_argument("--peers-python", required=True, metavar="PATH", help=f"Python with the packages: {INSTALL}")
+    takes.add_argument("--space", default="minilm", help="a word space: a bundled one, glove-840b, or a path")
+    takes.add_argument(
         "--vocabulary", type=int, default=5000, help="how many of its most frequent words (default 5000)"
     )
-    parser.add_argument("--words", type=int, default=5, help="test words for the distributions (default 5)")
-    parser.add_argument("--draws", type=int, default=1000, help="most draws a test word (default 1000)")
-    parser.add_argument(
+    takes.add_argument("--words", type=int, default=5, help="test words for the distributions (default 5)")
+    takes.add_argument("--draws", type=int, default=1000, help="most draws a test word (default 1000)")
+    takes.add_argument(
         "--seconds", type=float, default=4.0, help="most seconds of their draws a mechanism (default 4)"
     )
-    parser.add_argument("--threads", type=int, default=1, help="threads of both sides (default 1)")
-    parser.add_argument("--only", default="", help="only rows whose package or mechanism has this in its name")
-    args = parser.parse_args(argv)
+    takes.add_argument("--threads", type=int, default=1, help="threads of both sides (default 1)")
+    takes.add_argument("--only", default="", help="only rows whose package or mechanism has this in its name")
+    args = takes.parse_args(argv)
     if min(args.words, args.draws, args.threads) < 1 or args.seconds <= 0:
-        parser.error("numbers must be at least 1")
+        takes.error("numbers must be at least 1")
     peers = [p for p in PEERS if args.only.lower() in f"{p.package} {p.title}".lower()]
     if not peers:
         raise InputError(f"No row has {args.only!r} in its name. Rows: {', '.join(p.title for p in PEERS)}.")

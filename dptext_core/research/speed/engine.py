@@ -14,13 +14,13 @@ Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--float32
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..measurement import parser
 from . import share
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
@@ -114,16 +114,14 @@ def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Time both and print the ratios; 0 when done."""
-    parser = argparse.ArgumentParser(
-        prog="python -m dptext_core bench speed", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
-    parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
-    parser.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
-    parser.add_argument("--float32", action="store_true", help="compute in float32, as processors without bfloat16 do")
-    args = parser.parse_args(argv)
+    takes = parser("speed", __doc__)
+    takes.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
+    takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
+    takes.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    takes.add_argument("--float32", action="store_true", help="compute in float32, as processors without bfloat16 do")
+    args = takes.parse_args(argv)
     if args.repeats < 1:
-        parser.error("--repeats must be at least 1")
+        takes.error("--repeats must be at least 1")
 
     import torch
 

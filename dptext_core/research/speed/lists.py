@@ -10,13 +10,14 @@ Run:  python -m dptext_core bench lists [--space minilm] [--words N] [--steps 10
 
 from __future__ import annotations
 
-import argparse
 import time
 import tracemalloc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..measurement import parser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,15 +99,13 @@ def line(found: dict[str, float]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Time both and print the ratio; 0 when done."""
-    parser = argparse.ArgumentParser(
-        prog="python -m dptext_core bench lists", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--space", default="minilm", help="name or path of a word space")
-    parser.add_argument("--words", type=int, help="only so many of its most frequent words (default: all)")
-    parser.add_argument("--steps", type=int, default=100, help="timed steps of the plain loop")
-    args = parser.parse_args(argv)
+    takes = parser("lists", __doc__)
+    takes.add_argument("--space", default="minilm", help="name or path of a word space")
+    takes.add_argument("--words", type=int, help="only so many of its most frequent words (default: all)")
+    takes.add_argument("--steps", type=int, default=100, help="timed steps of the plain loop")
+    args = takes.parse_args(argv)
     if args.steps < 1 or (args.words is not None and args.words < 2):
-        parser.error("--steps must be at least 1, --words at least 2")
+        takes.error("--steps must be at least 1, --words at least 2")
     print(line(measure(args.words, args.space, args.steps)))
     return 0
 

@@ -9,26 +9,25 @@ from the vocabulary and stand in texts of 20. The paper has memory-profiler, whi
 
 from __future__ import annotations
 
-import argparse
 import gc
 import tracemalloc
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..._internal import assets
-from ..._internal.version import __version__
 from ...measure.metrics.registry import measure as measure_of
 from ...mechanisms.registry import mechanism_class
 from ...mechanisms.words.word_level import word_mechanism
 from ..deniability import configurations
-from ..files import read_rows, write_rows
+from ..measurement import Measurement, parser
 from ..rows import Row, listed
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
+
+MEASUREMENT = Measurement("memory", Row, "memory.json")
+bundled = MEASUREMENT.bundled
 
 
 def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[float, float]:
@@ -48,11 +47,6 @@ def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[flo
         tracemalloc.stop()
 
 
-def bundled() -> tuple[Row, ...]:
-    """The bundled rows (data "vocabulary"); none where the file is missing."""
-    return assets.bundled("benchmarks/memory.json", read_rows, ())
-
-
 def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:
     metric = measure_of("mib_per_1000_words")
     return Row(
@@ -62,17 +56,12 @@ def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench memory``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench memory", description=__doc__.split("\n")[0])
-    parser.add_argument("--space", default="minilm", metavar="NAME", help="the word space (default minilm)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows to this JSON file")
-    args = parser.parse_args(argv)
-    rows: list[dict[str, Any]] = []
+    args = parser("memory", __doc__, "space", "out").parse_args(argv)
+    rows = []
     for name, options in configurations([args.space]):
         epsilon, taken = measure(name, options)
         label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in options.values() if v is not None)
         print(f"{name:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
-        rows.append(_row(name, options, epsilon, taken).to_dict())
-    if args.out:
-        about = {"command": "python -m dptext_core bench memory", "version": __version__, "words": WORDS}
-        write_rows(args.out, {"about": about, "rows": rows}, "mechanism")
+        rows.append(_row(name, options, epsilon, taken))
+    MEASUREMENT.write(args.out, rows, MEASUREMENT.about(words=WORDS))
     return 0

@@ -11,7 +11,6 @@ words a second of processor time. Ratios are comparable between machines, speeds
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import time
@@ -21,9 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal import assets
 from ..._internal.assets import assets_folder
-from ..._internal.version import __version__
 from ...measure.metrics.registry import measure
 from ...mechanisms.registry import mechanism_class
 from ...mechanisms.words.custext import CusText, build_groups
@@ -32,7 +29,7 @@ from ...mechanisms.words.word_level import Draws, word_mechanism
 from ...privacy.sampling import NoiseStream
 from ...text.document import Document
 from ...words import WordSpace, stop_words, word_space
-from ..files import read_rows, write_rows
+from ..measurement import Measurement, parser
 from ..rows import Row, listed
 from .lists import line as list_line
 from .lists import measure as measure_list
@@ -271,9 +268,9 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
     return rows
 
 
-def bundled() -> tuple[Row, ...]:
-    """The bundled rows of :func:`rates`; none where the file is missing."""
-    return assets.bundled("benchmarks/words.json", read_rows, ())
+#: The file of what :func:`rates` measures.
+MEASUREMENT = Measurement("words", Row, "words.json")
+bundled = MEASUREMENT.bundled
 
 
 def _write_rates(out: Path) -> None:
@@ -283,8 +280,7 @@ def _write_rates(out: Path) -> None:
     for row in rows:
         options = ", ".join("+".join(v) if isinstance(v, list) else str(v) for v in row.options.values())
         print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens a processor second")
-    about = {"command": "python -m dptext_core bench words", "version": __version__, "machine": machine()}
-    write_rows(out, {"about": about, "rows": [row.to_dict() for row in rows]}, "mechanism")
+    MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=machine()))
 
 
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
@@ -298,13 +294,13 @@ def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench words``."""
-    parser = argparse.ArgumentParser(prog="python -m dptext_core bench words", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
-    parser.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
-    parser.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
-    parser.add_argument("--shares", action="store_true", help="only where the time goes, text in and text out")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="only tokens a second of each, as rows in this file")
-    args = parser.parse_args(argv)
+    takes = parser("words", __doc__)
+    takes.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
+    takes.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
+    takes.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
+    takes.add_argument("--shares", action="store_true", help="only where the time goes, text in and text out")
+    takes.add_argument("--out", type=Path, metavar="FILE", help="only tokens a second of each, as rows in this file")
+    args = takes.parse_args(argv)
     if args.shares or args.out:
         if args.shares:
             print_shares()

@@ -1,0 +1,111 @@
+"""What every measurement has in common: its command, the file it ships in, the type of its rows, a table of them.
+
+A measurement is a module below ``dptext_core/research``: a frozen dataclass for a row, a function that measures, and
+``main(argv)``, which ``cli/main.py`` names beside the command. The rest is here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from .._internal import assets
+from .._internal.version import __version__
+
+R = TypeVar("R")
+
+_PROG = "python -m dptext_core bench"
+#: Options that mean the same wherever they are taken.
+_OPTIONS: Mapping[str, dict[str, Any]] = {
+    "data": {"type": Path, "metavar": "DIR", "help": "folder of the public data sets"},
+    "set": {"default": "sst2", "metavar": "NAME", "help": "data set (default sst2; builtin needs no folder)"},
+    "space": {"default": "minilm", "metavar": "NAME", "help": "the word space (default minilm)"},
+    "stopwords": {"metavar": "FILE", "help": "one word a line; else the default list"},
+    "out": {"type": Path, "metavar": "FILE", "help": "write the rows to this JSON file"},
+}
+
+
+def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of ``bench NAME``, described by the first line of its module, with some of the common options."""
+    made = argparse.ArgumentParser(prog=f"{_PROG} {name}", description=(doc or "").partition("\n")[0])
+    for option in options:
+        made.add_argument(f"--{option}", required=option in required, **_OPTIONS[option])
+    return made
+
+
+def about(name: str, **more: Any) -> dict[str, Any]:
+    """What a file says of itself: which command printed it, by which version, and more."""
+    return {"command": f"{_PROG} {name}", "version": __version__} | more
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What the common options say of a mechanism's."""
+    return {"stopwords": args.stopwords} if args.stopwords else {}
+
+
+def which_stop_words(args: argparse.Namespace) -> str:
+    """What a file says of the stop words that it was measured with."""
+    return "given" if args.stopwords else "the default list"
+
+
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (heading, *rows)]
+    return "\n".join([lines[0], "|---" * len(heading) + "|", *lines[1:]])
+
+
+def write_rows(path: Path, whole: Mapping[str, Any], first: str) -> None:
+    """Compact JSON with a line for each object that begins with the key ``first``, so that changes are easy to read."""
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.tmp")
+    beside.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
+    beside.replace(path)  # whole at any time: a table may be written row by row
+
+
+@dataclass(frozen=True)
+class Measurement(Generic[R]):
+    """The rows of one command in one file.
+
+    name: of the command, after ``bench``, with what has to be given to it. row: the type of a row: a dataclass of what
+    JSON has, a dictionary, or a type with ``read`` and ``to_dict``. file: below ``assets/benchmarks``. digits: of the
+    numbers in a row; 0 for all that they have.
+    """
+
+    name: str
+    row: type[R]
+    file: str
+    digits: int = 0
+
+    def bundled(self) -> tuple[R, ...]:
+        """The bundled rows; () where the file is missing. Raises ModelUnavailable where it holds something else."""
+        return assets.bundled(f"benchmarks/{self.file}", self.read, ())
+
+    def read(self, path: Path) -> tuple[R, ...]:
+        """The rows of such a file. Raises InputError where it cannot be read, and KeyError or TypeError for another."""
+        make = getattr(self.row, "read", lambda row: self.row(**row))
+        return tuple(map(make, assets.read_json(path)["rows"]))
+
+    def about(self, **more: Any) -> dict[str, Any]:
+        """:func:`about` of this command."""
+        return about(self.name, **more)
+
+    def write(self, path: Path | None, rows: Iterable[R], about: Mapping[str, Any]) -> None:
+        """The file, a line for each row; nothing without a path. Raises OSError."""
+        if path is None:
+            return
+        written = [{k: self._short(v) for k, v in self._fields(row).items()} for row in rows]
+        write_rows(path, {"about": about, "rows": written}, next(iter(written[0])) if written else "")
+
+    def _fields(self, row: R) -> dict[str, Any]:
+        if isinstance(row, dict):
+            return row
+        to_dict = getattr(row, "to_dict", None)
+        return to_dict() if to_dict else asdict(cast(Any, row))
+
+    def _short(self, value: Any) -> Any:
+        return float(f"{value:.{self.digits}g}") if self.digits and isinstance(value, float) else value
