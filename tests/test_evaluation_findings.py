@@ -406,7 +406,7 @@ def test_every_claim_says_beforehand_what_decides_and_what_would_change_it():
     for claim in f.CLAIMS:
         assert claim.test.quantity.endswith(".") and claim.test.direction.endswith(".") and claim.test.least
         assert claim.turns.endswith(".") and claim.place and len(claim.quote.split()) < 20
-        assert bool(claim.quote) == (claim.paper != f.OURS)
+        assert bool(claim.quote) == (claim.paper != base.OURS)
 
 
 FILES = {"DP-MLM": "000_*", "1-Diffractor": "001_*", "CusText": "002_*", "DP-Rewrite": "004_*"}
@@ -472,20 +472,20 @@ def test_a_claim_that_flips_with_the_range_cannot_be_told_and_shows_both():
 
 
 def test_verdicts_under_several_settings():
-    yes, no, unsure = f.Comparison(0.1, 0.01), f.Comparison(-0.1, 0.01), f.Comparison(0.0, 0.1)
-    one, other, open_ = (f.Tally(comparisons=[c]) for c in (yes, no, unsure))
-    assert f.under_each(one, one) == f.under_each(one, f.Tally()) == f.AGREES
-    assert f.under_each(one, other) == f.under_each(one, open_) == f.OPEN
-    assert f.under_each(other, other) == f.DISAGREES and f.under_each(f.Tally()) == f.MISSING
-    above, below = (f.Tally(True, [c]) for c in (yes, no))
-    assert above.verdict == below.verdict == f.under_each(above, above) == f.DISAGREES
-    assert f.under_each(above, below) == f.OPEN, "refuted on opposite sides"
+    yes, no, unsure = base.Comparison(0.1, 0.01), base.Comparison(-0.1, 0.01), base.Comparison(0.0, 0.1)
+    one, other, open_ = (base.Tally(comparisons=[c]) for c in (yes, no, unsure))
+    assert base.under_each(one, one) == base.under_each(one, base.Tally()) == f.AGREES
+    assert base.under_each(one, other) == base.under_each(one, open_) == f.OPEN
+    assert base.under_each(other, other) == f.DISAGREES and base.under_each(base.Tally()) == f.MISSING
+    above, below = (base.Tally(True, [c]) for c in (yes, no))
+    assert above.verdict == below.verdict == base.under_each(above, above) == f.DISAGREES
+    assert base.under_each(above, below) == f.OPEN, "refuted on opposite sides"
 
 
 def test_a_sentence_without_its_figure_is_a_part():
-    assert f.in_part(f.AGREES, f.AGREES) == f.AGREES
-    assert f.in_part(f.AGREES, f.DISAGREES) == f.in_part(f.AGREES, f.OPEN) == f.PARTLY
-    assert [f.in_part(v, f.AGREES) for v in (f.DISAGREES, f.OPEN, f.MISSING)] == [f.DISAGREES, f.OPEN, f.MISSING]
+    assert base.in_part(f.AGREES, f.AGREES) == f.AGREES
+    assert base.in_part(f.AGREES, f.DISAGREES) == base.in_part(f.AGREES, f.OPEN) == f.PARTLY
+    assert [base.in_part(v, f.AGREES) for v in (f.DISAGREES, f.OPEN, f.MISSING)] == [f.DISAGREES, f.OPEN, f.MISSING]
 
 
 @pytest.mark.parametrize(
@@ -582,38 +582,38 @@ def test_a_paper_is_held_against_itself_by_its_own_rows():
 
 
 def test_one_difference_of_many_is_not_beyond_doubt():
-    one = f.Comparison(0.05, 0.04, None, 0.01, "accuracy")
+    one = base.Comparison(0.05, 0.04, None, 0.01, "accuracy")
     assert 0.01 < one.chance < 0.05
-    alone, many = f.Tally(comparisons=[one]), f.Tally(comparisons=[one] * 1 + [f.Comparison(0.0, 0.04)] * 9)
+    alone, many = base.Tally(comparisons=[one]), base.Tally(comparisons=[one] * 1 + [base.Comparison(0.0, 0.04)] * 9)
     assert alone.verdict == f.AGREES and many.verdict == f.OPEN
     paired = dataclasses.replace(one, p=1e-6)
-    assert f.Tally(comparisons=[paired, f.Comparison(0.0, 0.04)]).yes == 1
+    assert base.Tally(comparisons=[paired, base.Comparison(0.0, 0.04)]).yes == 1
 
 
 def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it_is():
-    exact = [f.Comparison(x, 0.0, None, 0.01, "n_w") for x in (0.0001, 0.1)]
-    tally = f.Tally(comparisons=exact)
+    exact = [base.Comparison(x, 0.0, None, 0.01, "n_w") for x in (0.0001, 0.1)]
+    tally = base.Tally(comparisons=exact)
     assert (tally.yes, tally.small, tally.no) == (1, 1, 0)
-    assert f.Tally(comparisons=exact[:1]).verdict == f.DISAGREES, "shown to be too small"
-    same = f.Tally(True, exact[:1])
-    assert same.verdict == f.AGREES and f.Tally(True, exact[1:]).verdict == f.DISAGREES
-    assert f.Tally(True, [f.Comparison(0.0, 0.04, None, 0.01)]).verdict == f.OPEN
+    assert base.Tally(comparisons=exact[:1]).verdict == f.DISAGREES, "shown to be too small"
+    same = base.Tally(True, exact[:1])
+    assert same.verdict == f.AGREES and base.Tally(True, exact[1:]).verdict == f.DISAGREES
+    assert base.Tally(True, [base.Comparison(0.0, 0.04, None, 0.01)]).verdict == f.OPEN
 
 
 def test_verdicts_count_both_sides():
-    yes, no, unsure = f.Comparison(0.1, 0.01), f.Comparison(-0.1, 0.01), f.Comparison(0.0, 0.1)
-    assert f.Tally(comparisons=[yes, no]).verdict == f.PARTLY
-    assert f.Tally(comparisons=[yes, unsure]).verdict == f.AGREES
-    assert f.Tally(comparisons=[yes, unsure, unsure]).verdict == f.PARTLY
-    assert f.Tally(comparisons=[no, unsure]).verdict == f.DISAGREES
-    assert f.Tally(comparisons=[unsure]).verdict == f.OPEN and f.Tally().verdict == f.MISSING
+    yes, no, unsure = base.Comparison(0.1, 0.01), base.Comparison(-0.1, 0.01), base.Comparison(0.0, 0.1)
+    assert base.Tally(comparisons=[yes, no]).verdict == f.PARTLY
+    assert base.Tally(comparisons=[yes, unsure]).verdict == f.AGREES
+    assert base.Tally(comparisons=[yes, unsure, unsure]).verdict == f.PARTLY
+    assert base.Tally(comparisons=[no, unsure]).verdict == f.DISAGREES
+    assert base.Tally(comparisons=[unsure]).verdict == f.OPEN and base.Tally().verdict == f.MISSING
 
 
 def test_a_claim_of_several_parts_is_refuted_by_one_and_left_open_by_one():
-    assert f.both(f.AGREES, f.DISAGREES) == f.both(f.DISAGREES, f.OPEN) == f.DISAGREES
-    assert f.both(f.AGREES, f.OPEN) == f.both(f.AGREES, f.MISSING) == f.both(f.PARTLY, f.OPEN) == f.OPEN
-    assert f.both(f.AGREES, f.PARTLY) == f.PARTLY and f.both(f.AGREES, f.AGREES) == f.AGREES
-    assert f.both(f.MISSING, f.MISSING) == f.MISSING
+    assert base.both(f.AGREES, f.DISAGREES) == base.both(f.DISAGREES, f.OPEN) == f.DISAGREES
+    assert base.both(f.AGREES, f.OPEN) == base.both(f.AGREES, f.MISSING) == base.both(f.PARTLY, f.OPEN) == f.OPEN
+    assert base.both(f.AGREES, f.PARTLY) == f.PARTLY and base.both(f.AGREES, f.AGREES) == f.AGREES
+    assert base.both(f.MISSING, f.MISSING) == f.MISSING
 
 
 def test_paired_outcomes_decide_where_rows_have_them():

@@ -21,7 +21,6 @@ from ..tasks import TASKS
 
 AGREES, PARTLY, DISAGREES = "agrees", "partly", "disagrees"
 OPEN, MISSING = "cannot be told", "not measured"
-VERDICTS = (AGREES, PARTLY, DISAGREES, OPEN, MISSING)
 #: The utility metric of each data set, and its name in a sentence.
 UTILITY = {task.data: task.metric for task in TASKS if task.role == "utility"}
 TITLES = {"sst2": "SST-2", "snips": "Snips", "atis": "ATIS", "reviews": "film reviews", "authors": "speeches"}
@@ -315,16 +314,19 @@ class Finding:
 
 #: The paper of claims that no paper makes.
 OURS = "Ours"
+#: Every claim that was made, in the order in which their files are read.
+REGISTERED: list[Claim] = []
 
 
 def claim(
     says: str, *, paper: str, test: Test, turns: str, place: str = "", quote: str = "",
     itself: str | Callable[[], str] = "",
 ) -> Callable[[Callable[[Runs], Outcome]], Claim]:  # fmt: skip
-    """Makes a claim of the function that looks at its rows; the claim has the function's name."""
+    """Makes a claim of the function that looks at its rows, and lists it; the claim has the function's name."""
 
     def made(look: Callable[[Runs], Outcome]) -> Claim:
-        return Claim(look.__name__, says, paper, place, quote, test, turns, itself, look)
+        REGISTERED.append(Claim(look.__name__, says, paper, place, quote, test, turns, itself, look))
+        return REGISTERED[-1]
 
     return made
 
