@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import errors
+from ._internal.task import Task
 from ._internal.version import __version__ as __version__
 from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable, NoDistribution
 from .measure import metrics
@@ -91,6 +92,7 @@ __all__ = [
     "Setting",
     "Step",
     "Sweep",
+    "Task",
     "Token",
     "TokenDistribution",
     "Trace",

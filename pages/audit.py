@@ -134,13 +134,13 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
 
 
 def start(wanted: Request) -> None:
-    def work(progress, cancel):
+    def work(task: dpt.Task):
         m = wanted.make()
         inputs = list(wanted.lines) or None
         if inputs and m.by_word is not None:
             # A list of words is often typed on one line.
             inputs = [w for line in inputs for w in line.replace(",", " ").split()]
-        return core.audit(m, inputs, wanted.claim, draws=wanted.draws, progress=progress, cancel=cancel)
+        return core.audit(m, inputs, wanted.claim, draws=wanted.draws, task=task)
 
     session().at("audit").start(wanted, work, "Auditing")
 

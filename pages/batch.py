@@ -138,7 +138,7 @@ def setup(upload: Upload) -> None:
             most, wide = limits().rows, limits().columns
             work.start(
                 (upload.folder, header),
-                lambda progress, cancel: core.look(path, header, most=most, wide=wide, cancel=cancel),
+                lambda task: core.look(path, header, most=most, wide=wide, task=task),
                 "Reading the file",
             )
         if work.running():
@@ -255,9 +255,9 @@ def first(upload: Upload, asked: core.Asked | None) -> None:
         return
     batch = core.Batch(upload.folder, asked, limits().row)
 
-    def work(progress, cancel):
+    def work(task: dpt.Task):
         begun = time.monotonic()
-        found = batch.first(cancel=cancel)
+        found = batch.first(task=task)
         upload.took[asked.mechanism] = time.monotonic() - begun
         return found
 
@@ -454,7 +454,7 @@ def measures(batch: core.Batch, found: core.Found) -> None:
         if said := work.said("Stopped."):
             st.error(literal(said))
         if st.button("Measure likeness: cosine and BLEU", key="batch_measure"):
-            work.start(batch, lambda progress, cancel: batch.measure(("cosine", "bleu"), progress, cancel), "Measuring")
+            work.start(batch, lambda task: batch.measure(("cosine", "bleu"), task), "Measuring")
             st.rerun()
 
 

@@ -57,7 +57,7 @@ def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> No
     if work.asked is not result:
         work.start(
             result,
-            lambda progress, cancel: core.nearest(result.text, asked.pretrained, folder, progress, cancel),
+            lambda task: core.nearest(result.text, asked.pretrained, folder, task),
             "Looking for the nearest sentence of the pre-training set",
         )
     if work.running():
@@ -92,7 +92,7 @@ def live() -> None:
             session().at("case_nearest").stop()
             work.start(
                 asked,
-                lambda progress, cancel: core.rewritten(asked, cancel),
+                lambda task: core.rewritten(asked, task),
                 "Rewriting",
             )
         if work.running():

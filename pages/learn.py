@@ -85,7 +85,7 @@ def worked(place: str, asked: Any, work: Callable[[], Any]) -> Any:
     """What ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
     there = session().at(f"learn: {place}")
     if there.asked != asked:
-        there.start(asked, lambda progress, cancel: work(), "Working it out")
+        there.start(asked, lambda task: work(), "Working it out")
     if there.running():
         there.waiting(f"learn_stop_{place}")
         return None

@@ -351,10 +351,9 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
 
     given = precomputed.load(inputs.text, inputs.mechanism, dict(inputs.options))
 
-    def work(progress, cancel):
+    def work(task: dpt.Task):
         made = runs.make(
-            inputs, number_, epsilon, axis, before=before, given=given, redraw=redraw, pin=pin, progress=progress,
-            cancel=cancel,
+            inputs, number_, epsilon, axis, before=before, given=given, redraw=redraw, pin=pin, task=task,
         )  # fmt: skip
         if not linked:
             return made

@@ -147,13 +147,13 @@ def start(tried: Tried) -> None:
     found: list[Point] = []
     mine.points, mine.tried = found, tried
 
-    def work(progress, cancel) -> None:
+    def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, trade_off.options_of(m), run, cancel)
+            return kept.prepared(tried.text, m, trade_off.options_of(m), run, task)
 
         for point in trade_off.tradeoff(
             tried.text, tried.mechanisms(), None, tried.draws, CHEAP, points=tried.points, prepare=prepare,
-            progress=progress, cancel=cancel,
+            task=task,
         ):  # fmt: skip
             found.append(point)
 
@@ -166,12 +166,12 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
     mine = session()
     kept, run, found = mine.kept, mine.run, mine.points
 
-    def work(progress, cancel) -> None:
+    def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, trade_off.options_of(m), run, cancel)
+            return kept.prepared(tried.text, m, trade_off.options_of(m), run, task)
 
         for i, point in enumerate(
-            trade_off.more(list(found), names, prepare, progress=progress, cancel=cancel)
+            trade_off.more(list(found), names, prepare, task=task)
         ):  # fmt: skip
             found[i] = point
 
@@ -421,7 +421,7 @@ def progress(work: Work) -> None:
     job = work.job
     bar.progress(job.share if job is not None else 0.0, text=time_left(work))
     if stop.button("Stop", key="trade_stop", width="stretch") and job is not None:
-        job.cancel.set()
+        job.task.cancel()
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ class Swap(dpt.Mechanism):
     def can(self) -> frozenset[str]:
         return SwapTrace.can
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def _channels(self, prepared) -> dict[int, dpt.Channel]:
@@ -78,7 +78,7 @@ class Swap(dpt.Mechanism):
             raise dpt.NoDistribution(f"Token {index} is kept as it is, so no word is drawn for it.")
         return channels[index].at(self._epsilons(prepared)[index])
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         epsilons, channels = self._epsilons(prepared), self._channels(prepared)
         words = {i: WORDS[channel.draw(epsilons[i], stream.at(i))] for i, channel in channels.items()}
         tokens = prepared.document.tokens
@@ -123,7 +123,7 @@ class Generator(dpt.Mechanism):
     def can(self) -> frozenset[str]:
         return GeneratorTrace.can
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
@@ -138,7 +138,7 @@ class Generator(dpt.Mechanism):
         share = np.array([len(letters & set(p)) / len(set(p)) for p in PIECES])
         return dpt.ScoreTable(PIECES, share / 2 - 2.0 * (np.array(PIECES) == before))
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         text, before, pieces, tables = "", "", [], []
         for k in range(self.config.length):
             tables.append(self.table(prepared, before))
@@ -170,7 +170,7 @@ class Latent(dpt.Mechanism):
     def can(self) -> frozenset[str]:
         return frozenset()
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
@@ -186,7 +186,7 @@ class Latent(dpt.Mechanism):
             exposed=("nothing else",),
         )
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         c = self.config
         angle = zlib.crc32(prepared.text.encode()) / 2**32 * 2 * math.pi
         noise = stream.normals(2) * 2 * math.sqrt(2 * math.log(1.25 / c.delta)) / c.epsilon

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import numpy as np
 import pytest
 import tiny_gguf
 
-from dptext_core import cli
+from dptext_core import Task, cli
 from dptext_core.cli.commands import models as command
 from dptext_core.errors import Cancelled, ConfigError, ModelUnavailable
 from dptext_core.models import added
@@ -72,7 +71,7 @@ def quick(cache, made, monkeypatch):
 def test_a_model_is_made_from_the_parts_of_packages_whose_code_is_not_run(cache, packages):
     assert added.added() == []
     told: list[tuple[int, int]] = []
-    model = added.add(NAME, progress=lambda done, of: told.append((done, of)))
+    model = added.add(NAME, task=Task(lambda done, of: told.append((done, of))))
     assert added.added() == [model] == [added.added_model(NAME)]
     assert (model.id, model.folder, model.build) == (NAME, cache / NAME, "Q4_K_M")
     assert model.sha256 == packages[1].sha256 and model.terms.startswith("https://")
@@ -175,9 +174,9 @@ def test_an_interrupted_conversion_leaves_nothing(quick, stop, monkeypatch):
 
 @pytest.mark.parametrize("when", [0, 3, 50])
 def test_cancelled_it_leaves_nothing(quick, when):
-    cancel = threading.Event()
+    task = Task(lambda done, of: task.cancel() if done == when else None)
     with pytest.raises(Cancelled):
-        added.add(NAME, cancel=cancel, progress=lambda done, of: cancel.set() if done == when else None)
+        added.add(NAME, task=task)
     assert not quick.exists() or list(quick.iterdir()) == []
 
 
@@ -303,6 +302,7 @@ def test_the_command_shows_how_far_it_is_and_no_bars_of_others(quick, run, monke
         copied(file, folder, step)
 
     monkeypatch.setattr(added, "convert", loud)
-    monkeypatch.setattr(command, "progress", lambda what: lambda done, of: print(f"{done}/{of}", file=sys.stderr))
+    watched = sys.stderr
+    monkeypatch.setattr(command, "on_terminal", lambda what: Task(lambda done, of: print(f"{done}/{of}", file=watched)))
     err = run("models", "add", NAME, "--yes")[2]
     assert "50/100" in err and "100/100" in err and "a bar" not in err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -305,7 +304,7 @@ def test_the_same_text_has_the_same_bits_alone_and_in_every_place_of_a_batch(tin
     m = made(tiny_autoencoder)
     several = m.rewrite([*TEXTS, TEXT], seed=3)
     for i, text in enumerate([*TEXTS, TEXT]):
-        alone = m._rewrite(m.prepare(text), NoiseStream(3).at(i), None, None)
+        alone = m._rewrite(m.prepare(text), NoiseStream(3).at(i), dpt.Task())
         assert alone.text == several[i].text
     contexts = model.encode(TEXTS)
     (own,) = model.scores(contexts[:1], [[2000, 3000]])
@@ -394,7 +393,7 @@ SENTENCES = [f"{verb} {what}" for verb in ("play", "show", "find") for what in (
 
 def test_it_learns_and_keeps_the_best(tmp_path):
     seen = []
-    done = pretrain(SENTENCES, SENTENCES[:4], tmp_path / "run", epochs=12, **SMALL, progress=lambda *a: seen.append(a))
+    done = pretrain(SENTENCES, SENTENCES[:4], tmp_path / "run", epochs=12, **SMALL, report=lambda *a: seen.append(a))
     assert done.ended == "all epochs" and [e.epoch for e in done.history] == list(range(1, 13)) and len(seen) == 12
     assert done.history[-1].validation_loss < 0.7 * done.history[0].validation_loss
     assert done.best == 1 + int(np.argmax([e.accuracy for e in done.history]))
@@ -404,15 +403,15 @@ def test_it_learns_and_keeps_the_best(tmp_path):
 
 
 def test_a_run_that_is_stopped_leaves_a_checkpoint_and_goes_on_to_the_same_end(tmp_path):
-    stop = threading.Event()
+    stop = dpt.Task()
 
     def at_the_second(epoch, *_):
         if epoch == 2:
-            stop.set()
+            stop.cancel()
 
     whole = pretrain(SENTENCES, SENTENCES[:4], tmp_path / "whole", epochs=4, **SMALL)
     with pytest.raises(dpt.Cancelled, match="goes on"):
-        pretrain(SENTENCES, SENTENCES[:4], tmp_path / "cut", epochs=4, **SMALL, progress=at_the_second, cancel=stop)
+        pretrain(SENTENCES, SENTENCES[:4], tmp_path / "cut", epochs=4, **SMALL, report=at_the_second, task=stop)
     assert made(str(tmp_path / "cut")).rewrite(TEXT).releases
     again = pretrain(SENTENCES, SENTENCES[:4], tmp_path / "cut", epochs=4, **SMALL)
     assert [(e.loss, e.accuracy) for e in again.history] == [(e.loss, e.accuracy) for e in whole.history]
@@ -424,10 +423,10 @@ def test_a_run_that_is_stopped_leaves_a_checkpoint_and_goes_on_to_the_same_end(t
 
 
 def test_a_run_that_is_stopped_at_once_leaves_a_checkpoint_too(tmp_path):
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     with pytest.raises(dpt.Cancelled):
-        pretrain(SENTENCES, None, tmp_path / "new", epochs=4, **SMALL, cancel=stop)
+        pretrain(SENTENCES, None, tmp_path / "new", epochs=4, **SMALL, task=stop)
     assert not (tmp_path / "new").exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 
 import numpy as np
 import pytest
@@ -199,7 +198,7 @@ def test_distances_are_counted_block_by_block_as_by_a_plain_loop(first, monkeypa
     """Each word against all others from ``first`` on: how many are in each bin, itself left out."""
     monkeypatch.setattr(normalisers, "_BLOCK", 7 * (40 - first))
     seen = []
-    spread = normalisers.count_distances(SPACE, first, progress=lambda done, of: seen.append(done), bins=16)
+    spread = normalisers.count_distances(SPACE, first, task=dpt.Task(lambda done, of: seen.append(done)), bins=16)
     assert seen == [7, 14, 21, 28, 35, 40]
     expected = np.zeros((40, 16), int)
     for x in range(40):
@@ -226,12 +225,12 @@ def test_a_small_space_is_counted_at_once_and_a_large_one_is_announced():
 
 def test_counting_reports_and_stops():
     seen = []
-    normalisers.count_distances(SPACE, progress=lambda done, of: seen.append((done, of)))
+    normalisers.count_distances(SPACE, task=dpt.Task(lambda done, of: seen.append((done, of))))
     assert seen[-1] == (40, 40)
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     with pytest.raises(dpt.Cancelled):
-        normalisers.count_distances(SPACE, cancel=stop)
+        normalisers.count_distances(SPACE, task=stop)
 
 
 # --- success
@@ -301,7 +300,7 @@ def test_the_risks_of_all_words_make_up_the_success_and_the_same_comes_from_a_pa
         monkeypatch.setattr(risk, "OUTPUTS", 0)
         seen = []
         passed = attacks.word_success(
-            m, text, prior=prior, progress=lambda done, of, seen=seen: seen.append((done, of))
+            m, text, prior=prior, task=dpt.Task(lambda done, of, seen=seen: seen.append((done, of)))
         )
         assert passed.success == pytest.approx(found.success) and seen[-1] == (len(prior.p),) * 2
         monkeypatch.undo()
@@ -314,10 +313,10 @@ def test_risks_have_a_reason_where_there_is_no_exact_figure():
     ):
         with pytest.raises(dpt.NoDistribution, match=reason):
             risk.check(m)
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     with pytest.raises(dpt.Cancelled):
-        attacks.word_success(SMALL["santext"], SMALL["santext"].prepare(SPACE.words[0]), cancel=stop)
+        attacks.word_success(SMALL["santext"], SMALL["santext"].prepare(SPACE.words[0]), task=stop)
 
 
 def test_a_lead_that_changes_is_found_where_it_changes():
@@ -507,10 +506,10 @@ def test_never_says_why():
         query.query_number(dpt.TokenDistribution(words(2), np.log([0.5, 0.5])))
     with pytest.raises(dpt.ConfigError, match="repeats"):
         query.query_number(distribution(SHAPES["two"]), repeats=0)
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     with pytest.raises(dpt.Cancelled):
-        query.query_number(distribution(SHAPES["few"]), cancel=stop)
+        query.query_number(distribution(SHAPES["few"]), task=stop)
 
 
 def happy_channel(k: int) -> dpt.Channel:
@@ -557,7 +556,7 @@ def test_curves_fall_and_texts_take_the_median():
     epsilons = [10.0, 14.0, 18.0, 23.0]
     seen = []
     text = query.query_curve(
-        channels[:3], epsilons, repeats=400, progress=lambda done, of: seen.append(done / of), seed=1
+        channels[:3], epsilons, repeats=400, task=dpt.Task(lambda done, of: seen.append(done / of)), seed=1
     )
     each = np.array([query.query_curve(channel, epsilons, repeats=400, seed=1).n for channel in channels[:3]])
     assert text.n == tuple(np.median(each, axis=0)) and text.words == 3 and seen[-1] == 1
@@ -610,7 +609,7 @@ def test_mask_inference_ranks_the_original_at_each_replaced_word(tiny_model):
     text = "The doctor told the patient about the medicine in Xyzzyville."
     r = m.rewrite(text, seed=2)
     seen = []
-    found = mask_inference.attack(m, r, model=tiny_model, progress=lambda done, of: seen.append((done, of)))
+    found = mask_inference.attack(m, r, model=tiny_model, task=dpt.Task(lambda done, of: seen.append((done, of))))
     replaced = [i for i, s in enumerate(r.steps) if s.action == "replace"]
     assert [g.step for g in found.guesses] == replaced and seen[-1] == (len(replaced), len(replaced))
     # The same scores as DP-MLM's where it sees the masked text alone.
@@ -645,7 +644,7 @@ def test_the_first_guesses_come_in_the_order_of_the_likeliest_text(tiny_model, j
     r = m.rewrite("The doctor told the patient about the medicine. Doctors read it.", seed=2)
     plain, seen = mask_inference.attack(m, r, model=tiny_model), []
     told = lambda done, of: seen.append((done, of))  # noqa: E731
-    found = likely_text.attack(m, r, model=tiny_model, judge=judge, progress=told)
+    found = likely_text.attack(m, r, model=tiny_model, judge=judge, task=dpt.Task(told))
     assert seen == [(k + 1, len(found.guesses)) for k in range(len(found.guesses))]
     asked = []
 
@@ -741,7 +740,7 @@ def test_an_attacker_of_ones_own_is_in_the_list():
     class Same(attacks.TextAttacker):
         name, title, question, scope = "same", "Same", "Did nothing change?", "text"
 
-        def attack(self, mechanism, result, unit=None, *, progress=None, cancel=None):
+        def attack(self, mechanism, result, unit=None, *, task=None):
             return result
 
     assert attacks.attackers("text")[-1].name == "same"

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import sys
-import threading
 from itertools import permutations
 
 import numpy as np
@@ -211,7 +210,7 @@ def test_equal_vectors_must_give_equal_distributions():
 
 def test_a_rewrite_that_draws_otherwise_is_refuted():
     class Other(CusText):
-        def _draw(self, draws, cancel=None, progress=None):
+        def _draw(self, draws, task):
             return [self.vocabulary.words[r] for r in draws.rows]
 
     m = over(SPACE, Other, epsilon=0.5, k=5, keep_stopwords=False)
@@ -272,7 +271,7 @@ class Noisy(SanText):
     def channels(self, rows):
         return [Sampled(channel) for channel in super().channels(rows)]
 
-    def _draw(self, draws, cancel=None, progress=None):
+    def _draw(self, draws, task):
         rng = np.random.default_rng([int(stream.at("many").uniform() * 2**52) for stream, _ in draws.texts])
         drawn = np.empty(len(draws.rows), dtype=object)
         for row, epsilon in set(zip(draws.rows.tolist(), draws.epsilons.tolist(), strict=True)):
@@ -366,12 +365,12 @@ def test_a_list_of_epsilons_is_refused():
 
 def test_progress_grows_and_a_wish_to_stop_is_heard():
     m, seen = CLOSED["santext"](), []
-    audit(m, list(words(30)), seed=1, progress=lambda done, of: seen.append(done / of))
+    audit(m, list(words(30)), seed=1, task=dpt.Task(lambda done, of: seen.append(done / of)))
     assert seen == sorted(seen) and seen[-1] > 0.8
-    cancel = threading.Event()
-    cancel.set()
+    task = dpt.Task()
+    task.cancel()
     with pytest.raises(dpt.Cancelled):
-        audit(m, list(words(30)), cancel=cancel)
+        audit(m, list(words(30)), task=task)
 
 
 @pytest.mark.slow

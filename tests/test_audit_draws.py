@@ -36,7 +36,7 @@ LOOKS = {
 
 
 def look(m, which, seed=1, text="doctor nurse", **more):
-    return which(Subject(m, m.guarantee(text), [text], NoiseStream(seed), Meter(None, None), **more))
+    return which(Subject(m, m.guarantee(text), [text], NoiseStream(seed), Meter(), **more))
 
 
 def test_every_hidden_fault_has_its_look():
@@ -120,8 +120,8 @@ def test_a_leak_at_the_stated_power_is_refuted_that_often():
     class Sometimes(CusText):
         share = 0.0
 
-        def _rewrite_list(self, texts, stream, progress, cancel):
-            results = super()._rewrite_list(texts, stream, progress, cancel)
+        def _rewrite_list(self, texts, stream, task):
+            results = super()._rewrite_list(texts, stream, task)
             leaks = stream.at("leak").uniforms(len(results)) < self.share
             return [replace(r, steps=tuple(replace(s, replacement=s.original) for s in r.steps)) if yes else r
                     for r, yes in zip(results, leaks.tolist(), strict=True)]  # fmt: skip
@@ -190,18 +190,18 @@ def test_small_and_anew_keep_what_was_put_in():
 class SecondSwap(Swap):
     """Returns a text as it is when it rewrites it for the second time."""
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         known = self.__dict__.setdefault("_known", {})
         known[prepared.text] = known.get(prepared.text, 0) + 1
-        result = super()._rewrite(prepared, stream, progress, cancel)
+        result = super()._rewrite(prepared, stream, task)
         return unchanged(result) if known[prepared.text] == 2 else result
 
 
 class BatchSwap(Swap):
     """Leaks one text in the middle of a large list."""
 
-    def _rewrite_list(self, texts, stream, progress, cancel):
-        results = super()._rewrite_list(texts, stream, progress, cancel)
+    def _rewrite_list(self, texts, stream, task):
+        results = super()._rewrite_list(texts, stream, task)
         if len(results) >= BATCH:
             results[17] = unchanged(results[17])
         return results
@@ -222,8 +222,8 @@ class LateGenerator(Generator):
 class CachedLatent(Latent):
     """Prints a new text, and hides it from then on."""
 
-    def _rewrite(self, prepared, stream, progress, cancel):
-        result = super()._rewrite(prepared, stream, progress, cancel)
+    def _rewrite(self, prepared, stream, task):
+        result = super()._rewrite(prepared, stream, task)
         known = self.__dict__.setdefault("_known", set())
         if prepared.text in known:
             return result
@@ -235,8 +235,8 @@ class CachedLatent(Latent):
 class CountedSwap(Swap):
     """Draws every word of every text with one and the same noise, across calls, under fresh names."""
 
-    def _rewrite(self, prepared, stream, progress, cancel):
-        result = super()._rewrite(prepared, NoiseStream(7), progress, cancel)
+    def _rewrite(self, prepared, stream, task):
+        result = super()._rewrite(prepared, NoiseStream(7), task)
         return replace(result, noise_id=stream.noise_id, seed=stream.seed)
 
 
@@ -262,7 +262,7 @@ def test_plugins_of_strangers_are_refuted_and_their_sound_bases_are_not(make, wh
     def subject(m):
         each = TEXT.split() if isinstance(m, Swap) else []
         seen = [Probe(w, None, w, m.distribution(w, 0), m.prepare(w), 0, True) for w in each]
-        return Subject(m, m.guarantee(TEXT), [TEXT], NoiseStream(2), Meter(None, None), seen)
+        return Subject(m, m.guarantee(TEXT), [TEXT], NoiseStream(2), Meter(), seen)
 
     sound_one = make.__mro__[1]
     assert which(subject(sound_one.create())).status == "tested"
@@ -274,8 +274,8 @@ def test_plugins_of_strangers_are_refuted_and_their_sound_bases_are_not(make, wh
 class Truthful(CusText):
     """Returns a text of a full list as it is, and its result states that this was certain."""
 
-    def _rewrite_list(self, texts, stream, progress, cancel):
-        results = super()._rewrite_list(texts, stream, progress, cancel)
+    def _rewrite_list(self, texts, stream, task):
+        results = super()._rewrite_list(texts, stream, task)
         if len(results) >= BATCH:
             leak = results[5]
             words = {k: dpt.ScoreTable((s.original,), np.zeros(1), s.original) for k, s in enumerate(leak.steps)}

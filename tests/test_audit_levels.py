@@ -31,9 +31,9 @@ class Tells(Generator):
     def can(self):
         return frozenset()
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
-        r = super()._rewrite(prepared, stream, progress, cancel)
+        r = super()._rewrite(prepared, stream, task)
         return dataclasses.replace(r, text=prepared.text, trace=dpt.Trace(), pieces=(piece,))
 
 

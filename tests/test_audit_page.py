@@ -129,17 +129,17 @@ def test_too_many_lines_are_refused():
 def test_a_long_audit_can_be_stopped(monkeypatch):
     started = threading.Event()
 
-    def endless(m, inputs, claim, *, draws, progress, cancel):
+    def endless(m, inputs, claim, *, draws, task):
         started.set()
         while True:
-            progress(1, 4)
+            task.report(1, 4)
             time.sleep(0.01)
 
     monkeypatch.setattr(core, "audit", endless)
     at = app()
     at.button(key="audit_run").click().run()
     assert started.wait(10)
-    at.session_state["session"].at("audit").job.cancel.set()
+    at.session_state["session"].at("audit").job.task.cancel()
     end = time.monotonic() + 20
     while at.session_state["session"].at("audit").job is not None:
         assert time.monotonic() < end

@@ -18,7 +18,7 @@ from dptext_core.auditing import exact, inputs, sampled
 from dptext_core.auditing.inputs import Meter, Probe
 
 SPACE = random_space(30, 4)
-METER = Meter(None, None)
+METER = Meter()
 NAMES = [f"w{i}" for i in range(9)]
 
 

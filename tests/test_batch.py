@@ -8,7 +8,6 @@ import io
 import json
 import shlex
 import sys
-import threading
 import time
 from types import ModuleType
 
@@ -35,10 +34,10 @@ class Picky(Swap):
 
     name, title = "picky", "Picky"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         if "refused" in prepared.text:
             raise dpt.InputError("This text is refused. Write another.")
-        return super()._rewrite(prepared, stream, progress, cancel)
+        return super()._rewrite(prepared, stream, task)
 
 
 @pytest.fixture(autouse=True)
@@ -147,17 +146,18 @@ def test_reading_stops_when_it_is_asked_to(tmp_path, kind):
     else:
         path.write_text(('{"text": 1}\n' if kind == ".jsonl" else "text\n") * 5000, encoding="utf-8")
 
-    class After(threading.Event):
+    class After(dpt.Task):
         """Set once it has been asked so often."""
 
         asked = 0
 
-        def is_set(self) -> bool:
+        @property
+        def cancelled(self) -> bool:
             After.asked += 1
             return After.asked > 3
 
     with pytest.raises(dpt.Cancelled):
-        core.look(path, cancel=After())
+        core.look(path, task=After())
     assert core.look(path).count in (4999, 5000)
 
 
@@ -230,14 +230,10 @@ def test_the_command_says_every_choice_so_that_it_is_read_as_meant(tmp_path, oth
 
 
 def test_a_stopped_job_has_what_is_done_and_goes_on(tmp_path):
-    batch, stop = made(tmp_path, 200), threading.Event()
-
-    def progress(done, of):
-        if done >= 64:
-            stop.set()
-
+    batch = made(tmp_path, 200)
+    task = dpt.Task(lambda done, of: task.cancel() if done >= 64 else None)
     with pytest.raises(dpt.Cancelled):
-        batch.rewrite(progress, stop)
+        batch.rewrite(task)
     found = batch.found()
     assert not batch.done and 64 <= found.rows == batch.written < 200
     assert batch.release(".txt").read_text(encoding="utf-8").count("\n") == found.rows

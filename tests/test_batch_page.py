@@ -34,14 +34,13 @@ class Gated(Swap):
     gate = threading.Event()
     slow_to_prepare = False
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         if "Row 40:" in prepared.text:
             while not self.gate.wait(0.02):
-                if cancel.is_set():
-                    raise dpt.Cancelled("Stopped, as you asked.")
+                task.check()
         if "Row 2:" in prepared.text:
             raise dpt.InputError("This text is refused. Write another.")
-        return super()._rewrite(prepared, stream, progress, cancel)
+        return super()._rewrite(prepared, stream, task)
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +158,7 @@ def test_a_job_that_is_stopped_shows_what_is_done_and_goes_on(folder):
     Gated.gate.clear()
     running(at, "batch_start")
     assert "Download so far" in [b.label for b in at.get("download_button")]
-    at.session_state["session"].at("batch_all").job.cancel.set()
+    at.session_state["session"].at("batch_all").job.task.cancel()
     settle(at.run())
     assert "Stopped after 32 of 45 rows" in at.warning[0].value and "Each of 30 rows" in said(at)
     Gated.gate.set()
@@ -181,7 +180,7 @@ def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folde
     mine.upload.leave()
     mine.upload.forget()
     (held,) = folder.iterdir()
-    assert code not in held.name and not job.cancel.is_set()
+    assert code not in held.name and not job.task.cancelled
     back = page(data=None)
     back.text_input(key="batch_code").set_value(f" {code} ")
     running(back, "batch_open")
@@ -213,12 +212,12 @@ def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
     mine = at.session_state["session"]
     upload, job = mine.upload, mine.at("batch_all").job
     upload.leave()
-    assert not job.wait(0.05) and not job.cancel.is_set()
+    assert not job.wait(0.05) and not job.task.cancelled
     if way == "time":
         uploads.sweep(upload.expires + 1)
     else:
         (upload if way == "its own" else uploads.opened(upload.code, Work(), "Rewriting")).delete()
-    assert job.wait(10) and job.cancel.is_set() and not list(folder.iterdir())
+    assert job.wait(10) and job.task.cancelled and not list(folder.iterdir())
 
 
 def test_a_job_that_is_not_kept_ends_where_its_visitor_goes_back(folder):
@@ -227,7 +226,7 @@ def test_a_job_that_is_not_kept_ends_where_its_visitor_goes_back(folder):
     running(at, "batch_start")
     job = at.session_state["session"].at("batch_all").job
     at.button(key="batch_away").click().run()
-    assert job.wait(10) and job.cancel.is_set() and not list(folder.iterdir())
+    assert job.wait(10) and job.task.cancelled and not list(folder.iterdir())
 
 
 @pytest.mark.slow

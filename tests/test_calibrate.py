@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from small_spaces import random_space
@@ -187,7 +185,7 @@ def test_mechanisms_at_equal_measured_privacy():
     """Their ε differ by two orders of magnitude; their N_w does not."""
     mechanisms = [dpt.get_mechanism(n) for n in ("diffractor", "custext", "santext", "mvc", "santext-plus")]
     ticks: list[tuple[int, int]] = []
-    found = equal_privacy(mechanisms, {"n_w": 0.5}, words=WORDS, progress=lambda *t: ticks.append(t))
+    found = equal_privacy(mechanisms, {"n_w": 0.5}, words=WORDS, task=dpt.Task(lambda *t: ticks.append(t)))
     assert [c.mechanism.name for c in found] == [m.name for m in mechanisms]
     for c, m in zip(found, mechanisms, strict=True):
         if c.epsilon is None:
@@ -197,7 +195,7 @@ def test_mechanisms_at_equal_measured_privacy():
         assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached, abs=1e-9)
     epsilons = [c.epsilon for c in found[:4]]
     assert max(epsilons) > 50 * min(epsilons)
-    assert ticks[-1] == (500, 500) and [t[0] for t in ticks] == sorted(t[0] for t in ticks)
+    assert ticks[-1][0] == ticks[-1][1] and [t[0] for t in ticks] == sorted(t[0] for t in ticks)
 
 
 def test_equal_privacy_takes_the_first_as_the_measure_and_keeps_what_fails():
@@ -236,14 +234,14 @@ def test_mechanisms_that_cannot_be_measured_do_not_stop_the_others():
 
 
 def test_it_can_be_stopped():
-    stop = threading.Event()
-
     def after_five(done: int, of: int) -> None:
         if done >= 5:
-            stop.set()
+            task.cancel()
+
+    task = dpt.Task(after_five)
 
     with pytest.raises(dpt.Cancelled):
-        calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, text=TEXT, progress=after_five, cancel=stop)
+        calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, text=TEXT, task=task)
 
 
 def test_the_sentence_says_what_was_measured():

@@ -31,7 +31,7 @@ class Parrot(Latent):
         reason = "no noise is added." if self.kind == "none" else ""
         return dpt.Guarantee(self.kind, 1.0, "released text", "any two texts", 1, 1.0, reason=reason)
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         piece = dpt.Release((0, len(self.said)), self.said, 1.0, "drawn")
         return dpt.RewriteResult(
             self.said, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed,

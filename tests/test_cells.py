@@ -47,13 +47,13 @@ class Echo(dpt.Mechanism):
     name, title, family, notion = "echo", "Echo", "test", "none"
     config_cls = type(dpt.get_mechanism("diffractor").config)
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
         return dpt.Guarantee("none", 1.0, "text", "", 0, 0.0, reason="Nothing is hidden.")
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         words = tuple(
             dpt.Step((t.start, t.end), t.text, t.text, "keep", "", 0.0, (t.start, t.end), i)
             for i, t in enumerate(prepared.document.tokens)

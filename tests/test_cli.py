@@ -61,10 +61,10 @@ class Shout(dpt.Mechanism):
             raise dpt.InputError(f"There is no token {index}.")
         return dpt.TokenDistribution(("x", "yy", tokens[index].text), np.log([0.2, 0.5, 0.3]), tokens[index].text, 1.0)
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         tokens = prepared.document.tokens
         marks = [t.kind in ("punct", "symbol") for t in tokens]
         out = prepared.document.splice(

@@ -53,7 +53,7 @@ class Upper(dpt.Mechanism):
     name, title, family, notion = "keep-all", "Keep all", "example", "pure"
     config_cls = CoinConfig
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
@@ -62,7 +62,7 @@ class Upper(dpt.Mechanism):
     def distribution(self, text, index):
         raise dpt.NoDistribution("Every token is kept.")
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         steps = tuple(
             dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (t.start, t.end), i)
             for i, t in enumerate(prepared.document.tokens)
@@ -401,18 +401,17 @@ def test_no_look_of_an_audit_refutes_it(make):
     m, text = make(), "doctor friend pain home letter told wrote"
     if hasattr(m.config, "max_tokens"):
         m = m.with_(max_tokens=3)
-    subject = Subject(m, m.guarantee(text), [text], NoiseStream(4), Meter(None, None))
+    subject = Subject(m, m.guarantee(text), [text], NoiseStream(4), Meter())
     for which in LATER:
         check = which(subject)
         assert check is None or check.status != "refuted", check
 
 
 def test_progress_and_cancel(make):
-    import threading
 
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     m = make()
     if m.name != "keep-all":  # which has nothing to draw
         with pytest.raises(dpt.Cancelled):
-            m.rewrite(TEXT, cancel=stop)
+            m.rewrite(TEXT, task=stop)

@@ -33,10 +33,10 @@ class Odd(dpt.Mechanism):
     def guarantee(self, text):
         return dpt.Guarantee("pure", 1.0, "word", "any two texts", 1, 1.0)
 
-    def _prepare(self, document, progress, cancel):
+    def _prepare(self, document, task):
         return dpt.Prepared(document, self.key)
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         raise NotImplementedError
 
 

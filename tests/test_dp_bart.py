@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import threading
 import warnings
 
 import numpy as np
@@ -339,18 +338,19 @@ def test_noise_that_no_whole_number_holds_is_refused(folders):
 
 
 def test_cancel_and_progress_go_by_token_and_in_lists_by_text(folder):
-    m, cancel, seen = make(folder, epsilon=500.0), threading.Event(), []
+    m, seen = make(folder, epsilon=500.0), []
 
-    def progress(done, of):
+    def listen(done, of):
         seen.append((done, of))
         if done == 2:
-            cancel.set()
+            task.cancel()
 
+    task = dpt.Task(listen)
     with pytest.raises(dpt.Cancelled):
-        m.rewrite(TEXT, seed=3, progress=progress, cancel=cancel)
+        m.rewrite(TEXT, seed=3, task=task)
     assert seen == [(1, 8), (2, 8)]
     seen.clear()
-    m.rewrite([OTHER] * 10, seed=1, progress=lambda a, b: seen.append((a, b)))
+    m.rewrite([OTHER] * 10, seed=1, task=dpt.Task(lambda a, b: seen.append((a, b))))
     assert seen == [(8, 10), (10, 10)]
 
 

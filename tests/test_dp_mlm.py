@@ -367,8 +367,8 @@ def test_texts_that_are_drawn_in_step_are_drawn_as_each_by_itself(mlm):
     texts = ["doctor told friend", "The pain was bad.", "", "doctor told friend", "wine and bread and money"]
     stream = dpt.NoiseStream(9)
     seen = []
-    many = m.rewrite(texts, stream=stream, progress=lambda done, of: seen.append((done, of)))
-    each = [m._rewrite(m.prepare(t), stream.at(i), None, None) for i, t in enumerate(texts)]
+    many = m.rewrite(texts, stream=stream, task=dpt.Task(lambda done, of: seen.append((done, of))))
+    each = [m._rewrite(m.prepare(t), stream.at(i), dpt.Task()) for i, t in enumerate(texts)]
     assert [r.text for r in many] == [r.text for r in each] and many[0].text != many[3].text
     assert [r.guarantee.spent for r in many] == [r.guarantee.spent for r in each] and seen[-1] == (5, 5)
     fresh = m.rewrites("doctor told friend", 40, seed=3)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tiny import tiny_masked_lm
 
-from dptext_core import models
+from dptext_core import Task, models
 from dptext_core._internal.device import one_thread
 from dptext_core.errors import Busy, Cancelled, ConfigError, InputError
 from dptext_core.models import MaskRequest
@@ -128,7 +128,7 @@ def test_scores_are_the_models(engine, lm):
         told.append((done, total))
         threads.add(threading.current_thread())
 
-    scores = engine.score(reqs, progress=progress)
+    scores = engine.score(reqs, task=Task(progress))
     assert scores.shape == (len(reqs), len(lm.candidates)) and scores.dtype == np.float32
     for row, r in zip(scores, reqs, strict=True):
         x = lm.model_input(r)
@@ -347,10 +347,10 @@ def test_a_timeout_says_busy_and_withdraws(fake):
 
 
 def test_cancelling_ends_the_call_and_the_work(fake):
-    stop = threading.Event()
-    thread, got = call(fake.score, ["x"] * 50, cancel=stop)
+    stop = Task()
+    thread, got = call(fake.score, ["x"] * 50, task=stop)
     assert fake._lm.begun.wait(20)
-    stop.set()
+    stop.cancel()
     thread.join(20)
     assert isinstance(got[0], Cancelled)
     fake._lm.permits.release(50)
@@ -365,7 +365,7 @@ def test_an_error_in_progress_withdraws_the_rest(fake):
         raise KeyError("the page was left")
 
     with pytest.raises(KeyError):
-        fake.score(["x"] * 50, progress=progress)
+        fake.score(["x"] * 50, task=Task(progress))
     fake._lm.permits.release(50)
     assert fake.score(["y"]).shape == (1, 2)
     assert sum(p.count("x") for p in fake._lm.passes) <= 8

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dptext_core import Task
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
 from dptext_core.research import tasks
 from dptext_core.research.data_sets import NAMES, load
 from dptext_core.research.tasks import (
     TASKS,
-    Task,
+    BenchTask,
     classify,
     features,
     finetune,
@@ -131,7 +130,7 @@ def test_standard_error():
 def test_gate_lets_in_what_can_be_told_and_no_noise():
     data = load("builtin", None)
     truth = [data.targets["author"][i] for i in data.test]
-    task = Task("author", "builtin", "author", "privacy", "macro_f1")
+    task = BenchTask("author", "builtin", "author", "privacy", "macro_f1")
     good = gate(data, task, truth)
     assert (good.data, good.task, good.role, good.metric) == ("builtin", "author", "privacy", "macro_f1")
     assert good.score == 1.0 and good.enters and good.n_test == len(data.test)
@@ -164,7 +163,7 @@ def test_finetune_learns_and_repeats(tiny_model):
         return finetune(texts, labels, [GOOD, BAD, BAD], seed=seed, model=tiny_model, device="cpu", **options)
 
     wanted = ["praise", "complaint", "complaint"]
-    assert train(1, epochs=6, rate=1e-3, progress=lambda *at: seen.append(at)) == wanted
+    assert train(1, epochs=6, rate=1e-3, task=Task(lambda *at: seen.append(at))) == wanted
     assert seen == [(i, 19) for i in range(1, 20)]
     assert finetune([(*GOOD, "yes"), (*GOOD, "no")] * 32, ["y", "n"] * 32, [(*GOOD, "no"), (*GOOD, "yes")],
                     seed=1, model=tiny_model, device="cpu", epochs=10, rate=3e-3) == ["n", "y"]  # fmt: skip
@@ -195,10 +194,10 @@ def test_finetune_draws_nothing_but_the_order(tiny_model):
 
 
 def test_finetune_can_be_stopped_and_checks_its_input(tiny_model, tmp_path):
-    stop = threading.Event()
-    stop.set()
+    stop = Task()
+    stop.cancel()
     with pytest.raises(Cancelled):
-        finetune([GOOD, BAD], ["a", "b"], [GOOD], seed=1, model=tiny_model, cancel=stop)
+        finetune([GOOD, BAD], ["a", "b"], [GOOD], seed=1, model=tiny_model, task=stop)
     with pytest.raises(InputError, match="2 and 1"):
         finetune([GOOD, BAD], ["a"], [GOOD], seed=1)
     with pytest.raises(ConfigError, match="epochs"):

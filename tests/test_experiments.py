@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from pathlib import Path
 
@@ -297,7 +296,7 @@ def test_a_run_leaves_its_rows_config_versions_log_and_result(tmp_path, swap):
     data, out = numbered(tmp_path, 40), tmp_path / "out"
     seen: list[tuple[int, int]] = []
     result = rewrite_file(
-        data, swap, out, keep=("label",), batch=16, progress=lambda *x: seen.append(x), measures=("unchanged",)
+        data, swap, out, keep=("label",), batch=16, task=dpt.Task(lambda *x: seen.append(x)), measures=("unchanged",)
     )
     found = lines(out)
     assert [x["dp"]["row"] for x in found] == list(range(40)) and seen == [(n, 40) for n in (0, 16, 32, 40)]
@@ -321,7 +320,7 @@ def test_rows_settings_and_the_result_reach_the_disk_before_they_count(tmp_path,
     data, out = numbered(tmp_path, 20), tmp_path / "out"
     seen = disk.watched(monkeypatch)
     sizes = []
-    rewrite_file(data, swap, out, batch=8, progress=lambda *_: sizes.append((out / "rows.jsonl").stat().st_size))
+    rewrite_file(data, swap, out, batch=8, task=dpt.Task(lambda *_: sizes.append((out / "rows.jsonl").stat().st_size)))
     assert [e.size for e in seen if e.name == "rows.jsonl"] == sizes[1:] == sorted(sizes[1:]) and len(sizes) == 4
     for name in ("config.json", "environment.json", "result.json"):
         assert disk.synced_before_it_is_renamed(seen, name), name
@@ -360,11 +359,11 @@ class Stopping(Swap):
         super().__init__(config)
         self.after, self.how, self.seen = after, how, []
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         if len(self.seen) == self.after:
             raise self.how("Stopped.")
         self.seen.append(prepared.text)
-        return super()._rewrite(prepared, stream, progress, cancel)
+        return super()._rewrite(prepared, stream, task)
 
 
 @pytest.mark.parametrize("how", [KeyboardInterrupt, dpt.Cancelled])
@@ -919,7 +918,7 @@ class Parrot(Swap):
 
     pretrained = "snips"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         sentences = SAID[self.pretrained]
         known = prepared.text in sentences and self.config.epsilon > 10
         text = prepared.text if known else sentences[int(stream.words(1)[0]) % len(sentences)]
@@ -983,14 +982,14 @@ def test_the_case_study_finds_what_was_memorised(tmp_path, data, parrot):
 
 def test_an_interrupted_case_study_goes_on_and_gives_the_same(tmp_path, data, parrot):
     small = {"seeds": 2, "epsilons": (1000.0,)}
-    stop = threading.Event()
+    stop = dpt.Task()
 
     def say(text):
         if text.startswith("9/"):
-            stop.set()
+            stop.cancel()
 
     with pytest.raises(dpt.Cancelled):
-        case_study.case_study(data, tmp_path / "out", say=say, cancel=stop, **small)
+        case_study.case_study(data, tmp_path / "out", say=say, task=stop, **small)
     before = lines(tmp_path / "out")
     found = case_study.case_study(data, tmp_path / "out", **small)
     after = lines(tmp_path / "out")

@@ -218,9 +218,9 @@ def test_what_is_released_is_still_looked_at_where_a_loss_is_stated():
 
         rate = 0.0
 
-        def _rewrite(self, prepared, stream, progress, cancel):
+        def _rewrite(self, prepared, stream, task):
             piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
-            return dataclasses.replace(super()._rewrite(prepared, stream, progress, cancel), text=prepared.text,
+            return dataclasses.replace(super()._rewrite(prepared, stream, task), text=prepared.text,
                                        pieces=(piece,))  # fmt: skip
 
     assert dpt.audit(Tells.create(epsilon=1.0), ["sun", "water"], draws=400, seed=1).verdict == "refuted"
@@ -240,8 +240,8 @@ class Liar(Generator):
 
     name, title = "foreign-liar", "Foreign liar"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
-        r = super()._rewrite(prepared, stream, progress, cancel)
+    def _rewrite(self, prepared, stream, task):
+        r = super()._rewrite(prepared, stream, task)
         word = prepared.text.split()[0].lower()
         shift = len(word) - len(r.releases[0].text)
         pieces = [
@@ -258,8 +258,8 @@ class Frank(Latent):
 
     name, title = "foreign-frank", "Foreign frank"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
-        r = super()._rewrite(prepared, stream, progress, cancel)
+    def _rewrite(self, prepared, stream, task):
+        r = super()._rewrite(prepared, stream, task)
         if stream.at("frank").uniform() > 0.4:
             return r
         piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
@@ -311,8 +311,8 @@ class Silent(Swap):
     def can(self):
         return frozenset({"alignment"})
 
-    def _rewrite(self, prepared, stream, progress, cancel):
-        return dataclasses.replace(super()._rewrite(prepared, stream, progress, cancel), trace=dpt.Trace())
+    def _rewrite(self, prepared, stream, task):
+        return dataclasses.replace(super()._rewrite(prepared, stream, task), trace=dpt.Trace())
 
 
 class Ending(Generator):
@@ -320,8 +320,8 @@ class Ending(Generator):
 
     name, title = "foreign-ending", "Foreign ending"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
-        r = super()._rewrite(prepared, stream, progress, cancel)
+    def _rewrite(self, prepared, stream, task):
+        r = super()._rewrite(prepared, stream, task)
         if stream.at("end").uniform() > 0.3:
             return r
         return dataclasses.replace(r, text="", pieces=())
@@ -347,8 +347,8 @@ def test_each_pair_is_held_against_its_own_promise():
     class Leak(Silent):
         """ε a word is promised, and each word stays."""
 
-        def _rewrite(self, prepared, stream, progress, cancel):
-            r = super()._rewrite(prepared, stream, progress, cancel)
+        def _rewrite(self, prepared, stream, task):
+            r = super()._rewrite(prepared, stream, task)
             steps = tuple(dataclasses.replace(s, replacement=s.original, out=s.span) for s in r.steps)
             return dataclasses.replace(r, text=prepared.text, steps=steps)
 
@@ -400,8 +400,8 @@ def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():
 )
 def test_pieces_that_are_not_those_of_the_text_are_refused(pieces, says):
     class Wrong(Latent):
-        def _rewrite(self, prepared, stream, progress, cancel):
-            return dataclasses.replace(super()._rewrite(prepared, stream, progress, cancel), text="sun", pieces=pieces)
+        def _rewrite(self, prepared, stream, task):
+            return dataclasses.replace(super()._rewrite(prepared, stream, task), text="sun", pieces=pieces)
 
     with pytest.raises(dpt.ConfigError, match=says):
         Wrong.create(epsilon=1.0).rewrite(TEXT)
@@ -485,10 +485,10 @@ def test_an_epsilon_that_a_mechanism_refuses_leaves_the_page_with_the_last_rewri
     class Refusing(Generator):
         name, title = "foreign-refusing", "Foreign refusing"
 
-        def _rewrite(self, prepared, stream, progress, cancel):
+        def _rewrite(self, prepared, stream, task):
             if self.config.epsilon > 5:
                 raise dpt.ConfigError("Not above 5.")
-            return super()._rewrite(prepared, stream, progress, cancel)
+            return super()._rewrite(prepared, stream, task)
 
     dpt.register(Refusing)
     try:

@@ -309,17 +309,17 @@ def test_more_tokens_than_there_is_room_for_are_refused_by_name(folders, text):
 
 
 def test_cancel_and_progress_go_by_token(folder):
-    import threading
 
-    m, cancel, seen = make(folder, stop="end"), threading.Event(), []
+    m, seen = make(folder, stop="end"), []
 
-    def progress(done, of):
+    def listen(done, of):
         seen.append((done, of))
         if done == 2:
-            cancel.set()
+            task.cancel()
 
+    task = dpt.Task(listen)
     with pytest.raises(dpt.Cancelled):
-        m.rewrite(TEXT, seed=3, progress=progress, cancel=cancel)
+        m.rewrite(TEXT, seed=3, task=task)
     assert seen == [(1, 8), (2, 8)]
 
 

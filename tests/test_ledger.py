@@ -400,10 +400,10 @@ class Chorus(Swap):
     def together(self):
         return self.shares
 
-    def _rewrite_list(self, texts, stream, progress, cancel):
+    def _rewrite_list(self, texts, stream, task):
         one = stream.at(0)
         total = max(self.guarantee(t).total for t in texts)
-        results = [self._rewrite(self.prepare(t), one, None, None) for t in texts]
+        results = [self._rewrite(self.prepare(t), one, dpt.Task()) for t in texts]
         return [dataclasses.replace(r, guarantee=dataclasses.replace(r.guarantee, total=total)) for r in results]
 
 

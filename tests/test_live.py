@@ -72,14 +72,14 @@ def test_what_takes_long_waits_and_says_so():
 def test_newer_work_takes_the_place_of_older_and_its_answer_alone_is_seen():
     work, hold = Work(), threading.Event()
 
-    def slow(progress, cancel):
+    def slow(task):
         hold.wait(5)
         return "old"
 
     work.start("old text", slow, "x")
     old = work.job
-    work.start("new text", lambda progress, cancel: "new", "x")
-    assert old is not None and old.cancel.is_set() and not work.running(5)
+    work.start("new text", lambda task: "new", "x")
+    assert old is not None and old.task.cancelled and not work.running(5)
     hold.set()
     assert old.wait(5) and not work.running(0)
     assert (work.asked, work.take(), work.error) == ("new text", "new", None)

@@ -99,7 +99,7 @@ def cancelled(word: str) -> None:
     def stop(done: int, of: int) -> None:
         raise dpt.Cancelled(word)
 
-    fails(lambda: dpt.get_mechanism("santext").rewrite([text(word)] * 3, progress=stop))
+    fails(lambda: dpt.get_mechanism("santext").rewrite([text(word)] * 3, task=dpt.Task(stop)))
 
 
 def from_attacks(word: str) -> None:

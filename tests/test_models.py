@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny import tiny_masked_lm, tiny_roberta, vocabulary
 
+from dptext_core import Task
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
 from dptext_core.models import ClipRange, MaskRequest, estimate_clip_range, list_models, load_masked_lm, masked_lm_spec
 from dptext_core.models.clip import WIDTHS
@@ -543,7 +544,7 @@ def test_clip_range_is_mean_and_four_deviations_above(bert):
     lm = load_masked_lm(str(bert))
     texts = [TEXT, "My friend bought a house in Paris last year and moved there in the summer."]
     told = []
-    found = estimate_clip_range(texts, str(bert), every=3, progress=lambda *a: told.append(a))
+    found = estimate_clip_range(texts, str(bert), every=3, task=Task(lambda *a: told.append(a)))
     low, high = found
     logits = []
     for text in texts:

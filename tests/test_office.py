@@ -166,11 +166,11 @@ def test_a_pdf_whose_reader_was_left_is_read_no_further(tmp_path, monkeypatch):
     worker.write_text(f"import os, pathlib, time\n{tell}\ntime.sleep(60)\n")
     monkeypatch.setattr(office, "WORKER", worker)
     monkeypatch.setattr(office, "ready", lambda: True)
-    cancel = threading.Event()
+    task = dpt.Task()
     begun = time.monotonic()
-    threading.Timer(1, cancel.set).start()
+    threading.Timer(1, task.cancel).start()
     with pytest.raises(dpt.Cancelled):
-        list(office.pdf(path, cancel))
+        list(office.pdf(path, task))
     assert time.monotonic() - begun < 10
     with pytest.raises(ProcessLookupError):
         os.kill(int(told.read_text()), 0)

@@ -70,7 +70,7 @@ def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
 
     clock = [0.0]
     monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
-    job = Job(lambda progress, cancel: progress, "x")
+    job = Job(lambda task: task.report, "x")
     assert job.wait(5) and job.left is None
     job.result(50, 200)
     assert job.left is None and job.counted == (50, 200), "nothing is known of the speed yet"
@@ -80,10 +80,10 @@ def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
 
 
 def test_a_job_gives_its_result_its_error_or_stops():
-    done = Job(lambda progress, cancel: 5, "x")
+    done = Job(lambda task: 5, "x")
     assert done.wait(5) and done.result == 5
 
-    def fails(progress, cancel):
+    def fails(task):
         raise dpt.ConfigError("no")
 
     failed = Job(fails, "x")
@@ -91,16 +91,16 @@ def test_a_job_gives_its_result_its_error_or_stops():
 
     started = threading.Event()
 
-    def endless(progress, cancel):
+    def endless(task):
         started.set()
         for i in range(10_000):
-            progress(i, 10_000)
+            task.report(i, 10_000)
             time.sleep(0.01)
 
     job = Job(endless, "x")
     started.wait(5)
     assert not job.wait(0) and 0 <= job.share < 1
-    job.cancel.set()
+    job.task.cancel()
     assert job.wait(5) and isinstance(job.error, dpt.Cancelled)
 
 

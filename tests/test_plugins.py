@@ -40,8 +40,8 @@ class Config:
 class {cls}(dpt.Mechanism):
     name, title, family, notion = "{name}", "Mine", "example", "none"
     config_cls = Config
-    def _prepare(self, document, progress, cancel): return dpt.Prepared(document, self.key)
-    def _rewrite(self, prepared, stream, progress, cancel): raise dpt.InputError("Not this text. Give another.")
+    def _prepare(self, document, task): return dpt.Prepared(document, self.key)
+    def _rewrite(self, prepared, stream, task): raise dpt.InputError("Not this text. Give another.")
     def guarantee(self, text): raise dpt.InputError("Not this text. Give another.")
     def distribution(self, text, index): raise dpt.NoDistribution("There is none. Ask for none.")
 """

@@ -269,9 +269,9 @@ def test_the_promise_says_what_it_compares(prior):
 class LeaksLater(DPMLMPrior):
     """Sound for the first word of a text; later words are proposed as they were."""
 
-    def tables_given(self, draws, cancel=None):
+    def tables_given(self, draws, task=None):
         out = []
-        for channel, d in zip(super().tables_given(draws, cancel), draws, strict=True):
+        for channel, d in zip(super().tables_given(draws, task), draws, strict=True):
             if any(word is not None for word, _ in d.acts.values()):
                 proposal = channel.proposal.copy()
                 proposal[channel.source_index] += 60.0

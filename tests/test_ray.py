@@ -66,8 +66,8 @@ def test_seeded_rows_are_those_of_one_machine(tmp_path, tiny_model, one_machine,
 
 def test_workers_whose_model_is_missing_say_so(tmp_path, one_machine):
     data, m = rows(tmp_path, 4), dpt.get_mechanism("custext", epsilon=2.0)
-    task = blocks.Task("dp-mlm", {"epsilon": 1.0, "model": "/nowhere/model"}, {}, "text", (), None)
-    with cluster.ray_workers(1)(task) as workers, pytest.raises(dpt.DPTextError, match="nowhere"):
+    orders = blocks.Orders("dp-mlm", {"epsilon": 1.0, "model": "/nowhere/model"}, {}, "text", (), None)
+    with cluster.ray_workers(1)(orders) as workers, pytest.raises(dpt.DPTextError, match="nowhere"):
         while not workers.take(5.0):
             pass
     assert blocks.rewrite_data(data, m, tmp_path / "out", cluster.ray_workers(1))["rows"] == 4
@@ -107,16 +107,16 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
         pieces = lm.encode(dpt.Document.parse("My doctor saw a letter in the garden."))
         requests = [dpt.models.MaskRequest(None, pieces, i % len(pieces)) for i in range(3 * remote.CALL - 5)]
         seen = []
-        scores = there.score(requests, progress=lambda *done: seen.append(done))
+        scores = there.score(requests, task=dpt.Task(lambda *done: seen.append(done)))
         assert seen[-1] == (len(requests),) * 2 and len(seen) == 3
         assert (scores == here.score(requests)).all()
         together = [threading.Thread(target=there.score, args=(requests,)) for _ in range(8)]
         for thread in together:
             thread.start()
-        stop = threading.Event()
-        stop.set()
+        stop = dpt.Task()
+        stop.cancel()
         with pytest.raises(dpt.Cancelled):
-            there.score(requests, cancel=stop)
+            there.score(requests, task=stop)
         with pytest.raises(dpt.Busy):
             there.score(requests, timeout=0.0)
         for thread in together:

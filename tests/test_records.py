@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 
 import pytest
 from foreign import Generator, Latent, Swap
@@ -23,12 +22,12 @@ class Picky(Swap):
 
     title = "Picky"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         if "refused" in prepared.text:
             raise dpt.InputError("This text is refused. Write another.")
         if "stopped" in prepared.text:
             raise RuntimeError(f"secret: {prepared.text}")
-        return super()._rewrite(prepared, stream, progress, cancel)
+        return super()._rewrite(prepared, stream, task)
 
 
 class Counted(Swap):
@@ -41,9 +40,9 @@ class Counted(Swap):
     def together(self) -> bool:
         return self.shared
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         self.seen.append(prepared.text)
-        return super()._rewrite(prepared, stream, progress, cancel)
+        return super()._rewrite(prepared, stream, task)
 
 
 @pytest.fixture
@@ -108,10 +107,10 @@ def test_rows_that_fail_have_an_error_and_no_original_and_the_others_are_rewritt
 def test_what_is_wrong_with_all_rows_ends_the_run(counted):
     with pytest.raises(dpt.ConfigError, match="epsilon"):
         next(rewrite_records(rows(2), Swap.create(epsilon=(1.0, 2.0))))
-    stop = threading.Event()
-    out = rewrite_records(rows(9), counted, batch=3, cancel=stop)
+    stop = dpt.Task()
+    out = rewrite_records(rows(9), counted, batch=3, task=stop)
     next(out)
-    stop.set()
+    stop.cancel()
     with pytest.raises(dpt.Cancelled):
         list(out)
     assert len(counted.seen) == 3

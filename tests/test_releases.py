@@ -148,8 +148,8 @@ def test_repeated_words_drawn_apart_where_they_count_once_are_found():
 @pytest.mark.slow
 def test_repeated_words_drawn_together_where_each_counts_are_found():
     class Together(CusText):
-        def _draw(self, draws, cancel=None, progress=None):
-            drawn = super()._draw(draws, cancel, progress)
+        def _draw(self, draws, task):
+            drawn = super()._draw(draws, task)
             first = {}
             return [first.setdefault((o, r), w) for o, r, w in zip(draws.owners, draws.rows, drawn, strict=True)]
 
@@ -179,8 +179,8 @@ def test_noise_that_two_places_share_is_found():
 
 
 class Fixed(SanText):
-    def _rewrite(self, prepared, stream, progress, cancel):
-        return super()._rewrite(prepared, dpt.NoiseStream(7), progress, cancel)
+    def _rewrite(self, prepared, stream, task):
+        return super()._rewrite(prepared, dpt.NoiseStream(7), task)
 
 
 class Named(SanText):
@@ -216,14 +216,14 @@ class KeepsUnknown(SanText):
 class KeepsSome(SanText):
     """One word of the vocabulary stays whatever is drawn."""
 
-    def _draw(self, draws, cancel=None, progress=None):
-        drawn = super()._draw(draws, cancel, progress)
+    def _draw(self, draws, task):
+        drawn = super()._draw(draws, task)
         return [self.vocabulary.words[r] if r == 17 else w for r, w in zip(draws.rows, drawn, strict=True)]
 
 
 class KeepsFar(SanText):
-    def _draw(self, draws, cancel=None, progress=None):
-        drawn = super()._draw(draws, cancel, progress)
+    def _draw(self, draws, task):
+        drawn = super()._draw(draws, task)
         return [self.vocabulary.words[r] if p >= 20 else w
                 for r, p, w in zip(draws.rows, draws.paths, drawn, strict=True)]  # fmt: skip
 
@@ -340,8 +340,8 @@ def test_the_leak_that_would_be_seen_is_seen():
     class Leaks(SanText):
         share = 0.0
 
-        def _draw(self, draws, cancel=None, progress=None):
-            return _leaking(self, draws, super()._draw(draws, cancel, progress), self.share)
+        def _draw(self, draws, task):
+            return _leaking(self, draws, super()._draw(draws, task), self.share)
 
     size = santext().leak_fresh
     seen = []

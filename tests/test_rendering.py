@@ -76,8 +76,8 @@ def forced(name: str, options: dict, tiny_model: str) -> dpt.Mechanism:
     if "model" in fields:
         m = dpt.get_mechanism(name, model=tiny_model, **options)
         table = ScoreTable(RELEASED, np.zeros(len(RELEASED)))
-        m.__dict__["tables"] = lambda prepared, keys, cancel=None: [table] * len(keys)
-        m.__dict__["tables_given"] = lambda draws, cancel=None: [table] * len(draws)
+        m.__dict__["tables"] = lambda prepared, keys, task=None: [table] * len(keys)
+        m.__dict__["tables_given"] = lambda draws, task=None: [table] * len(draws)
         m.__dict__["table"] = lambda logits, source: table
         return m
     lists = {"lists": LIST_NAMES[:2]} if "lists" in fields else {}
@@ -85,7 +85,7 @@ def forced(name: str, options: dict, tiny_model: str) -> dpt.Mechanism:
     orders = shuffled_lists(30, 2)
     m.__dict__["vocabulary"] = small_bundle(orders) if lists else random_space(30)
 
-    def draw(draws, cancel=None, progress=None):
+    def draw(draws, task=None):
         first: dict[tuple, int] = {}
         places = [first.setdefault((draws.owners[j], draws.paths[j]), j) for j in range(len(draws.rows))]
         return [RELEASED[int(draws.texts[draws.owners[j]][0].at("forced", k).uniform() * len(RELEASED))]

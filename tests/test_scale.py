@@ -12,7 +12,6 @@ import re
 import signal
 import stat
 import sys
-import threading
 import types
 from pathlib import Path
 
@@ -72,8 +71,8 @@ class Pretend:
         self.most = self.given = 0
 
     @contextlib.contextmanager
-    def __call__(self, task):
-        self.workers = [Worker(pickle.loads(pickle.dumps(task))) for _ in range(self.n)]
+    def __call__(self, orders):
+        self.workers = [Worker(pickle.loads(pickle.dumps(orders))) for _ in range(self.n)]
         self.held = []
         yield self
 
@@ -163,10 +162,10 @@ def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
 @pytest.mark.parametrize("name", ["foreign-swap", "custext"])
 def test_a_run_that_is_cancelled_gives_out_no_further_block_and_can_go_on(tmp_path, data, vectors, name):
     options = {"strategy": "dataset", "space": vectors, "k": 5} if name == "custext" else {}
-    m, out, stop = dpt.get_mechanism(name, epsilon=2.0, **options), tmp_path / "out", threading.Event()
-    workers = Pretend(1, seen=stop.set)
+    m, out, stop = dpt.get_mechanism(name, epsilon=2.0, **options), tmp_path / "out", dpt.Task()
+    workers = Pretend(1, seen=stop.cancel)
     with pytest.raises(dpt.Cancelled):
-        blocks.rewrite_data(data, m, out, workers, block=4, cancel=stop)
+        blocks.rewrite_data(data, m, out, workers, block=4, task=stop)
     assert workers.given == 3, "the two that it had, and one in the place of the one that came back"
     assert "stopped with Cancelled" in (out / "log.txt").read_text()
     blocks.rewrite_data(data, m, out, Pretend(), block=4)
@@ -248,7 +247,7 @@ class Broken(Swap):
 
     name = "broken"
 
-    def _rewrite(self, prepared, stream, progress, cancel):
+    def _rewrite(self, prepared, stream, task):
         raise RuntimeError(prepared.text)
 
 
@@ -264,21 +263,21 @@ def own():
 def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     with pytest.raises(dpt.ConfigError, match="Rewrite the data set on one machine"):
         blocks.rewrite_data(data, Together.create(), tmp_path / "out", Pretend())
-    task = blocks.Task("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None)
+    orders = blocks.Orders("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None)
     with pytest.raises(dpt.ConfigError, match="Install the same one on every machine"):
-        Worker(dataclasses.replace(task, version="0.0"))
+        Worker(dataclasses.replace(orders, version="0.0"))
     with pytest.raises(dpt.ConfigError, match="Put the same files on every machine"):
-        Worker(dataclasses.replace(task, loads={"vectors": "0" * 64}))
+        Worker(dataclasses.replace(orders, loads={"vectors": "0" * 64}))
     one = blocks.Block(0, 0, [{"text": "qzk"}])
-    worker = Worker(dataclasses.replace(task, mechanism="broken"))
+    worker = Worker(dataclasses.replace(orders, mechanism="broken"))
     assert (
         worker.answer("rewrite", one, None).value[0]["dp"]["error"].startswith("Foreign swap stopped with RuntimeError")
     )
-    refused = Worker(dataclasses.replace(task, options={"epsilon": (1.0, 2.0)})).answer("rewrite", one, None)
+    refused = Worker(dataclasses.replace(orders, options={"epsilon": (1.0, 2.0)})).answer("rewrite", one, None)
     assert isinstance(pickle.loads(pickle.dumps(refused)).refused, dpt.ConfigError)
     worker.rewrite = lambda *_: 1 / 0
     assert worker.answer("rewrite", one, None).lost == "it stopped with ZeroDivisionError"
-    assert "qzk" not in f"{one!r} {task!r} {refused!r}"
+    assert "qzk" not in f"{one!r} {orders!r} {refused!r}"
 
 
 class Killed(ProcessWorkers):
@@ -298,7 +297,7 @@ def test_processes_write_what_one_does_though_one_of_them_dies(tmp_path, data, v
     alone = rewrite_data(data, m, tmp_path / "alone", keep=["id"], seed=7)
     before = dict(os.environ), signal.getsignal(signal.SIGINT)
     out = tmp_path / "out"
-    assert blocks.rewrite_data(data, m, out, lambda task: Killed(task, 2), keep=["id"], seed=7, block=4) == alone
+    assert blocks.rewrite_data(data, m, out, lambda orders: Killed(orders, 2), keep=["id"], seed=7, block=4) == alone
     assert (out / "rows.jsonl").read_bytes() == (tmp_path / "alone" / "rows.jsonl").read_bytes()
     assert "was lost: its worker died" in (out / "log.txt").read_text()
     assert not multiprocessing.active_children()
@@ -306,8 +305,8 @@ def test_processes_write_what_one_does_though_one_of_them_dies(tmp_path, data, v
 
 
 def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_for_ever():
-    task = blocks.Task("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None, version="0.0")
-    with ProcessWorkers(task, 1) as workers, pytest.raises(dpt.ConfigError, match="has version"):
+    orders = blocks.Orders("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None, version="0.0")
+    with ProcessWorkers(orders, 1) as workers, pytest.raises(dpt.ConfigError, match="has version"):
         while not workers.room():
             workers.take(30)
 
@@ -320,7 +319,7 @@ def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_f
             theirs.close()
             self._there[ours] = _Process(types.SimpleNamespace(join=lambda: None, terminate=lambda: None))
 
-    with Dying(task, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they begin"):
+    with Dying(orders, 2) as workers, pytest.raises(dpt.ConfigError, match="die before they begin"):
         while not workers.room():
             workers.take(30)
     assert workers.begun == 2 + 2 * blocks.TRIES
@@ -407,7 +406,7 @@ def remote(monkeypatch):
 def test_a_front_end_asks_replicas_in_parts_and_puts_their_scores_in_order(remote):
     requests = [MaskRequest(None, [[1]], i) for i in range(2 * serving.CALL + 3)]
     engine, seen = remote(), []
-    scores = engine.score(requests, progress=lambda *done: seen.append(done))
+    scores = engine.score(requests, task=dpt.Task(lambda *done: seen.append(done)))
     assert scores[:, 1].tolist() == list(range(len(requests))) and scores.dtype == "float32"
     assert engine._handle.calls == [serving.CALL, serving.CALL, 3] and seen[-1] == (len(requests),) * 2
     assert engine.waiting == 0
@@ -415,10 +414,10 @@ def test_a_front_end_asks_replicas_in_parts_and_puts_their_scores_in_order(remot
 
 def test_a_call_to_replicas_ends_and_takes_back_what_is_open(remote):
     requests = [MaskRequest(None, [[1]], 0)] * (serving.CALL + 1)
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     for options, given, expected in (
-        ({"never": True}, {"cancel": stop}, dpt.Cancelled), ({"never": True}, {"timeout": 0.01}, dpt.Busy),
+        ({"never": True}, {"task": stop}, dpt.Cancelled), ({"never": True}, {"timeout": 0.01}, dpt.Busy),
         ({"error": Full()}, {}, dpt.Busy), ({"error": OSError()}, {}, dpt.Busy),
     ):  # fmt: skip
         engine = remote(**options)

@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import threading
+import time
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -307,12 +308,12 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
     monkeypatch.setattr(jobs.sessions, "mine", lambda: mine)
     works = [Work() for _ in range(3)]
     for work in works:
-        work.start("x", lambda progress, cancel: gate.wait(5), "x")
+        work.start("x", lambda task: gate.wait(5), "x")
         mine += [work.job] if work.job else []
     assert len(mine) == 2 and not works[2].running() and "2 pieces of work" in works[2].said("")
     gate.set()
     assert all(job.wait(5) for job in mine)
-    works[2].start("x", lambda progress, cancel: 1, "x")
+    works[2].start("x", lambda task: 1, "x")
     assert not works[2].running(5) and works[2].take() == 1
 
 
@@ -324,14 +325,14 @@ BRIEF = {
 
 
 def test_every_piece_of_work_can_be_stopped():
-    """What runs in a thread takes ``cancel``, and hands it on or looks at it."""
+    """What runs in a thread takes ``task``, and hands it on or looks at it."""
     seen = 0
     for path in (ROOT / "pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Lambda | ast.FunctionDef) or "cancel" not in [a.arg for a in node.args.args]:
+            if not isinstance(node, ast.Lambda | ast.FunctionDef) or "task" not in [a.arg for a in node.args.args]:
                 continue
             body = node.body if isinstance(node.body, list) else [node.body]
-            used = any(isinstance(n, ast.Name) and n.id == "cancel" for part in body for n in ast.walk(part))
+            used = any(isinstance(n, ast.Name) and n.id == "task" for part in body for n in ast.walk(part))
             seen += used
             assert used or (path.relative_to(ROOT).as_posix(), ast.unparse(body[0])) in BRIEF, ast.unparse(node)
     assert seen > 25
@@ -341,9 +342,9 @@ def test_a_piece_of_work_ends_when_its_time_is_over(monkeypatch):
     monkeypatch.setattr(jobs, "limits", lambda: replace(PUBLIC, minutes=0.001))
     work = Work()
 
-    def endless(progress, cancel):
-        while not cancel.is_set():
-            cancel.wait(0.01)
+    def endless(task):
+        while not task.cancelled:
+            time.sleep(0.01)
         raise dpt.Cancelled("x")
 
     work.start("x", endless, "x")

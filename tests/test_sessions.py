@@ -45,9 +45,9 @@ class Server:
         call(*given)
 
 
-def endless(progress, cancel):
+def endless(task):
     for i in range(100_000):
-        progress(i, 100_000)
+        task.report(i, 100_000)
         time.sleep(0.005)
 
 
@@ -59,7 +59,7 @@ def visit():
     found = sessions._Visit()
     found.work.add(job)
     yield server, job, lambda now: sessions._look(server, {"a": found}, now)
-    job.cancel.set()
+    job.task.cancel()
 
 
 def test_work_stops_some_seconds_after_its_visitor_left_and_says_so(visit):
@@ -67,7 +67,7 @@ def test_work_stops_some_seconds_after_its_visitor_left_and_says_so(visit):
     assert not look(0.0)
     server.active.clear()
     look(10.0)
-    assert not look(10.0 + sessions.STOP - 0.1) and not job.wait(0.1) and not job.cancel.is_set()
+    assert not look(10.0 + sessions.STOP - 0.1) and not job.wait(0.1) and not job.task.cancelled
     assert not look(10.0 + sessions.STOP) and job.wait(5) and server.closed == []
     assert said(job, "Stopped.") == str(job.error) == GONE
 
@@ -77,7 +77,7 @@ def test_a_short_loss_of_the_connection_changes_nothing(visit):
     for second in range(40):
         server.active = set() if second % 5 else {"a"}
         look(float(second))
-    assert not job.wait(0.1) and not job.cancel.is_set() and server.closed == []
+    assert not job.wait(0.1) and not job.task.cancelled and server.closed == []
 
 
 def test_a_session_is_closed_before_nobody_can_come_back_to_it(visit):
@@ -93,7 +93,7 @@ def test_a_session_is_closed_before_nobody_can_come_back_to_it(visit):
 def test_a_result_that_comes_after_the_session_was_closed_is_not_kept():
     go = threading.Event()
 
-    def deaf(progress, cancel):
+    def deaf(task):
         go.wait(5)
         return "a text"
 
@@ -104,7 +104,7 @@ def test_a_result_that_comes_after_the_session_was_closed_is_not_kept():
 
 
 def test_a_finished_job_keeps_its_result_while_its_visitor_may_come_back():
-    job = Job(lambda progress, cancel: 5, "x")
+    job = Job(lambda task: 5, "x")
     assert job.wait(5)
     job.leave()
     assert job.result == 5 and said(job) == ""
@@ -112,7 +112,7 @@ def test_a_finished_job_keeps_its_result_while_its_visitor_may_come_back():
 
 def test_a_stop_by_hand_is_told_as_one():
     job = Job(endless, "x")
-    job.cancel.set()
+    job.task.cancel()
     assert job.wait(5) and said(job, "Stopped.") == "Stopped." and isinstance(job.error, dpt.Cancelled)
 
 
@@ -155,7 +155,7 @@ def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
     monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
     monkeypatch.setattr(sessions.runtime, "get_instance", lambda: server)
     go = threading.Event()
-    job = Job(lambda progress, cancel: go.wait(5), "x")
+    job = Job(lambda task: go.wait(5), "x")
     job._visitor, job.awaited = "a", awaited
     if page is not None:
         page.job = job

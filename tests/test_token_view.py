@@ -76,13 +76,12 @@ def test_an_empty_text_gives_an_empty_strip(tiny_model):
 
 
 def test_it_can_be_stopped(tiny_model):
-    import threading
 
-    stop = threading.Event()
-    stop.set()
+    stop = dpt.Task()
+    stop.cancel()
     r = dpt.get_mechanism("dp-mlm", model=tiny_model).rewrite(TEXT)
     with pytest.raises(dpt.Cancelled):
-        token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0, cancel=stop)
+        token_view.payload(r, run=1, low=LOW, high=HIGH, default=50.0, task=stop)
 
 
 # ---------------------------------------------------------------- channels that are no score tables
@@ -191,21 +190,20 @@ def test_the_unit_is_that_of_the_option(listed, tiny_model):
 
 def test_progress_counts_every_token_once(listed):
     told = []
-    token_view.payload(listed[0], run=1, low=LIST_LO, high=LIST_HI, default=1.0, progress=lambda *at: told.append(at))
+    task = dpt.Task(lambda *at: told.append(at))
+    token_view.payload(listed[0], run=1, low=LIST_LO, high=LIST_HI, default=1.0, task=task)
     n = len(listed[0].steps)
     assert told[-1] == (n, n) and {of for _, of in told} == {n}
     assert all(a < b for (a, _), (b, _) in itertools.pairwise(told)) and len(told) > n / 2
 
 
 def test_a_channel_can_be_stopped_between_two_words(listed):
-    import threading
 
-    stop = threading.Event()
+    stop = dpt.Task(lambda done, _: stop.cancel() if done > 20 else None)
     channel_of.cache_clear()
     with pytest.raises(dpt.Cancelled):
         token_view.payload(
-            fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0, cancel=stop,
-            progress=lambda done, _: stop.set() if done > 20 else None,
+            fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0, task=stop,
         )  # fmt: skip
     channels = [channel_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
     assert 0 < sum(channel.asked for channel in channels) < len(channels) / 2

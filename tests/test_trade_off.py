@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import threading
 
 import numpy as np
 import pytest
@@ -105,19 +104,19 @@ def test_scores_are_prepared_once_for_a_setting_and_shared_where_no_new_pass_is_
 
 def test_points_come_from_the_middle_outwards_and_with_progress():
     told = []
-    found = points([SWAP], tuple(np.geomspace(0.5, 8, 9)), progress=lambda done, of: told.append((done, of)))
+    found = points([SWAP], tuple(np.geomspace(0.5, 8, 9)), task=dpt.Task(lambda done, of: told.append((done, of))))
     order = [sorted(p.epsilon for p in found).index(p.epsilon) for p in found]
     assert order[:3] == [4, 0, 8] and sorted(order) == list(range(9)) and set(order[3:5]) == {2, 6}
-    assert [d for d, _ in told] == sorted(d for d, _ in told) and told[-1] == (900, 900)
+    assert [d for d, _ in told] == sorted(d for d, _ in told) and told[-1][0] == told[-1][1]
     for n in range(1, 12):
         assert sorted(trade_off._from_the_middle(n)) == list(range(n))
 
 
 def test_what_was_yielded_stands_when_it_is_stopped():
-    cancel = threading.Event()
-    running = tradeoff(TEXT, [SWAP], EPSILONS, 2, ("unchanged",), cancel=cancel)
+    task = dpt.Task()
+    running = tradeoff(TEXT, [SWAP], EPSILONS, 2, ("unchanged",), task=task)
     first = next(running)
-    cancel.set()
+    task.cancel()
     assert first.texts
     with pytest.raises(dpt.Cancelled):
         next(running)

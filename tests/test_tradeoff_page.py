@@ -170,11 +170,11 @@ def test_stopping_keeps_the_points_that_are_there(monkeypatch):
     cls, going, gate = dpt.mechanism_class("diffractor"), threading.Event(), threading.Event()
     real = cls._rewrites
 
-    def waits(self, prepared, n, stream, progress, cancel):
+    def waits(self, prepared, n, stream, task):
         if going.is_set():
             gate.wait(20)
         going.set()
-        return real(self, prepared, n, stream, progress, cancel)
+        return real(self, prepared, n, stream, task)
 
     monkeypatch.setattr(cls, "_rewrites", waits)
     at = opened(mechanisms=["diffractor"], kept="bleu")

@@ -14,7 +14,7 @@ from pages.ui.turns import Turn, Turns
 
 
 def turn(whose: str = "a") -> Turn:
-    return Turn(whose, threading.Event())
+    return Turn(whose, dpt.Task())
 
 
 def until(met) -> bool:
@@ -116,7 +116,7 @@ def test_who_waits_can_be_stopped():
     Begun(queue, turn("a"), order, go)
     assert until(lambda: order == ["a"])
     mine = turn("b")
-    threading.Timer(0.05, mine.cancel.set).start()
+    threading.Timer(0.05, mine.task.cancel).start()
     with pytest.raises(dpt.Cancelled), queue.take(mine):
         pytest.fail("it had no place")
     assert queue.waiting == 0

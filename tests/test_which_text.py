@@ -69,7 +69,7 @@ def test_many_rewrites_at_once_have_the_chances_that_are_stated_piece_by_piece(f
     m = make(folders["gpt2"], prior=prior)
     prepared = [m.prepare(t) for t in TEXTS]
     results = m.rewrites(prepared[1], 3, seed=1)
-    found, slowly = m.log_chances(prepared, results), chances.by_pieces(m, prepared, results, None, None)
+    found, slowly = m.log_chances(prepared, results), chances.by_pieces(m, prepared, results, dpt.Task())
     assert found == pytest.approx(slowly, abs=1e-3)
     one = m.rewrite(prepared[0], seed=2)
     own = sum(one.distribution(i).log_probs[one.candidate(i)] for i in range(len(one.releases)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import tracemalloc
 
 import numpy as np
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from dptext_core import Task
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
 from dptext_core.research.speed.lists import line, main, measure, plain_list
 from dptext_core.words import lists
@@ -99,7 +99,7 @@ def test_as_the_plain_loop_with_the_default_sizes(monkeypatch):
     centres = stream.standard_normal((30, 16))[stream.integers(30, size=2000)]
     vectors = (centres * 2 + stream.standard_normal((2000, 16))).astype(np.float32)
     vectors[1000:1100] = vectors[:100]
-    order, searches = lists._build(vectors, 17, None, None)
+    order, searches = lists._build(vectors, 17)
     assert np.array_equal(order, plain_list(vectors.astype(np.float64), 17))
     assert 0 < searches < 500
     assert sizes[0] == 2000 and len(sizes) > 1
@@ -131,7 +131,7 @@ def test_a_start_that_is_not_there(start):
 def test_progress_rises_to_the_end():
     calls: list[tuple[int, int]] = []
     vectors = np.random.default_rng(1).standard_normal((1500, 4))
-    build_list(vectors, 0, lambda done, of: calls.append((done, of)))
+    build_list(vectors, 0, Task(lambda done, of: calls.append((done, of))))
     done = [d for d, _ in calls]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0, 3000)
@@ -142,16 +142,16 @@ def test_progress_rises_to_the_end():
 @pytest.mark.parametrize("at", [0, 1024, 2000, 3000])
 def test_cancel_stops_wherever_it_is(monkeypatch, at):
     monkeypatch.setattr(lists, "_BLOCK", 1_000_000)
-    stop = threading.Event()
     seen: list[int] = []
 
-    def progress(done: int, of: int) -> None:
+    def listen(done: int, of: int) -> None:
         seen.append(done)
         if done >= at:
-            stop.set()
+            task.cancel()
 
+    task = Task(listen)
     with pytest.raises(Cancelled):
-        build_list(np.random.default_rng(1).standard_normal((2000, 4)), 0, progress, stop)
+        build_list(np.random.default_rng(1).standard_normal((2000, 4)), 0, task)
     assert at <= seen[-1] < at + 600
 
 
@@ -389,19 +389,19 @@ def test_unknown_lists_are_refused_when_options_are_checked(name, monkeypatch):
 
 
 def test_a_stopped_list_can_be_built_again(own_space):
-    stop = threading.Event()
+    task = Task(lambda done, of: task.cancel())
     with pytest.raises(Cancelled):
-        word_list("mine@1", lambda done, of: stop.set(), stop)
+        word_list("mine@1", task)
     calls = []
-    assert len(word_list("mine@1", lambda done, of: calls.append(done))) == 700
+    assert len(word_list("mine@1", Task(lambda done, of: calls.append(done)))) == 700
     assert calls[-1] == 1400
 
 
 def test_waiting_for_another_list_can_be_stopped(own_space):
-    stop = threading.Event()
-    stop.set()
+    stop = Task()
+    stop.cancel()
     with lists._building, pytest.raises(Cancelled):
-        user_list("mine", 1, cancel=stop)
+        user_list("mine", 1, task=stop)
 
 
 def test_an_unknown_space_is_refused():

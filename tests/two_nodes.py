@@ -41,7 +41,7 @@ def main(path: str, out: str, seed: str) -> None:
 
         found = blocks.rewrite_data(
             tables.source(path, ("text",)), dpt.get_mechanism("custext", epsilon=2.0), out, cluster.ray_workers(),
-            seed=int(seed), block=20, progress=progress,
+            seed=int(seed), block=20, task=dpt.Task(progress),
         )  # fmt: skip
         print(json.dumps({"rows": found["rows"], "killed": killed}))
     finally:

@@ -23,6 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from dptext_core import Task
 from dptext_core.words.lists import FULL, LIST_SPACES, build_list
 from dptext_core.words.space import common_vocabulary, word_space, words_sha256
 
@@ -36,7 +37,7 @@ def build(name: str, words: tuple[str, ...], vectors: np.ndarray, start: int) ->
     def show(done: int, of: int) -> None:
         print(f"\r{name}: {done / of:4.0%}", end="", file=sys.stderr, flush=True)
 
-    order = build_list(vectors, start, show)
+    order = build_list(vectors, start, Task(show))
     print(file=sys.stderr)
     steps = np.linalg.norm(np.diff(vectors[order].astype(np.float64), axis=0), axis=1)
     print(

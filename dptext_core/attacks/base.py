@@ -7,11 +7,10 @@ and the Playground's tabs, ``python -m dptext_core attack`` and the benchmark ha
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from .._internal.task import Progress
+from .._internal.task import Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..result import RewriteResult, Unit
@@ -64,7 +63,7 @@ class TextAttacker(Attacker):
     @abstractmethod
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> Finding:  # fmt: skip
         """unit: the number of the attacked step, for scope "word". Raises NoDistribution where nothing was drawn."""
 

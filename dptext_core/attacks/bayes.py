@@ -10,7 +10,6 @@ table of normalisers, the likeliest words are asked for exactly.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from .._internal.private import Private
 from .._internal.statistics import NORMAL, clopper_pearson
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
 from ..privacy.distribution import Channel, logsumexp
@@ -133,8 +132,7 @@ def attack(
     *,
     prior: Prior | None = None,
     top: int = 10,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Posterior:
     """The posterior of one step of a rewrite that ``mechanism`` made, with the place of the true word.
 
@@ -149,9 +147,7 @@ def attack(
     if s.reason:  # drawn without looking at the word, which the attacker cannot tell
         given = mechanism.config.epsilon
         epsilon = given[s.index] if isinstance(given, tuple) else given
-    return posterior(
-        mechanism, s.replacement, epsilon, true=s.original, prior=prior, top=top, progress=progress, cancel=cancel
-    )
+    return posterior(mechanism, s.replacement, epsilon, true=s.original, prior=prior, top=top, task=task)
 
 
 def posterior(
@@ -162,8 +158,7 @@ def posterior(
     true: str | None = None,
     prior: Prior | None = None,
     top: int = 10,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Posterior:
     """P(word | released) over the vocabulary, with the ``top`` likeliest words.
 
@@ -177,7 +172,7 @@ def posterior(
     at_true = place.get(true.lower()) if true is not None else None
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
-    log_p, error = by_word.log_likelihood(released, epsilon, progress, cancel)
+    log_p, error = by_word.log_likelihood(released, epsilon, task)
     weights = log_prior + log_p
     if not np.isfinite(weights).any():
         raise InputError("The released word cannot come out of this mechanism. Give a word that it releases.")
@@ -213,7 +208,7 @@ def answers(
     true: str | None = None,
     prior: Prior | None = None,
     top: int = 10,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> list[Posterior]:
     """As :func:`posterior`, after each of several answers for one word, every one drawn with fresh noise.
 
@@ -229,8 +224,8 @@ def answers(
         weights = np.log(prior.p)
     out = []
     for word in released:
-        check_cancel(cancel)
-        log_p, error = by_word.log_likelihood(word, epsilon, None, cancel)
+        task.check()
+        log_p, error = by_word.log_likelihood(word, epsilon, task.quiet)
         if error:
             raise NoDistribution(
                 f"The chances of {mechanism.title} come from a table, whose errors add up over several answers. Take a "
@@ -333,8 +328,7 @@ def expected_success(
     *,
     prior: Prior | None = None,
     seed: int | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Success:
     """The chance that the best guess is right, Σ_y max_x π(x)·p(y|x), over the prior restricted to ``words``.
 
@@ -346,25 +340,23 @@ def expected_success(
     channels, weights, epsilon = _channels(mechanism, words, epsilon, prior)
     guesser, exact = Guesser(), True
     kept: list[Channel] = []
-    for i, channel in enumerate(channels(cancel)):
-        check_cancel(cancel)
+    for i, channel in enumerate(channels(task)):
+        task.check()
         guesser.add(i, channel, weights[i], epsilon)
         if channel.draws is not None:
             exact = False
             kept.append(channel)
-        if progress:
-            progress(i + 1, len(weights) * (1 if exact else 2))
+        task.report(i + 1, len(weights) * (1 if exact else 2))
     chance = float(weights.max())
     if exact:
         return Success(guesser.value, chance, len(weights), epsilon)
     stream = NoiseStream(seed)
     rates = np.zeros(len(kept))
     for i, channel in enumerate(kept):
-        check_cancel(cancel)
+        task.check()
         d = channel.at(epsilon)
         rates[i] = (guesser.guesses(d.candidates, d.sample_indices(FRESH, stream.at(i))) == i).mean()
-        if progress:
-            progress(len(kept) + i + 1, 2 * len(kept))
+        task.report(len(kept) + i + 1, 2 * len(kept))
     value = float(weights @ rates)
     # Words are drawn equally often and weighed by the prior: the error of the weighted mean.
     half = NORMAL * float(np.sqrt(np.square(weights) @ np.maximum(rates * (1 - rates), 1 / FRESH) / FRESH))
@@ -380,20 +372,20 @@ def simulated_success(
     *,
     prior: Prior | None = None,
     seed: int | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Success:
     """How often the best guess was right in ``draws`` trials: a word from the prior, its replacement, the guess.
 
     Replacements come from the sampler that a rewrite uses. interval: Clopper-Pearson, 95%.
     """
     channels, weights, epsilon = _channels(mechanism, words, epsilon, prior)
-    every, guesser, stream = list(channels(cancel)), Guesser(), NoiseStream(seed)
+    every, guesser, stream = list(channels(task)), Guesser(), NoiseStream(seed)
     for i, channel in enumerate(every):
         guesser.add(i, channel, weights[i], epsilon)
     chosen = np.searchsorted(np.cumsum(weights), stream.at("words").uniforms(draws) * weights.sum())
     hits = 0
     for i, n in zip(*np.unique(np.minimum(chosen, len(every) - 1), return_counts=True), strict=True):
-        check_cancel(cancel)
+        task.check()
         d = every[i].at(epsilon)
         hits += int((guesser.guesses(d.candidates, d.sample_indices(int(n), stream.at("draws", int(i)))) == i).sum())
     return Success(
@@ -409,9 +401,9 @@ def _channels(mechanism: Mechanism, words, epsilon, prior):
     prior = prior if words is None else prior.only(words)
     rows = np.flatnonzero(prior.p > 0)
 
-    def channels(cancel):
+    def channels(task: Task):
         for start in range(0, len(rows), 128):
-            check_cancel(cancel)
+            task.check()
             yield from by_word.channels(rows[start : start + 128])
 
     return channels, prior.p[rows], _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
@@ -431,10 +423,10 @@ class BestGuess(TextAttacker):
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> Posterior:  # fmt: skip
         if unit is None:
             raise InputError("This attacker guesses one word: say which.")
         self.check(mechanism)
         drawn_by_looking(result.units[unit])
-        return attack(mechanism, result, unit, progress=progress, cancel=cancel)
+        return attack(mechanism, result, unit, task=task or UNWATCHED)

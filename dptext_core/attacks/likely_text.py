@@ -7,12 +7,11 @@ place counts as in `mask_inference`; behind the first guesses the order stays th
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 import numpy as np
 
-from .._internal.task import Progress
+from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..models import causal
 from ..result import RewriteResult
@@ -30,8 +29,7 @@ def attack(
     *,
     model: str = "bundled",
     judge: causal.Judge | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> MaskInference:
     """Mask inference by ``model``, its first guesses in the order of ``judge`` (None: the model that was added).
 
@@ -44,7 +42,7 @@ def attack(
         losses = [reading.loss for reading in reader.read([placed(result.text, out, word) for word in words])]
         return np.argsort(losses, kind="stable").tolist()
 
-    return mask_inference.attack(mechanism, result, model=model, rescore=rescore, progress=progress, cancel=cancel)
+    return mask_inference.attack(mechanism, result, model=model, rescore=rescore, task=task)
 
 
 def placed(text: str, span: tuple[int, int], word: str) -> str:
@@ -71,7 +69,7 @@ class LikelyText(mask_inference.LanguageModel):
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> MaskInference:  # fmt: skip
         self.check(mechanism)
-        return attack(mechanism, result, progress=progress, cancel=cancel)
+        return attack(mechanism, result, task=task or UNWATCHED)

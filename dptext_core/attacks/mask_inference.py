@@ -6,7 +6,6 @@ released text. It does not know the mechanism; it reads what the other words sti
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._internal.private import Private
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
@@ -103,8 +102,7 @@ def attack(
     *,
     model: str = "bundled",
     rescore: Rescore | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> MaskInference:
     """Mask each replaced word of the released text and let ``model`` guess the original.
 
@@ -135,27 +133,22 @@ def attack(
             place.setdefault(word.casefold(), []).append(j)
         for begin in range(0, len(steps), _BLOCK):
             block = requests[begin : begin + _BLOCK]
-            report = None if progress is None or rescore is not None else _shifted(progress, begin, len(steps))
-            scores = lm_engine.score(block, cancel=cancel, progress=report, timeout=PATIENCE + len(block))
+            part = task.child(begin, begin + len(block), len(steps)) if rescore is None else task.quiet
+            scores = lm_engine.score(block, task=part, timeout=PATIENCE + len(block))
             for (i, s), row in zip(steps[begin : begin + _BLOCK], scores, strict=True):
                 own = place.get(s.original.casefold())
                 rank = None if own is None else 1 + int(np.count_nonzero(row > row[own].max()))
                 likely = np.argsort(-row, kind="stable")[:RESCORED]
                 if rescore is not None:
-                    check_cancel(cancel)
+                    task.check()
                     likely = likely[list(rescore(s.out, [lm.candidates[j] for j in likely]))]
                     if (among := np.flatnonzero(np.isin(likely, own or ()))).size:
                         rank = 1 + int(among[0])
-                    if progress is not None:
-                        progress(len(found) + 1, len(steps))
+                    task.report(len(found) + 1, len(steps))
                 words = tuple(lm.candidates[j] for j in likely[:SHOWN])
                 found.append(MaskGuess(i, s.original, s.replacement, rank, words))
     prior = public_prior(mechanism)
     return MaskInference(tuple(found), prior.chance, prior.chance_of(10), model)
-
-
-def _shifted(progress: Progress, begin: int, of: int) -> Progress:
-    return lambda done, _: progress(begin + done, of)
 
 
 @register
@@ -173,7 +166,7 @@ class LanguageModel(TextAttacker):
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> MaskInference:  # fmt: skip
         self.check(mechanism)
-        return attack(mechanism, result, progress=progress, cancel=cancel)
+        return attack(mechanism, result, task=task or UNWATCHED)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._internal.private import Private
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
@@ -97,8 +96,7 @@ def attack(
     result: RewriteResult,
     *,
     space: WordSpace | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> NearestAttack:
     """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
     mechanism.check_alignment("leaves no word in whose place another stands")
@@ -110,7 +108,7 @@ def attack(
     ranks: dict[tuple[int, int], int] = {}
     near: dict[int, tuple[str, ...]] = {}
     for start in range(0, len(released), _BLOCK):
-        check_cancel(cancel)
+        task.check()
         block = released[start : start + _BLOCK]
         for row, distances in zip(block.tolist(), space.distance_rows(block), strict=True):
             # The word itself is nearest, whatever else is as near.
@@ -121,8 +119,7 @@ def attack(
             near[row] = tuple(space.words[i] for i in order)
             for o in originals[(rows == row) & (originals >= 0)].tolist():
                 ranks[row, o] = int(np.count_nonzero(distances < distances[o]))
-        if progress:
-            progress(min(start + _BLOCK, len(released)), len(released))
+        task.report(min(start + _BLOCK, len(released)), len(released))
     guesses = tuple(
         NearestGuess(i, s.original, s.replacement, ranks.get((r, o)), near.get(r, ()))
         for (i, s), r, o in zip(steps, rows.tolist(), originals.tolist(), strict=True)
@@ -142,7 +139,7 @@ class NearestWords(TextAttacker):
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> NearestAttack:  # fmt: skip
         self.check(mechanism)
-        return attack(mechanism, result, progress=progress, cancel=cancel)
+        return attack(mechanism, result, task=task or UNWATCHED)

@@ -13,7 +13,6 @@ are told apart in the repeats in which one of its words could reach the count c 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._internal.private import Private
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..privacy.distribution import Channel, TokenDistribution
@@ -109,7 +108,7 @@ def query_number(
     *,
     repeats: int = REPEATS,
     seed: int | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> QueryNumber:
     """The number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
     if d.source is None:
@@ -136,18 +135,18 @@ def query_number(
         return made(math.inf, 0.0, f"“{rival}” comes out more often.")
     if p0 - p1 <= 1e-12 * p0:
         return made(math.inf, 0.5, f"“{rival}” comes out as often.")
-    return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, cancel))
+    return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, task.quiet))
 
 
-def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[float, float, str]:
+def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tuple[float, float, str]:
     # A simulated attack releases nothing: a fast generator, keyed by the stream, is good enough.
     rng = np.random.default_rng(NoiseStream(seed).words(4))
     seen: dict[int, float] = {}
 
     def success(n: int) -> float:
-        check_cancel(cancel)
+        task.check()
         if n not in seen:
-            seen[n] = success_rate(p0, others, n, repeats, rng, cancel)
+            seen[n] = success_rate(p0, others, n, repeats, rng, task)
         return seen[n]
 
     # No smaller number tells the original from its nearest rival alone (normal approximation, with room to spare).
@@ -156,8 +155,8 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[
     high = max(1, int(0.6 * 1.645**2 * spread / gap**2))
     if high > MOST:
         return math.inf, 0.0, f"it would take more than {MOST:,} answers."
-    while success_rate(p0, others, high, min(_ROUGH, repeats), rng, cancel) < CONFIDENCE or success(high) < CONFIDENCE:
-        check_cancel(cancel)
+    while success_rate(p0, others, high, min(_ROUGH, repeats), rng, task) < CONFIDENCE or success(high) < CONFIDENCE:
+        task.check()
         high *= 2
         if high > MOST:
             return math.inf, seen.get(high // 2, 0.0), f"it would take more than {MOST:,} answers."
@@ -171,7 +170,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, cancel) -> tuple[
 
 
 def success_rate(
-    p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator, cancel: threading.Event | None = None
+    p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator, task: Task = UNWATCHED
 ) -> float:
     """How often the most frequent of n draws is the original, ties of m words counted 1/m.
 
@@ -179,15 +178,15 @@ def success_rate(
     """
     k = _needed(p0, others, n)
     if k <= _CLASSES or n > _SHORT:
-        return float(np.mean(_wins(p0, others[:k], n, repeats, rng, cancel)[0]))
+        return float(np.mean(_wins(p0, others[:k], n, repeats, rng, task)[0]))
     k = 64
-    won, counts, rest = _wins(p0, others[:k], n, repeats, rng, cancel)
+    won, counts, rest = _wins(p0, others[:k], n, repeats, rng, task)
     # The words that are not among the classes, one by one, where they could matter.
     edges = np.cumsum(others[k:])
     open_ = np.flatnonzero((won > 0) & (rest >= counts))
     open_ = open_[_reach(counts[open_], rest[open_], others[k:] / edges[-1]) > LEFT_OUT]
     for part in np.array_split(open_, max(1, int(rest[open_].sum() // 2_000_000) + 1)):
-        check_cancel(cancel)
+        task.check()
         if not len(part):
             continue
         owner = np.repeat(np.arange(len(part)), rest[part])
@@ -219,7 +218,7 @@ def _needed(p0: float, others: np.ndarray, n: int) -> int:
 
 
 def _wins(
-    p0: float, others: np.ndarray, n: int, repeats: int, rng, cancel=None
+    p0: float, others: np.ndarray, n: int, repeats: int, rng, task: Task = UNWATCHED
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each repeat: 1/m where the original is one of the m most frequent classes, else 0; its count; the rest's."""
     rest = max(0.0, 1.0 - p0 - float(others.sum()))
@@ -228,7 +227,7 @@ def _wins(
     won, counts, left = np.empty(repeats), np.empty(repeats, np.int64), np.empty(repeats, np.int64)
     step = max(1, 2_000_000 // len(p))
     for start in range(0, repeats, step):
-        check_cancel(cancel)
+        task.check()
         m = min(step, repeats - start)
         drawn = rng.multinomial(n, p, size=m)
         own, named = drawn[:, :1], drawn[:, 1:-1]
@@ -246,8 +245,7 @@ def query_curve(
     *,
     repeats: int = REPEATS,
     seed: int | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> QueryCurve:
     """The number of answers at every ε: of one word's channel, or the median over several words."""
     every = [channels] if isinstance(channels, Channel) else list(channels)
@@ -256,10 +254,9 @@ def query_curve(
     found = np.empty((len(epsilons), len(every)))
     for j, channel in enumerate(every):
         for i, epsilon in enumerate(epsilons):
-            check_cancel(cancel)
-            found[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, cancel=cancel).n
-            if progress:
-                progress(j * len(epsilons) + i + 1, found.size)
+            task.check()
+            found[i, j] = query_number(channel.at(float(epsilon)), repeats=repeats, seed=seed, task=task).n
+            task.report(j * len(epsilons) + i + 1, found.size)
     # The lower of the two middle ones: with an infinite one a mean would be.
     middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
     return QueryCurve(
@@ -297,7 +294,7 @@ class RepeatedAnswers(TextAttacker):
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> QueryNumber:  # fmt: skip
         if unit is None:
             raise InputError("This attacker asks for one word: say which.")
@@ -309,4 +306,4 @@ class RepeatedAnswers(TextAttacker):
                 f"“{step.original}” is {step.reason}: it is drawn without being looked at. Any number of answers tells "
                 "nothing about it."
             )
-        return query_number(result.distribution(unit), cancel=cancel)
+        return query_number(result.distribution(unit), task=task or UNWATCHED)

@@ -9,7 +9,6 @@ best guess changes: :class:`Lead` then has the figure at every ε.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._internal.private import Private
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..privacy.distribution import Channel, ScoreTable, logsumexp
@@ -104,8 +103,7 @@ def word_success(
     low: float | None = None,
     high: float | None = None,
     prior: Prior | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> WordSuccess:
     """How often the best guess names each drawn word of a text that ``mechanism`` prepared.
 
@@ -122,10 +120,10 @@ def word_success(
     if is_quick(mechanism, prepared):
         channels = by_word.channels(rows)
         if low is not None and high is not None:
-            leads = _along(by_word, rows, channels, log_prior, low, high, progress, cancel)
+            leads = _along(by_word, rows, channels, log_prior, low, high, task)
         found = [lead.success(epsilon) for lead in leads] if leads is not None else None
-        found = found or _of_outputs(by_word, rows, channels, log_prior, epsilon, cancel)
-    found = found or _of_words(by_word, rows, prior, (epsilon,), progress, cancel)[0].tolist()
+        found = found or _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
+    found = found or _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
     each = dict(zip(rows.tolist(), found, strict=True))
     along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
     return WordSuccess(
@@ -149,18 +147,18 @@ def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.
 
 def rows_success(
     mechanism: Mechanism, rows: np.ndarray, epsilons: Sequence[float], *, prior: Prior | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> np.ndarray:  # fmt: skip
     """How often the best guess names each of some words of the vocabulary, at each ε: float64 (epsilons, rows).
 
     One pass over all words serves every ε. Raises NoDistribution for mechanisms without a formula.
     """
     check(mechanism)
-    return _of_words(_closed_form(mechanism), rows, _checked(mechanism, prior), epsilons, None, cancel)
+    return _of_words(_closed_form(mechanism), rows, _checked(mechanism, prior), epsilons, task.quiet)
 
 
 def quick_success(
-    mechanism: Mechanism, rows: np.ndarray, *, cancel: threading.Event | None = None
+    mechanism: Mechanism, rows: np.ndarray, *, task: Task = UNWATCHED
 ) -> Callable[[float], np.ndarray] | None:  # fmt: skip
     """How often the best guess names each of some words, as a function of ε that is worked out from their outputs:
     float64 (rows,). None where they have too many outputs, or no exact chances without a pass over all words.
@@ -176,27 +174,24 @@ def quick_success(
         log_prior = np.log(_checked(mechanism, None).p)
 
     def success(epsilon: float) -> np.ndarray:
-        found = _of_outputs(by_word, rows, channels, log_prior, epsilon, cancel)
+        found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
         if found is None:
-            found = _of_words(by_word, rows, _checked(mechanism, None), (epsilon,), None, cancel)[0].tolist()
+            found = _of_words(by_word, rows, _checked(mechanism, None), (epsilon,), task.quiet)[0].tolist()
         return np.array(found)
 
     return success
 
 
-def _of_words(
-    by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilons: Sequence[float], progress: Progress | None, cancel
-) -> np.ndarray:
+def _of_words(by_word: WordByWord, rows: np.ndarray, prior: Prior, epsilons: Sequence[float], task: Task) -> np.ndarray:
     """By a pass over all words, which finds the best guess for every output: float64 (epsilons, rows)."""
     guessers, every = [Guesser() for _ in epsilons], np.flatnonzero(prior.p > 0)
     for start in range(0, len(every), 128):
-        check_cancel(cancel)
+        task.check()
         some = every[start : start + 128]
         for row, channel in zip(some.tolist(), by_word.channels(some), strict=True):
             for guesser, epsilon in zip(guessers, epsilons, strict=True):
                 guesser.add(row, channel, prior.p[row], epsilon)
-        if progress:
-            progress(min(start + 128, len(every)), len(every))
+        task.report(min(start + 128, len(every)), len(every))
     out = np.empty((len(epsilons), len(rows)))
     for j, (row, channel) in enumerate(zip(rows.tolist(), by_word.channels(rows), strict=True)):
         for i, (guesser, epsilon) in enumerate(zip(guessers, epsilons, strict=True)):
@@ -207,13 +202,18 @@ def _of_words(
 
 
 def _of_outputs(
-    by_word: WordByWord, rows: np.ndarray, channels: Sequence[Channel], log_prior: np.ndarray, epsilon: float, cancel
+    by_word: WordByWord,
+    rows: np.ndarray,
+    channels: Sequence[Channel],
+    log_prior: np.ndarray,
+    epsilon: float,
+    task: Task,
 ) -> list[float] | None:
     """By asking each output of these words for its best guess; None where the answers would not be exact."""
     guesses: dict[str, int] = {}
     for word in dict.fromkeys(w for c in channels for w in c.candidates):
-        check_cancel(cancel)
-        log_p, error = by_word.log_likelihood(word, epsilon, None, cancel)
+        task.check()
+        log_p, error = by_word.log_likelihood(word, epsilon, task.quiet)
         if error:
             return None
         weights = log_prior + log_p
@@ -230,7 +230,7 @@ def _of_outputs(
 
 def _along(
     by_word: WordByWord, rows: np.ndarray, channels: Sequence[Channel], log_prior: np.ndarray, low: float, high: float,
-    progress: Progress | None, cancel,
+    task: Task,
 ) -> list[Lead] | None:  # fmt: skip
     """The lead of each word; None where that would cost too much, or chances are no score tables."""
     tables = [c for c in channels if isinstance(c, ScoreTable)]
@@ -238,8 +238,8 @@ def _along(
         return None
     sharing: dict[str, np.ndarray] = {}
     for word in dict.fromkeys(w for t in tables for w in t.candidates):
-        check_cancel(cancel)
-        log_p = by_word.log_likelihood(word, low, None, cancel)[0]
+        task.check()
+        log_p = by_word.log_likelihood(word, low, task.quiet)[0]
         sharing[word] = np.flatnonzero(np.isfinite(log_p) & np.isfinite(log_prior))
     out: list[Lead] = []
     known: dict[int, ScoreTable] = {}
@@ -252,14 +252,13 @@ def _along(
         against = [known[r] for r in rivals.tolist()]
         if sum(len(t.scores) for t in against) > SCORES:
             return None
-        out.append(_lead(rivals.tolist().index(row), against, rivals, log_prior[rivals], low, high, cancel))
-        if progress:
-            progress(k + 1, len(tables))
+        out.append(_lead(rivals.tolist().index(row), against, rivals, log_prior[rivals], low, high, task))
+        task.report(k + 1, len(tables))
     return out
 
 
 def _lead(
-    own: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, cancel
+    own: int, tables: Sequence[ScoreTable], rows: np.ndarray, log_prior: np.ndarray, low: float, high: float, task: Task
 ) -> Lead:
     """The lead of the word ``own`` of several that share outputs; rows: their order, log_prior: ln π of each."""
     table = tables[own]
@@ -289,7 +288,7 @@ def _lead(
     reach = spreads[:, None] * (pieces[1] - pieces[0]) / 2
     comes = np.zeros((len(tables), len(table.scores)), bool)
     for middle in (pieces[:-1] + pieces[1:]) / 2:
-        check_cancel(cancel)
+        task.check()
         found = log_p(np.array([middle]), np.arange(len(tables)))[0]
         comes |= found + reach >= (found - reach).max(axis=0)
     comes[own] = False
@@ -300,7 +299,7 @@ def _lead(
         """How far the word is ahead of the next at several ε (m,), for each output (m, K)."""
         out = []
         for part in np.array_split(points, 1 + len(points) * (1 + len(others)) * size // 2_000_000):
-            check_cancel(cancel)
+            task.check()
             mine = log_p(part, np.array([own]))[:, 0]
             rest = (log_p(part, others) + never).max(axis=1, initial=-np.inf)
             with np.errstate(invalid="ignore"):

@@ -15,7 +15,6 @@ posterior too. For k rewrites ℓ and δ count k times.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,7 +24,7 @@ import numpy as np
 from .._internal.checks import listed, whole
 from .._internal.private import Private
 from .._internal.statistics import clopper_pearson
-from .._internal.task import Progress
+from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.distribution import logsumexp
@@ -262,8 +261,7 @@ def attack(
     texts: Lineup,
     *,
     draws: int = 0,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> WhichText:
     """The posterior over the texts from rewrites of the same original, and how often such a guess is right.
 
@@ -276,17 +274,16 @@ def attack(
         raise InputError(f"The number of draws that measure success must be 0 or more, and is {draws}.")
     if not results:
         raise InputError("Give at least one rewrite.")
-    prepared = [mechanism.prepare(t, cancel=cancel) for t in texts.texts]
+    prepared = [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
-    log_p = mechanism.log_chances(prepared, results, progress=_part(progress, 0, share), cancel=cancel).sum(axis=1)
+    log_p = mechanism.log_chances(prepared, results, task=task.child(0, share)).sum(axis=1)
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have given this rewrite. Put the original among them.")
     p = np.exp(log_p - logsumexp(log_p))
     found: tuple[Measured, ...] = ()
     if draws:
         found = measure(
-            mechanism, texts, draws, (len(results),), prepared=prepared, progress=_part(progress, share, 1),
-            cancel=cancel,
+            mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1),
         )  # fmt: skip
     return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), found)
 
@@ -298,13 +295,15 @@ def check(mechanism: Mechanism) -> None:
 
 
 def rewrites_seen(
-    mechanism: Mechanism, result: RewriteResult, n: int, *, cancel: threading.Event | None = None
+    mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
 ) -> list[RewriteResult]:
     """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
     n = whole("The number of rewrites that the attacker sees", n, least=1)
     if n > ANSWERS:
         raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
-    more = mechanism.rewrites(mechanism.prepare(result.original, cancel=cancel), n - 1, cancel=cancel) if n > 1 else []
+    more = (
+        mechanism.rewrites(mechanism.prepare(result.original, task=task.quiet), n - 1, task=task.quiet) if n > 1 else []
+    )
     return [result, *more]
 
 
@@ -316,8 +315,7 @@ def measure(
     *,
     seed: int | None = None,
     prepared: Sequence[Prepared] | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> tuple[Measured, ...]:
     """How often the best guess is right from so many rewrites (each), each text being the original equally often.
 
@@ -325,7 +323,7 @@ def measure(
     one text has is left out.
     """
     check(mechanism)
-    prepared = prepared or [mechanism.prepare(t, cancel=cancel) for t in texts.texts]
+    prepared = prepared or [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     n = len(prepared)
     per = max(1, max(each) if len(each) == 1 else 1, math.ceil(draws / n))
     written: list[RewriteResult] = []
@@ -333,9 +331,9 @@ def measure(
     middle = 1 / (n + 1)
     for true, p in enumerate(prepared):
         own = None if seed is None else seed * 1_000_003 + true
-        tell = _part(progress, middle * true / n, middle * (true + 1) / n)
-        written += mechanism.rewrites(p, per, own, progress=tell, cancel=cancel)
-    found = mechanism.log_chances(prepared, written, progress=_part(progress, middle, 1), cancel=cancel)
+        part = task.child(middle * true / n, middle * (true + 1) / n)
+        written += mechanism.rewrites(p, per, own, task=part)
+    found = mechanism.log_chances(prepared, written, task=task.child(middle, 1))
     table = found.reshape(n, n, per).swapaxes(0, 1)
     return tuple(_measured(table, k, texts.true) for k in each if k <= per)
 
@@ -355,13 +353,6 @@ def _measured(table: np.ndarray, k: int, own: int) -> Measured:
         k, total, value, clopper_pearson(value * total, total), float(p.max(axis=1).mean()), float(right[own].mean()),
         trials, 1 / n, n * per,
     )  # fmt: skip
-
-
-def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
-    """A stretch of the whole, in thousandths."""
-    if progress is None:
-        return None
-    return lambda done, of: progress(round(1000 * (start + (end - start) * done / max(1, of))), 1000)
 
 
 # --- what the promise says of it
@@ -444,11 +435,12 @@ class WhichOne(TextAttacker):
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
         word: str | None = None, candidates: Sequence[str] | None = None, answers: int = 1, draws: int | None = None,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> WhichText:  # fmt: skip
         """word: the one that the attacker does not know. candidates: a list of texts in the place of the one that is
         made by exchanging it. answers: how many rewrites the attacker sees. draws: fresh rewrites that measure how
         often such a guess is right; 0: none."""
+        task = task or UNWATCHED
         self.check(mechanism)
         if word is not None and candidates is not None:
             raise InputError("Give the word that is not known, or a list of texts, and not both.")
@@ -459,8 +451,8 @@ class WhichOne(TextAttacker):
         )
         if draws is None:
             draws = fresh(mechanism)
-        seen = rewrites_seen(mechanism, result, answers, cancel=cancel)
-        return attack(mechanism, seen, texts, draws=draws, progress=progress, cancel=cancel)
+        seen = rewrites_seen(mechanism, result, answers, task=task)
+        return attack(mechanism, seen, texts, draws=draws, task=task)
 
 
 def fresh(mechanism: Mechanism) -> int:

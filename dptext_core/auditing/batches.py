@@ -86,7 +86,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     texts = texts_of(words, each)
     stated = anew(m)
     reader = Reader(stated, meter)
-    prepared: dict[str, Prepared] = {t: stated.prepare(t, cancel=meter.cancel) for t in texts}
+    prepared: dict[str, Prepared] = {t: stated.prepare(t, task=meter.task) for t in texts}
     rows: list[_Row] = []
     for call in range(CALLS):
         shift = call * (BATCH // CALLS)

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .._internal.task import check_cancel
 from ..errors import ConfigError
 from ..privacy.sampling import DEPTH
 from .inputs import Meter, Probe
@@ -158,7 +157,7 @@ def _chebyshev(x: np.ndarray, meter: Meter, width: int = 256) -> np.ndarray:
     def work(mine: Sequence[int]) -> np.ndarray:
         best = np.zeros_like(out)
         for start in mine:
-            check_cancel(meter.cancel)
+            meter.task.check()
             block = np.ascontiguousarray(x[:, start : start + width])
             np.maximum(best, pdist(block, "chebyshev"), out=best)
         return best

@@ -114,7 +114,7 @@ def _by_chances(
     # Read after all is rewritten: asking may warm what leaks.
     stated = anew(m)
     reader = Reader(stated, subject.meter)
-    prepared = {text: stated.prepare(text, cancel=subject.meter.cancel) for text in {r[2] for r in released}}
+    prepared = {text: stated.prepare(text, task=subject.meter.task) for text in {r[2] for r in released}}
     seen = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
     draws = sum(len(s) for *_, s in seen)
     if not draws:

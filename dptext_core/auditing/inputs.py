@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..privacy.distribution import TokenDistribution
@@ -50,14 +49,13 @@ class Probe:
 class Meter:
     """Progress in thousandths, which never goes back, and the place where a wish to stop is seen."""
 
-    def __init__(self, progress: Progress | None, cancel: threading.Event | None):
-        self._progress, self.cancel, self._most = progress, cancel, 0.0
+    def __init__(self, task: Task = UNWATCHED):
+        self._told, self.task, self._most = task, task.quiet, 0.0
 
     def at(self, share: float) -> None:
-        check_cancel(self.cancel)
+        self.task.check()
         self._most = max(self._most, share)
-        if self._progress:
-            self._progress(int(1000 * self._most), 1000)
+        self._told.report(int(1000 * self._most), 1000)
 
 
 def default_inputs(m: Mechanism) -> list[str]:
@@ -125,7 +123,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     covered = np.isfinite(np.diag(m.distances(names)))
     if covered.any():
         names = [w for w, yes in zip(names, covered, strict=True) if yes]
-    probes, _ = probes_of(m, names, Meter(None, None))
+    probes, _ = probes_of(m, names, Meter())
     step = max(1, len(probes) // max(1, n // 2))
     chosen: dict[str, None] = {}
     for probe in probes[::step][: max(1, n // 2)]:
@@ -143,7 +141,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
 
 def _drawn(m: Mechanism, words: Sequence[str]) -> list[str]:
     """Those of the words that are not kept as they are."""
-    return [p.word for p in probes_of(m, words, Meter(None, None))[0]]
+    return [p.word for p in probes_of(m, words, Meter())[0]]
 
 
 def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
@@ -181,11 +179,11 @@ def probes_of(
             block = _together(m, given)
             one = block[0]
             text = " ".join(map(str, block)) if len(block) > 1 else one
-            prepared = text if isinstance(text, Prepared) else m.prepare(text, cancel=meter.cancel)
+            prepared = text if isinstance(text, Prepared) else m.prepare(text, task=meter.task)
             tokens = prepared.document.tokens
 
             def look(i: int, prepared: Prepared = prepared) -> TokenDistribution | str:
-                check_cancel(meter.cancel)
+                meter.task.check()
                 return _look(m, prepared, i)
 
             # The first one works out what all of a prepared text share.
@@ -215,7 +213,7 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
     for p in probes:
         texts.setdefault(id(p.prepared), []).append(p)
     for mine in texts.values():
-        check_cancel(meter.cancel)
+        meter.task.check()
         key = tuple(m.public_context(p.prepared, p.index) for p in mine)
         if key not in released:
             released[key] = m.released_before(mine[0].prepared, stream.at("released", len(released)))

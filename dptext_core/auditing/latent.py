@@ -44,7 +44,7 @@ _TEXTS = (
 def behind_a_text(subject: Subject) -> Check | None:
     """Rewrites of two texts against the noise that is stated between them."""
     m = subject.m
-    prepared = [m.prepare(t, cancel=subject.meter.cancel) for t in _TEXTS]
+    prepared = [m.prepare(t, task=subject.meter.task) for t in _TEXTS]
     losses = {(a, b): m.latent_loss(prepared[a], prepared[b]) for a in range(len(_TEXTS)) for b in range(a)}
     known = {pair: loss for pair, loss in losses.items() if loss is not None}
     if not known:
@@ -158,6 +158,7 @@ def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) ->
 def _least(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
     """The smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a chance
     of 95%."""
+
     def refuted(hits: int) -> bool:
         if lower_bound(hits, 0, n, level, delta) > loss:
             return True

@@ -83,10 +83,10 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
             tokens[place] = word
         times = COSTLY
     text = " ".join(tokens)
-    prepared = m.prepare(text, cancel=meter.cancel)
-    results = [m.rewrite(prepared, stream=noise_of(stream, k), cancel=meter.cancel) for k in range(times // 2)]
-    results += m.rewrites(prepared, times - times // 2, stream=noise_of(stream, times), cancel=meter.cancel)
-    own = prepared if m.by_word is None else stated.prepare(text, cancel=meter.cancel)
+    prepared = m.prepare(text, task=meter.task)
+    results = [m.rewrite(prepared, stream=noise_of(stream, k), task=meter.task) for k in range(times // 2)]
+    results += m.rewrites(prepared, times - times // 2, stream=noise_of(stream, times), task=meter.task)
+    own = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
     seen = [s for r in results for s in reader.read(own, r)]
     return _judge(m, text, seen, times)
 
@@ -143,10 +143,10 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     """Mechanisms that write a new text: whether words of a long text come through, and whether what is stated of the
     pieces of two such texts differs by more than the promise allows."""
     texts = late_texts(m, stream, 2)
-    prepared = [m.prepare(t, cancel=subject.meter.cancel) for t in texts]
+    prepared = [m.prepare(t, task=subject.meter.task) for t in texts]
     reader = Reader(m, subject.meter)
-    results = [m.rewrite(prepared[0], stream=noise_of(stream, k), cancel=subject.meter.cancel) for k in range(COSTLY)]
-    other = m.rewrite(prepared[1], stream=noise_of(stream, COSTLY), cancel=subject.meter.cancel)
+    results = [m.rewrite(prepared[0], stream=noise_of(stream, k), task=subject.meter.task) for k in range(COSTLY)]
+    other = m.rewrite(prepared[1], stream=noise_of(stream, COSTLY), task=subject.meter.task)
     promise = m.guarantee(prepared[0])
     if promise.notion == "pure":
         pairs = _stated(m, prepared, results[0], other)
@@ -194,7 +194,7 @@ def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[
 def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
     p, n = right(m, texts), GUESSED
     order = picked(n, len(texts), stream.at("order"))
-    results = m.rewrite([texts[k] for k in order], stream=noise_of(stream, 0), cancel=subject.meter.cancel)
+    results = m.rewrite([texts[k] for k in order], stream=noise_of(stream, 0), task=subject.meter.task)
     right_ones = zip(order, results, strict=True)
     hits = sum(guess(texts, r, stream.at("guess", j)) == k for j, (k, r) in enumerate(right_ones))
     epsilon = float(m.config.epsilon)

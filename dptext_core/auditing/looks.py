@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from .._internal.task import check_cancel
 from ..errors import Busy, Cancelled, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import Guarantee
@@ -88,7 +87,7 @@ def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> 
     mechanism fails is one that could not be made; else its error is raised."""
     out: list[Check] = []
     for look in looks:
-        check_cancel(subject.meter.cancel)
+        subject.meter.task.check()
         began = time.perf_counter()
         try:
             check = look(subject)

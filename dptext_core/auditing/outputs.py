@@ -81,7 +81,7 @@ def audit_outputs(
 ) -> AuditReport:  # fmt: skip
     """The report filled in. The claim is the total of a text, since its whole output is looked at."""
     given = list(TEXTS[:4]) if inputs is None else list(inputs)
-    prepared = [t if isinstance(t, Prepared) else m.prepare(t, cancel=meter.cancel) for t in given]
+    prepared = [t if isinstance(t, Prepared) else m.prepare(t, task=meter.task) for t in given]
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
     pairs = every if claim is not None else [(a, b) for a, b in every if m.adjacent(given[a], given[b])]
@@ -190,7 +190,7 @@ def _look(
         while done < half:
             meter.at(0.75 * (start + share * n / (2 * half)))
             size = min(_BLOCK, half - done)
-            results = m.rewrites(prepared, size, None if seeds is None else next(seeds), cancel=meter.cancel)
+            results = m.rewrites(prepared, size, None if seeds is None else next(seeds), task=meter.task)
             for r in results:
                 _check(m, r, promise)
                 if "alignment" in r.can:
@@ -329,7 +329,7 @@ def _every_piece(
         for k in range(_PIECEWISE):
             meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
             seed = None if stream.seed is None else stream.seed * 1_000_003 + 7_919 * (a * _PIECEWISE + k) + 1
-            r = m.rewrite(t.prepared, seed, cancel=meter.cancel)
+            r = m.rewrite(t.prepared, seed, task=meter.task)
             own = [r.distribution(i) for i in range(len(r.releases))] if "distribution" in r.can else []
             noise = stream.at("ranks", a, k).uniforms(max(1, len(own)))
             for i, d in enumerate(own):

@@ -78,19 +78,19 @@ def hostile(texts: list[str]) -> str:
 
 def _rewritten(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -> Iterator[tuple[str, RewriteResult]]:
     """Rewrites in every way, with the way's name."""
-    cancel, meter = subject.meter.cancel, subject.meter
+    task, meter = subject.meter.task, subject.meter
     most = MOST if "alignment" in m.can else WRITTEN
     some = list(dict.fromkeys([texts[-1], *texts]))[:most]
     for k, text in enumerate(some):
         meter.at(0.01 + 0.01 * k / len(some))
-        yield "a text", m.rewrite(text, seeds(), cancel=cancel)
-        prepared = m.prepare(text, cancel=cancel)
-        yield "a prepared text", m.rewrite(prepared, seeds(), cancel=cancel)
-        for result in m.rewrites(prepared, FRESH, seeds(), cancel=cancel):
+        yield "a text", m.rewrite(text, seeds(), task=task.quiet)
+        prepared = m.prepare(text, task=task.quiet)
+        yield "a prepared text", m.rewrite(prepared, seeds(), task=task.quiet)
+        for result in m.rewrites(prepared, FRESH, seeds(), task=task.quiet):
             yield "fresh draws", result
     for start in range(0, len(texts), LIST):
         meter.at(0.02)
-        for result in m.rewrite(texts[start : start + LIST], seeds(), cancel=cancel):
+        for result in m.rewrite(texts[start : start + LIST], seeds(), task=task.quiet):
             yield "a list of texts", result
 
 

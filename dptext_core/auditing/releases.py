@@ -31,7 +31,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._internal.statistics import chance_for, smaller_tail, two_sided
-from .._internal.task import check_cancel
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.config import MIN_EPSILON
@@ -258,7 +257,7 @@ def every_input(count: int) -> int:
 
 
 def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter: Meter) -> _Text:
-    prepared = m.prepare(text, cancel=meter.cancel)
+    prepared = m.prepare(text, task=meter.task)
     stated: dict[int, TokenDistribution] = {}
     for i in range(len(prepared.document.tokens)):
         try:
@@ -273,7 +272,7 @@ def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter:
 
 def _differs_by_draw(text: _Text, seeds: Seeds, meter: Meter) -> bool:
     """Whether what a word was drawn from depends on the words released before it: then each draw has its own."""
-    result = text.m.rewrite(text.prepared, seeds(), cancel=meter.cancel)
+    result = text.m.rewrite(text.prepared, seeds(), task=meter.task)
     for k, step in enumerate(result.steps):
         if step.action != "replace" or step.index not in text.stated:
             continue
@@ -316,17 +315,17 @@ def _small(m: Mechanism) -> Mechanism | None:
 
 def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter) -> Iterator[RewriteResult]:
     """Rewrites whose noise is independent: of those of one call that share it, the first."""
-    m, cancel = text.m, meter.cancel
+    m, task = text.m, meter.task
     seen: set[str] = set()
     most = 500
     while len(seen) < n:
         size = min(most, n - len(seen))
         if way == "fresh draws":
-            results = m.rewrites(text.prepared, size, seeds(), cancel=cancel)
+            results = m.rewrites(text.prepared, size, seeds(), task=task.quiet)
         elif way == "a list of texts":
-            results = m.rewrite([text.text] * size, seeds(), cancel=cancel)
+            results = m.rewrite([text.text] * size, seeds(), task=task.quiet)
         else:
-            results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), cancel=cancel)]
+            results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), task=task.quiet)]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
         if not fresh:
             told = f"Two calls of {way} have noise of the same name: it is not drawn anew."
@@ -335,7 +334,7 @@ def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter) -> Ite
             most, n = 2, min(n, 2 * OTHERS)
         seen |= fresh.keys()
         for result in fresh.values():
-            check_cancel(cancel)
+            task.check()
             yield result
 
 

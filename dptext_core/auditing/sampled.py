@@ -88,7 +88,7 @@ def counted(
         for start in range(0, n, 500):
             meter.at(share[0] + (share[1] - share[0]) * (t + start / n) / len(texts))
             own = None if seed is None else seed + 7919 * t + start
-            for result in m.rewrites(probes[members[0]].prepared, min(500, n - start), own, cancel=meter.cancel):
+            for result in m.rewrites(probes[members[0]].prepared, min(500, n - start), own, task=meter.task):
                 for step in result.steps:
                     if step.index in at and step.action == "replace":
                         word = step.replacement.casefold()

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from .._internal.statistics import chance_for, highest
-from .._internal.task import check_cancel
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.config import MIN_EPSILON
@@ -152,7 +151,7 @@ class Reader:
         alone = m.by_word is not None and m.public_context(prepared, i) is None
         key = prepared.document.tokens[i].text if alone else (id(prepared), i)
         if key not in self.memo:
-            check_cancel(self.meter.cancel)
+            self.meter.task.check()
             try:
                 d = m.distribution(prepared, i)
             except NoDistribution:
@@ -192,7 +191,7 @@ class Reader:
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
         """The draws of one rewrite. Raises Breach where its guarantee is not that of its text."""
-        check_cancel(self.meter.cancel)
+        self.meter.task.check()
         if not self.m.together:  # else a list has its own
             same_promise(result, self.m.guarantee(prepared))
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]

@@ -177,7 +177,7 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Said]) ->
             continue
         own: dict[str, Any] | str
         try:
-            result = m.rewrite(text, seed, cancel=subject.meter.cancel)
+            result = m.rewrite(text, seed, task=subject.meter.task)
             own = {k: v for k, v in result.to_dict().items() if k not in ("text", "noise_id")}
         except (Cancelled, Busy, ModelUnavailable):
             raise

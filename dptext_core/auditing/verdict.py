@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._internal.checks import listed, real, shown, whole
-from .._internal.task import Progress
+from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
@@ -53,8 +52,7 @@ def audit(
     confidence: float = 0.95,
     seed: int | None = None,
     thorough: bool = False,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task | None = None,
 ) -> AuditReport:
     """Compare what ``m`` promises for one draw with what can be measured of it.
 
@@ -82,7 +80,7 @@ def audit(
     if not 0.5 <= real("confidence", confidence) < 1:
         raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
     stream = NoiseStream(seed)
-    meter = Meter(progress, cancel)
+    meter = Meter(task or UNWATCHED)
     whole_outputs = not {"alignment", "distribution"} <= m.can
     if inputs is None:
         inputs = list(TEXTS[:4]) if whole_outputs else default_inputs(m)

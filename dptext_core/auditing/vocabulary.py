@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._internal.task import check_cancel
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
 from ..privacy.sampling import DEPTH, NoiseStream
@@ -171,7 +170,7 @@ def _compared(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> t
             b = a + lag
             if not np.isfinite(apart[a, b]):
                 continue
-            check_cancel(subject.meter.cancel)
+            subject.meter.task.check()
             count += 1
             best = max(best, (_loss(probes[a], probes[b], float(apart[a, b])), a, b))
     value, a, b = best

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from .._internal.assets import examples, read_json
 from .._internal.private import Private
-from .._internal.task import Progress
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
@@ -154,10 +154,10 @@ def example() -> bytes:
 
 def look(
     path: Path, header: bool = True, rows: int = FIRST, most: int | None = None, wide: int | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Look:  # fmt: skip
     """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
-    columns = tables.heading(path, header, cancel)
+    columns = tables.heading(path, header, task)
     if not columns:
         raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
     if wide is not None and len(columns) > wide:
@@ -165,7 +165,7 @@ def look(
             f"{path.name} has {len(columns):,} columns, and this page takes up to {wide:,}. Save the columns that you "
             "need as a file of their own."
         )
-    data = tables.source(path, columns, header, each=True, cancel=cancel)
+    data = tables.source(path, columns, header, each=True, task=task)
     if most is not None and data.count > most:
         raise InputError(f"{path.name} has {data.count:,} rows, and this server takes up to {most:,}. Divide it.")
     return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread)
@@ -195,13 +195,13 @@ class Batch(Private):
     def mechanism(self) -> Mechanism:
         return self.asked.make()
 
-    def data(self, cancel: threading.Event | None = None) -> Source:
+    def data(self, task: Task = UNWATCHED) -> Source:
         """The rows, whose file is read through the first time. Raises InputError, Cancelled."""
         a = self.asked
         with self._guard:
             if self._data is None:
                 columns = (a.column, *a.keep)
-                data = tables.source(self.folder / a.file, columns, a.header, each=True, cancel=cancel)
+                data = tables.source(self.folder / a.file, columns, a.header, each=True, task=task)
                 self._data = data if self.words is None else replace(data, rows=partial(self._short, data))
             return self._data
 
@@ -217,37 +217,33 @@ class Batch(Private):
                 why = self._long[number] = _too_long(text, most)
             yield Unread(row, why) if why else row
 
-    def first(self, n: int = FIRST, cancel: threading.Event | None = None) -> list[Pair]:
+    def first(self, n: int = FIRST, task: Task = UNWATCHED) -> list[Pair]:
         """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
         column = self.asked.column
-        rows = list(itertools.islice(self.data(cancel).rows(), n))
-        records = rewrite_records(rows, self.mechanism, column, cancel=cancel)
+        rows = list(itertools.islice(self.data(task).rows(), n))
+        records = rewrite_records(rows, self.mechanism, column, task=task)
         return [
             Pair(i, _shown(row[column]), record.text or "", record.error or "")
             for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
         ]
 
-    def rewrite(self, progress: Progress | None = None, cancel: threading.Event | None = None) -> Found:
+    def rewrite(self, task: Task = UNWATCHED) -> Found:
         """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
         a = self.asked
-        rewrite_data(
-            self.data(cancel), self.mechanism, self.run, column=a.column, keep=a.keep, progress=progress, cancel=cancel
-        )
-        return self.found(cancel=cancel)
+        rewrite_data(self.data(task), self.mechanism, self.run, column=a.column, keep=a.keep, task=task)
+        return self.found(task=task)
 
-    def found(self, cancel: threading.Event | None = None) -> Found:
+    def found(self, task: Task = UNWATCHED) -> Found:
         """What is written by now comes to."""
         whole = so_far(self.run, self.mechanism.together)
         errors = itertools.islice(errors_of(self.run), ERRORS)
-        measures = self.measure(("unchanged",), cancel=cancel) if whole.rows else {}
+        measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
         return Found(whole.rows, whole.to_dict(), tuple(errors), measures)
 
-    def measure(
-        self, names: Sequence[str], progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> dict[str, dict[str, float]]:
+    def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
         """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
         step = max(1, self.written // MEASURED)
-        return measured(self.data(cancel), self.run, self.asked.column, names, cancel, progress, step)
+        return measured(self.data(task), self.run, self.asked.column, names, task, step)
 
     @property
     def noise_id(self) -> str:

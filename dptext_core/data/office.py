@@ -10,7 +10,6 @@ import json
 import lzma
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 import zlib
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from .._internal.task import check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
 
 INSTALL = "pip install -r requirements-office.txt"
@@ -38,7 +37,7 @@ _TOO_MUCH = "{} has more text than {:,} characters. Divide it, or save its text 
 Row = dict[str, Any]
 
 
-def docx(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
+def docx(path: Path, task: Task = UNWATCHED) -> Iterator[Row]:
     """The paragraphs of the main text that are not blank, those of tables too; no notes, headers and comments. Raises
     InputError, Cancelled."""
     broken = f"{path.name} is no whole DOCX file. Open it in a word processor, save it again as .docx, and give that."
@@ -47,7 +46,7 @@ def docx(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(_usual(archive.getinfo("word/document.xml"))) as part:
             for data in iter(lambda: part.read(1 << 16), b""):
-                check_cancel(cancel)
+                task.check()
                 size += len(data)
                 if size > UNFOLDED:
                     raise InputError(f"{path.name} unfolds to more than {UNFOLDED >> 20} MB. Divide it.")
@@ -142,7 +141,7 @@ def ready() -> bool:
     return importlib.util.find_spec("pypdf") is not None
 
 
-def pdf(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
+def pdf(path: Path, task: Task = UNWATCHED) -> Iterator[Row]:
     """The pages with text. Raises InputError, Cancelled."""
     if not ready():
         raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
@@ -160,7 +159,7 @@ def pdf(path: Path, cancel: threading.Event | None = None) -> Iterator[Row]:
                     out, _ = reader.communicate(timeout=min(LOOK, left))
                     break
                 except subprocess.TimeoutExpired:
-                    check_cancel(cancel)
+                    task.check()
                 if time.monotonic() > deadline:
                     raise InputError(f"{path.name} takes too long to read. Divide it, or save its text as a .txt file.")
         finally:

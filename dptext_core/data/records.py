@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from .._internal.checks import many, whole
 from .._internal.private import Private
-from .._internal.task import check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
@@ -62,7 +61,7 @@ def rewrite_records(
     seed: int | None = None,
     start: int = 0,
     batch: int = BATCH,
-    cancel: threading.Event | None = None,
+    task: Task | None = None,
 ) -> Iterator[Record]:
     """Each row with the text of its ``column`` rewritten, in order.
 
@@ -98,7 +97,7 @@ def rewrite_records(
         ) from None
     stream = None if seed is None else seeded(seed)
     rows = itertools.islice(given, start, None)
-    return _records(rows, start, m, column, stream, None if m.together else batch, None, cancel)
+    return _records(rows, start, m, column, stream, None if m.together else batch, None, task or UNWATCHED)
 
 
 def seeded(seed: int) -> NoiseStream:
@@ -108,39 +107,37 @@ def seeded(seed: int) -> NoiseStream:
 
 def rewrite_part(
     rows: Iterable[Any], first: int, m: Mechanism, column: str, *, stream: NoiseStream | None, draws: int | None = None,
-    batch: int = BATCH, cancel: threading.Event | None = None,
+    batch: int = BATCH, task: Task = UNWATCHED,
 ) -> Iterator[Record]:  # fmt: skip
     """Some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
 
     stream: that of all rows (:func:`seeded`), or, where the mechanism draws for all texts together, the one that all
     parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
     """
-    return _records(iter(rows), first, m, column, stream, None if m.together else batch, draws, cancel)
+    return _records(iter(rows), first, m, column, stream, None if m.together else batch, draws, task)
 
 
-def shared_draws(
-    rows: Iterable[Any], m: Mechanism, column: str, cancel: threading.Event | None = None
-) -> frozenset[Hashable] | None:
+def shared_draws(rows: Iterable[Any], m: Mechanism, column: str, task: Task = UNWATCHED) -> frozenset[Hashable] | None:
     """What the rows that can be rewritten draw once for all, see :meth:`Mechanism.shared_draws`."""
     texts, _, _ = _texts(list(rows), column)
     try:
-        return m.shared_draws(list(texts.values()), cancel)
+        return m.shared_draws(list(texts.values()), task)
     except _FATAL:
         raise
     except Exception as error:
-        if not (at_fault := _faults(texts, m, cancel)):
+        if not (at_fault := _faults(texts, m, task)):
             raise error
-        return m.shared_draws([text for i, text in texts.items() if i not in at_fault], cancel)
+        return m.shared_draws([text for i, text in texts.items() if i not in at_fault], task)
 
 
 def _records(
     rows: Iterator[Any], at: int, m: Mechanism, column: str, stream: NoiseStream | None, size: int | None,
-    draws: int | None, cancel: Any,
+    draws: int | None, task: Task,
 ) -> Iterator[Record]:  # fmt: skip
     while block := list(itertools.islice(rows, size)):
-        check_cancel(cancel)
+        task.check()
         own = NoiseStream() if stream is None else stream
-        for record in _block(block, at, m, column, own, cancel):
+        for record in _block(block, at, m, column, own, task):
             if draws is not None and record.guarantee is not None:
                 record = replace(record, guarantee=m.guarantee_over(record.guarantee, draws))
             yield record
@@ -167,24 +164,22 @@ def _texts(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str
     return texts, errors, others
 
 
-def _faults(texts: Mapping[int, str], m: Mechanism, cancel: Any) -> dict[int, str]:
-    return {i: why for i, text in texts.items() if (why := _fault(text, m, cancel))}
+def _faults(texts: Mapping[int, str], m: Mechanism, task: Task) -> dict[int, str]:
+    return {i: why for i, text in texts.items() if (why := _fault(text, m, task))}
 
 
-def _block(
-    block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, cancel: threading.Event | None
-) -> Iterator[Record]:
+def _block(block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, task: Task) -> Iterator[Record]:
     texts, errors, others = _texts(block, column)
     try:
-        results = _results(texts, at, m, stream, cancel)
+        results = _results(texts, at, m, stream, task)
     except _FATAL:
         raise
     except Exception as error:
         # Nothing was released of it: find who is at fault, and draw for the others again.
-        if not (at_fault := _faults(texts, m, cancel)):
+        if not (at_fault := _faults(texts, m, task)):
             raise error
         errors |= at_fault
-        results = _results({i: text for i, text in texts.items() if i not in errors}, at, m, stream, cancel)
+        results = _results({i: text for i, text in texts.items() if i not in errors}, at, m, stream, task)
     for i, other in enumerate(others):
         if i in errors:
             yield Record(at + i, None, None, errors[i], other)
@@ -204,7 +199,7 @@ def _cells(row: Any) -> Mapping[str, Any]:
 
 
 def _results(
-    texts: Mapping[int, str], at: int, m: Mechanism, stream: NoiseStream, cancel: Any
+    texts: Mapping[int, str], at: int, m: Mechanism, stream: NoiseStream, task: Task
 ) -> Iterator[RewriteResult]:
     """One a text, in order, each with the noise of its number. What a text is to blame for is raised here, and not
     later."""
@@ -212,16 +207,16 @@ def _results(
         return iter(())
     stream = stream.numbered([at + i for i in texts])
     if not m.together:
-        return iter(m.rewrite(list(texts.values()), stream=stream, cancel=cancel))
-    each = m.rewrite_each(list(texts.values()), stream=stream, cancel=cancel)
+        return iter(m.rewrite(list(texts.values()), stream=stream, task=task.quiet))
+    each = m.rewrite_each(list(texts.values()), stream=stream, task=task)
     first = next(each)
     return itertools.chain([first], each)
 
 
-def _fault(text: str, m: Mechanism, cancel: Any) -> str:
+def _fault(text: str, m: Mechanism, task: Task) -> str:
     """Why this text cannot be rewritten; empty where it can."""
     try:
-        m.rewrite(text, cancel=cancel)
+        m.rewrite(text, task=task.quiet)
     except _FATAL:
         raise
     except DPTextError as error:

@@ -11,7 +11,6 @@ import dataclasses
 import itertools
 import math
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import numpy as np
 from .._internal.assets import sha256_of
 from .._internal.checks import told
 from .._internal.statistics import standard_error
-from .._internal.task import Progress
+from .._internal.task import UNWATCHED, Task
 from .._internal.version import __version__
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
@@ -46,8 +45,7 @@ def rewrite_data(
     seed: int | None = None,
     batch: int = BATCH,
     measures: Sequence[str] = (),
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> dict[str, Any]:
     """Rewrite ``column`` of every row into the folder ``out``; what the rows come to, as its result.json has it.
 
@@ -65,19 +63,17 @@ def rewrite_data(
             )
         if whole.rows < data.count:
             folder.log(f"{'goes on at' if whole.rows else 'begins with'} row {whole.rows} of {data.count}")
-        if progress:
-            progress(whole.rows, data.count)
+        task.report(whole.rows, data.count)
         if whole.rows < data.count:
-            records = rewrite_records(data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, cancel=cancel)
+            records = rewrite_records(data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, task=task)
             for some in _several(records, batch):
                 folder.append(line_of(r, column, keep) for r in some)
                 for r in some:
                     whole.add(r.guarantee, r.untouched)
-                if progress:
-                    progress(whole.rows, data.count)
+                task.report(whole.rows, data.count)
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
         if measures:
-            result["measures"] = measured(data, folder.path, column, measures, cancel)
+            result["measures"] = measured(data, folder.path, column, measures, task.quiet)
         folder.finish(result)
         folder.log(f"done: {whole.rows} rows, {whole.errors} errors")
     return result
@@ -194,23 +190,20 @@ def measured(
     folder: Path,
     column: str,
     measures: Sequence[str],
-    cancel: threading.Event | None = None,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
     step: int = 1,
 ) -> dict[str, dict[str, float]]:
     """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
     step: of so many rows, one is looked at."""
-    from .._internal.task import check_cancel
     from ..measure.metrics import score
 
     found: dict[str, list[float]] = {name: [] for name in measures}
     pairs = itertools.islice(zip(data.rows(), read_lines(folder), strict=False), None, None, step)
     done = 0
     while block := list(itertools.islice(pairs, _MEASURED)):
-        check_cancel(cancel)
+        task.check()
         done += len(block)
-        if progress:
-            progress(done, -(-data.count // step))
+        task.report(done, -(-data.count // step))
         both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str)]
         for name in measures:
             found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []

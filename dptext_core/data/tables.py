@@ -13,7 +13,6 @@ import datetime
 import hashlib
 import itertools
 import json
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .._internal.checks import shown, usable_path
-from .._internal.task import check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import DPTextError, InputError
 from . import components, office
 from .records import Unread
@@ -62,7 +61,7 @@ class Source:
 
 def source(
     given: str | Path, columns: Sequence[str], header: bool | None = None, split: str = "", each: bool = False,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Source:  # fmt: skip
     """The data set that ``given`` names: a file, the folder of a rewriting run, or a loader of somebody's own.
 
@@ -78,12 +77,12 @@ def source(
     if path.is_file():
         if split:
             raise InputError(f"{path.name} is a file, and files have no splits. Name the file of that split instead.")
-        return _file(path, name, tuple(columns), header, each, cancel)
+        return _file(path, name, tuple(columns), header, each, task)
     loader = components.data_sets().get(str(given))
     if loader is not None:
-        return _loaded(str(given), loader, tuple(columns), split, cancel)
+        return _loaded(str(given), loader, tuple(columns), split, task)
     if path.is_dir():
-        return _folder(path, name, tuple(columns), header, split, each, cancel)
+        return _folder(path, name, tuple(columns), header, split, each, task)
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
         f"There is no file {shown(str(given))}, and no data set of that name is registered ({names}). Correct the path."
@@ -109,9 +108,7 @@ def texts_of(data: Source, column: str) -> list[str]:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _file(
-    path: Path, name: str, columns: tuple[str, ...], header: bool | None, each: bool, cancel: threading.Event | None
-) -> Source:
+def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, each: bool, task: Task) -> Source:
     kind = _kind(path)
     if header is None:
         header = not all(c.isdecimal() for c in columns)
@@ -121,18 +118,18 @@ def _file(
             for number, part in enumerate(iter(lambda: file.read(1 << 20), b"")):
                 if kind not in _BINARY and not number:
                     _check_text(path, part)
-                check_cancel(cancel)
+                task.check()
                 digest.update(part)
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.") from error
     unread = 0
     if kind in (".docx", ".pdf"):
-        held = list(_fixed(path, columns, cancel))  # bounded, and slow to read
+        held = list(_fixed(path, columns, task))  # bounded, and slow to read
         count, rows = len(held), lambda: iter(held)
     else:
         rows = lambda: _read(path, columns, header, each)  # noqa: E731
         count = 0
-        for row in _read(path, columns, header, each, cancel, bare=True):
+        for row in _read(path, columns, header, each, task, bare=True):
             count += 1
             unread += isinstance(row, Unread)
     if not count:
@@ -141,7 +138,7 @@ def _file(
         # Read as another file than it is: what is wrong with its first broken row is wrong with it.
         more = f" Of its {count:,} rows, {unread:,} are broken." if count > 1 else ""
         try:
-            for _ in _read(path, columns, header, False, cancel, bare=True):
+            for _ in _read(path, columns, header, False, task, bare=True):
                 pass
         except InputError as error:
             raise InputError(f"{error}{more}") from None
@@ -150,7 +147,7 @@ def _file(
 
 def _folder(
     path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool,
-    cancel: threading.Event | None,
+    task: Task,
 ) -> Source:  # fmt: skip
     """The files of a folder, one after the other by their names; those of other kinds are passed over."""
     found = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
@@ -158,7 +155,7 @@ def _folder(
         raise InputError(f"{name} is a folder, and folders have no splits. Name a folder with the files of that split.")
     if not found:
         raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Name another folder, or a file.")
-    parts = [_file(p, p.name, columns, header, each, cancel) for p in found]
+    parts = [_file(p, p.name, columns, header, each, task) for p in found]
     digest = hashlib.sha256("".join(f"{len(p.name)} {p.name} {p.sha256}\n" for p in parts).encode())
     return Source(
         name, digest.hexdigest(), sum(p.count for p in parts),
@@ -191,19 +188,19 @@ def _zero(name: str, line: int) -> str:
 
 
 def _read(
-    path: Path, columns: tuple[str, ...], header: bool, each: bool, cancel: threading.Event | None = None,
+    path: Path, columns: tuple[str, ...], header: bool, each: bool, task: Task = UNWATCHED,
     bare: bool = False,
 ) -> Iterator[Row]:  # fmt: skip
     """bare: whether there is a row is all that is asked, so that a broken one costs no more than its bytes."""
     kind = _kind(path)
     if kind in TABLES:
-        return _table(path, columns, header, each, cancel, bare)
+        return _table(path, columns, header, each, task, bare)
     if kind == ".jsonl":
-        return _jsonl(path, columns, each, cancel, bare)
-    return _parquet(path, columns, cancel) if kind == ".parquet" else _fixed(path, columns, cancel, each)
+        return _jsonl(path, columns, each, task, bare)
+    return _parquet(path, columns, task) if kind == ".parquet" else _fixed(path, columns, task, each)
 
 
-def heading(given: str | Path, header: bool = True, cancel: threading.Event | None = None) -> tuple[str, ...]:
+def heading(given: str | Path, header: bool = True, task: Task = UNWATCHED) -> tuple[str, ...]:
     """The columns of a file, as :func:`source` takes them: by name, or by number where a table has no header, or one
     that names two columns alike or one with nothing. Raises InputError, Cancelled."""
     path = usable_path(given)
@@ -214,10 +211,10 @@ def heading(given: str | Path, header: bool = True, cancel: threading.Event | No
         if kind == ".parquet":
             return tuple(_parquet_file(path).schema_arrow.names)
         if kind == ".jsonl":
-            return tuple(next(parsed(_lines(path, cancel), path.name), (0, {}))[1])
+            return tuple(next(parsed(_lines(path, task), path.name), (0, {}))[1])
         with path.open("rb") as file:
             _check_text(path, file.read(1 << 20))
-        reader = _cells(path, header, cancel)
+        reader = _cells(path, header, task)
         cells: list[str] = next((c for c in reader if c), [])
         if header and any("\0" in c for c in cells):
             raise InputError(_zero(path.name, reader.line_num))
@@ -229,24 +226,24 @@ def heading(given: str | Path, header: bool = True, cancel: threading.Event | No
     return tuple(cells) if named else tuple(str(i) for i in range(1, len(cells) + 1))
 
 
-def _lines(path: Path, cancel: threading.Event | None = None) -> Iterator[str]:
+def _lines(path: Path, task: Task = UNWATCHED) -> Iterator[str]:
     # Decoded line by line: a message can name the line, and no more than one is held.
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not number % _LOOK:
-                check_cancel(cancel)
+                task.check()
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:  # which holds the line
                 raise InputError(f"{path.name} is not UTF-8 in line {number}. Save it as UTF-8.") from None
 
 
-def _cells(path: Path, header: bool, cancel: threading.Event | None) -> Any:
+def _cells(path: Path, header: bool, task: Task) -> Any:
     """A reader of the cells of each row. Spreadsheets of many countries write semicolons: a header tells."""
     csv.field_size_limit(max(_CELL, csv.field_size_limit()))
     if path.suffix.lower() == ".tsv":
-        return csv.reader(_lines(path, cancel), delimiter="\t", quoting=csv.QUOTE_NONE)
-    lines = _lines(path, cancel)
+        return csv.reader(_lines(path, task), delimiter="\t", quoting=csv.QUOTE_NONE)
+    lines = _lines(path, task)
     first = next(lines, "")
     mark = ";" if header and ";" in first and "," not in first else ","
     return csv.reader(itertools.chain([first], lines), delimiter=mark, strict=True)
@@ -259,10 +256,8 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
     return f"{said} Correct the quotation marks there, or save the file again."
 
 
-def _table(
-    path: Path, columns: tuple[str, ...], header: bool, each: bool, cancel: threading.Event | None, bare: bool
-) -> Iterator[Row]:
-    reader = _cells(path, header, cancel)
+def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool, task: Task, bare: bool) -> Iterator[Row]:
+    reader = _cells(path, header, task)
     at: tuple[int, ...] = ()
     width = 0
     try:
@@ -316,10 +311,8 @@ def _places(path: Path, columns: Sequence[str], names: Sequence[str] | None, wid
     return tuple(found)
 
 
-def _jsonl(
-    path: Path, columns: tuple[str, ...], each: bool, cancel: threading.Event | None, bare: bool
-) -> Iterator[Row]:
-    for number, line in enumerate(_lines(path, cancel), 1):
+def _jsonl(path: Path, columns: tuple[str, ...], each: bool, task: Task, bare: bool) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path, task), 1):
         if not line.strip():
             continue
         try:
@@ -376,20 +369,20 @@ def piped(lines: Iterator[str], columns: Sequence[str], name: str = "Standard in
         yield _picked(name, number, row, columns)
 
 
-def _fixed(path: Path, columns: tuple[str, ...], cancel: threading.Event | None, each: bool = False) -> Iterator[Row]:
+def _fixed(path: Path, columns: tuple[str, ...], task: Task, each: bool = False) -> Iterator[Row]:
     """Rows of a kind that has the same columns in every file."""
     kind, names = _kind(path), _COLUMNS[_kind(path)]
     asked = [names[i] for i in _places(path, columns, names, len(names))]
     if kind == ".txt":
-        rows: Iterator[Row] = _plain_text(path, columns, cancel, each)
+        rows: Iterator[Row] = _plain_text(path, columns, task, each)
     else:
-        rows = office.docx(path, cancel) if kind == ".docx" else office.pdf(path, cancel)
+        rows = office.docx(path, task) if kind == ".docx" else office.pdf(path, task)
     for row in rows:
         yield row if isinstance(row, Unread) else {c: row[name] for c, name in zip(columns, asked, strict=True)}
 
 
-def _plain_text(path: Path, columns: tuple[str, ...], cancel: threading.Event | None, each: bool) -> Iterator[Row]:
-    for number, line in enumerate(_lines(path, cancel), 1):
+def _plain_text(path: Path, columns: tuple[str, ...], task: Task, each: bool) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path, task), 1):
         text = line.rstrip("\r\n")
         if "\0" in text:
             if not each:
@@ -411,7 +404,7 @@ def _parquet_file(path: Path) -> Any:
         ) from None
 
 
-def _parquet(path: Path, columns: tuple[str, ...], cancel: threading.Event | None) -> Iterator[Row]:
+def _parquet(path: Path, columns: tuple[str, ...], task: Task) -> Iterator[Row]:
     import pyarrow
 
     file = _parquet_file(path)
@@ -419,7 +412,7 @@ def _parquet(path: Path, columns: tuple[str, ...], cancel: threading.Event | Non
     asked = [names[i] for i in _places(path, columns, names, len(names))]
     try:
         for batch in file.iter_batches(batch_size=_HELD, columns=list(dict.fromkeys(asked))):
-            check_cancel(cancel)
+            task.check()
             for row in batch.to_pylist():
                 yield {column: _plain(row[name]) for column, name in zip(columns, asked, strict=True)}
     except (pyarrow.ArrowException, OSError):  # whose message may quote a value
@@ -440,9 +433,7 @@ def _plain(value: Any) -> Any:
 # --- loaders --------------------------------------------------------------------------------------------------------
 
 
-def _loaded(
-    name: str, loader: components.Loader, columns: tuple[str, ...], split: str, cancel: threading.Event | None
-) -> Source:
+def _loaded(name: str, loader: components.Loader, columns: tuple[str, ...], split: str, task: Task) -> Source:
     called = f"{name}/{split}" if split else name
 
     def rows() -> Iterator[Row]:
@@ -463,7 +454,7 @@ def _loaded(
 
     digest, count = hashlib.sha256(), 0
     for count, row in enumerate(rows(), 1):  # noqa: B007
-        check_cancel(cancel)
+        task.check()
         digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "replace"))
     if not count:
         raise InputError(f"The data set {called} has no rows.")

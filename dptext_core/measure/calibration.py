@@ -20,7 +20,6 @@ from __future__ import annotations
 import itertools
 import math
 import secrets
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ import numpy as np
 from .._internal.checks import listed, real, shown
 from .._internal.private import Private
 from .._internal.statistics import clopper_pearson
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
 from ..privacy.distribution import Channel
@@ -115,8 +114,7 @@ def calibrate(
     *,
     text: str | Prepared | None = None,
     words: Sequence[str] | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task | None = None,
 ) -> Calibration:
     """The ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
 
@@ -127,7 +125,7 @@ def calibrate(
     """
     kind, value = _target(target)
     check_mechanism(mechanism)
-    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, kind, text, words), progress, cancel)
+    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, kind, text, words), task or UNWATCHED)
     if found.epsilon is None:
         raise InputError(found.reason)
     return found
@@ -139,7 +137,7 @@ def measured(
     text: str | Prepared,
     *,
     stream: NoiseStream | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Callable[[float], Measured]:
     """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
 
@@ -149,7 +147,7 @@ def measured(
     check_mechanism(mechanism)
     _known(kind)
     plain = mechanism.with_(epsilon=1.0)
-    return _measure(plain, kind, _inputs(plain, kind, text, None), cancel, stream)
+    return _measure(plain, kind, _inputs(plain, kind, text, None), task, stream)
 
 
 def equal_privacy(
@@ -159,8 +157,7 @@ def equal_privacy(
     text: str | Sequence[Prepared] | None = None,
     words: Sequence[str] | None = None,
     tolerance: float = 1e-9,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task | None = None,
 ) -> list[Calibration]:
     """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
 
@@ -169,6 +166,7 @@ def equal_privacy(
     or as each of the mechanisms has prepared it. tolerance: how far from the target the search may end. Raises
     InputError where there is no word that all of them draw.
     """
+    task = task or UNWATCHED
     mechanisms = listed(mechanisms, "mechanisms")
     if not mechanisms:
         raise ConfigError("Give at least one mechanism.")
@@ -198,7 +196,7 @@ def equal_privacy(
             raise ConfigError("The first mechanism has one ε a token. Give the target as a number.")
         if inputs[0] is None:
             raise NoDistribution(reasons[0])
-        value = _measure(plain[0], kind, inputs[0], cancel)(epsilon).value
+        value = _measure(plain[0], kind, inputs[0], task)(epsilon).value
         if kind != "total" and not 0 < value < 1:
             raise InputError(
                 f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_shown(kind, value)}, which is no way to compare "
@@ -208,19 +206,15 @@ def equal_privacy(
         _, value = _target(target)
     out = []
     for i, (m, given) in enumerate(zip(plain, inputs, strict=True)):
-
-        def tell(done: int, of: int, i: int = i) -> None:
-            if progress:
-                progress(i * 100 + round(100 * done / of), len(plain) * 100)
-
+        part = task.child(i, i + 1, len(plain))
         try:
             if given is None:
                 raise NoDistribution(reasons[i])
-            out.append(_search(m, kind, value, given, tell, cancel, tolerance))
+            out.append(_search(m, kind, value, given, part, tolerance))
         except NoDistribution as error:
             nothing, words_there = (math.nan, math.nan), 0 if given is None else len(given)
             out.append(Calibration(m, kind, value, None, math.nan, nothing, None, words_there, 0, nothing, str(error)))
-        tell(1, 1)
+        part.report(1, 1)
     return out
 
 
@@ -319,7 +313,7 @@ def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
 
 
 def _measure(
-    mechanism: Mechanism, kind: str, inputs: _Inputs, cancel, stream: NoiseStream | None = None
+    mechanism: Mechanism, kind: str, inputs: _Inputs, task: Task, stream: NoiseStream | None = None
 ) -> Callable[[float], Measured]:
     """The figure as a function of ε."""
     if kind == "total":
@@ -334,17 +328,17 @@ def _measure(
         from ..attacks.bayes import expected_success
 
         if inputs.prepared is not None:
-            return _guessed(mechanism, inputs, cancel, stream or NoiseStream())
+            return _guessed(mechanism, inputs, task, stream or NoiseStream())
         # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
         seed = secrets.randbits(63)
 
         def bayes(epsilon: float) -> Measured:
-            s = expected_success(mechanism, inputs.names, epsilon, seed=seed, cancel=cancel)
+            s = expected_success(mechanism, inputs.names, epsilon, seed=seed, task=task.quiet)
             return Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
 
         return bayes
     if mechanism.by_word is not None:
-        return _kept_words(mechanism.by_word, inputs, cancel)
+        return _kept_words(mechanism.by_word, inputs, task)
     _check(mechanism, kind)
 
     def kept(epsilon: float) -> Measured:
@@ -352,14 +346,14 @@ def _measure(
         assert inputs.prepared is not None
         found = []
         for i in inputs.places:
-            check_cancel(cancel)
+            task.check()
             found.append(m.distribution(inputs.prepared, i))
         return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
 
     return kept
 
 
-def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel, stream: NoiseStream) -> Callable[[float], Measured]:
+def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
     """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
     from ..attacks.prior import public_prior
     from ..attacks.risk import quick_success
@@ -368,7 +362,7 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel, stream: NoiseStream)
     by_word = mechanism.by_word
     assert by_word is not None
     rows, counts, channels = _channels(by_word, inputs.names)
-    if (exact := quick_success(mechanism, rows, cancel=cancel)) is not None:
+    if (exact := quick_success(mechanism, rows, task=task)) is not None:
 
         def known(epsilon: float) -> Measured:
             mean = float(np.average(exact(epsilon), weights=counts))
@@ -382,13 +376,13 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, cancel, stream: NoiseStream)
     def guessed(epsilon: float) -> Measured:
         best: dict[str, int] = {}
         rates = []
-        for i, (row, channel) in enumerate(zip(rows.tolist(), channels(cancel), strict=True)):
+        for i, (row, channel) in enumerate(zip(rows.tolist(), channels(task), strict=True)):
             right = 0
             for k in channel.at(epsilon).sample_indices(each, stream.at(i)).tolist():
-                check_cancel(cancel)
+                task.check()
                 word = channel.candidates[k]
                 if word not in best:
-                    best[word] = int(np.argmax(log_prior + by_word.log_likelihood(word, epsilon, None, cancel)[0]))
+                    best[word] = int(np.argmax(log_prior + by_word.log_likelihood(word, epsilon, task.quiet)[0]))
                 right += best[word] == row
             rates.append(right / each)
         mean, n = float(np.average(rates, weights=counts)), each * len(rows)
@@ -406,18 +400,18 @@ def _channels(by_word: WordByWord, names: Sequence[str]):
     rows = np.array(list(times))
     held = by_word.channels(rows[:_HELD])
 
-    def channels(cancel) -> Iterator[Channel]:
+    def channels(task: Task) -> Iterator[Channel]:
         for channel in held:
-            check_cancel(cancel)
+            task.check()
             yield channel
         for start in range(_HELD, len(rows), 128):
-            check_cancel(cancel)
+            task.check()
             yield from by_word.channels(rows[start : start + 128])
 
     return rows, list(times.values()), channels
 
 
-def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float], Measured]:
+def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[float], Measured]:
     _, counts, channels = _channels(by_word, inputs.names)
 
     def keep(channel: Channel, epsilon: float) -> float:
@@ -426,7 +420,7 @@ def _kept_words(by_word: WordByWord, inputs: _Inputs, cancel) -> Callable[[float
 
     def kept(epsilon: float) -> Measured:
         found, draws = [], None
-        for channel in channels(cancel):
+        for channel in channels(task):
             found.append(keep(channel, epsilon))
             draws = channel.draws
         return _mean(found, counts, draws)
@@ -444,19 +438,18 @@ def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> 
 
 
 def _search(
-    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, progress: Progress | None, cancel,
+    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, task: Task,
     tolerance: float = 1e-9,
 ) -> Calibration:  # fmt: skip
-    measure = _measure(mechanism, kind, inputs, cancel)
+    measure = _measure(mechanism, kind, inputs, task)
     steps = 0
 
     def at(epsilon: float) -> Measured:
         nonlocal steps
-        check_cancel(cancel)
+        task.check()
         found = measure(epsilon)
         steps += 1
-        if progress:
-            progress(min(steps, STEPS), STEPS + 2)
+        task.report(min(steps, STEPS), STEPS + 2)
         return found
 
     def result(epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
@@ -501,11 +494,11 @@ def _search(
         best = min((best, middle), key=lambda e: abs(seen[e].value - target))
         low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
     if kind == "bayes" and inputs.prepared is not None and seen[best].draws is not None:
-        best, seen[best] = _passed(mechanism, inputs, target, best, cancel)
+        best, seen[best] = _passed(mechanism, inputs, target, best, task)
     return result(best, seen[best])
 
 
-def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, cancel) -> tuple[float, Measured]:
+def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task) -> tuple[float, Measured]:
     """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
     long: one for three ε, and a few where the line between the nearest of them meets the target."""
     from ..attacks.risk import rows_success
@@ -516,7 +509,7 @@ def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, c
     found: dict[float, float] = {}
 
     def add(*epsilons: float) -> None:
-        success = rows_success(one, rows, epsilons, cancel=cancel)
+        success = rows_success(one, rows, epsilons, task=task)
         found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
 
     add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))

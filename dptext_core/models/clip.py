@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import Cancelled, ConfigError, InputError
+from .._internal.task import UNWATCHED, Task
+from ..errors import ConfigError, InputError
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import ClipRange
@@ -76,8 +76,7 @@ def estimate_clip_range(
     contextualize: bool = True,
     device: str | None = None,
     language: Language = ENGLISH,
-    cancel: threading.Event | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    task: Task = UNWATCHED,
 ) -> ClipEstimate:
     """Clipping ranges from the candidates' logits at masks in public `texts`.
 
@@ -87,7 +86,7 @@ def estimate_clip_range(
     Every `every`-th word of each text is masked, at most `n_masks` words in all (None: no limit): no chance is
     involved. `contextualize`: whether the text stands before the masked one, as in the mechanism that will use the
     range. The texts must be public: the range is part of the mechanism and protects nothing it was made from.
-    `progress(done, total)` counts texts. Raises ConfigError or InputError.
+    `task` is told of texts. Raises ConfigError or InputError.
     """
     from ..text.document import Document
     from .engines import shared_engine
@@ -110,9 +109,8 @@ def estimate_clip_range(
             masks += len(words)
             for start in range(0, len(words), 64):
                 reqs = [MaskRequest(context, pieces, i) for i in words[start : start + 64]]
-                moments.add(worker.score(reqs, cancel=cancel))
-        if progress is not None:
-            progress(done, len(texts))
+                moments.add(worker.score(reqs, task=task.quiet))
+        task.report(done, len(texts))
         if n_masks is not None and masks >= n_masks:
             break
     if not masks:
@@ -124,8 +122,7 @@ def estimate_generator_clip(
     texts: Iterable[str],
     mechanism: Generation,
     *,
-    cancel: threading.Event | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    task: Task = UNWATCHED,
 ) -> ClipEstimate:
     """The same for a generator, from its scores of every token that it writes about public ``texts``.
 
@@ -134,12 +131,10 @@ def estimate_generator_clip(
     moments = _Moments()
     texts = [texts] if isinstance(texts, str) else list(texts)
     for done, text in enumerate(texts, 1):
-        if cancel is not None and cancel.is_set():
-            raise Cancelled("Stopped, as you asked.")
+        task.check()
         for row in mechanism.greedy_scores(text):
             moments.add(row)
-        if progress is not None:
-            progress(done, len(texts))
+        task.report(done, len(texts))
     if not moments.count:
         raise InputError("There is nothing to read: give some public texts.")
     return moments.estimate

@@ -10,7 +10,6 @@ or killed goes on from its last whole epoch and ends in the same numbers as one 
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,7 +20,8 @@ import numpy as np
 
 from .._internal.checks import listed, real, whole
 from .._internal.device import resolve_device
-from ..errors import Cancelled, ConfigError, InputError
+from .._internal.task import UNWATCHED, Task
+from ..errors import ConfigError, InputError
 from . import autoencoder as ae
 from .masked_lm import best_dtype
 
@@ -31,6 +31,7 @@ SAMPLED = 512
 #: Held-out texts that are looked at after each epoch: all pieces at each of their places take as long as training.
 LOOKED = 256
 _HELD_OUT = 0.05
+_STOPPED = "Stopped, as you asked. What was learned until then is kept: the same command goes on from it."
 
 Report = Callable[[int, int, Mapping[str, float]], None]
 """Called after each epoch: its number, how many there are at most, and its figures."""
@@ -116,8 +117,8 @@ def pretrain(
     patience: int = 10,
     device: str | None = None,
     source: Mapping[str, Any] | None = None,
-    progress: Report | None = None,
-    cancel: threading.Event | None = None,
+    report: Report | None = None,
+    task: Task = UNWATCHED,
 ) -> Training:
     """Train an autoencoder on ``texts`` into the folder ``out``, or go on with the run that is there.
 
@@ -137,7 +138,7 @@ def pretrain(
         raise InputError("There is no text to train on. Give at least two.")
     data = {"texts": len(texts), "validation": len(held), **(source or {})}
     run = _Run(Path(out), settings, data, texts, held, resolve_device(device))
-    return run.go(progress, cancel)
+    return run.go(report, task)
 
 
 def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed) -> Settings:
@@ -175,15 +176,15 @@ class _Run:
         self.texts, self.held = ([marks.ids(t)[: settings.window] for t in group] for group in (texts, held))
         self.training = Training(settings, data)
 
-    def go(self, progress: Report | None, cancel: threading.Event | None) -> Training:
+    def go(self, report: Report | None, task: Task) -> Training:
         import torch
 
         # Torch's layers draw their first weights from the one generator of the process: the caller's numbers go on as
         # if nothing had been.
         with torch.random.fork_rng(devices=[]):
-            return self._go(progress, cancel)
+            return self._go(report, task)
 
-    def _go(self, progress: Report | None, cancel: threading.Event | None) -> Training:
+    def _go(self, report: Report | None, task: Task) -> Training:
         import torch
 
         s, t = self.settings, self.training
@@ -191,7 +192,7 @@ class _Run:
         optimizer = torch.optim.Adam(model.parameters(), lr=s.lr, fused=True)
         best = self._resume(model, optimizer)
         if not t.ended:
-            _stopped(cancel)
+            task.check(_STOPPED)
         if not t.history:
             # A run that ends before its first epoch leaves a checkpoint too.
             self._write(model, optimizer, True)
@@ -199,7 +200,7 @@ class _Run:
             number, began = len(t.history) + 1, time.monotonic()
             for group in optimizer.param_groups:
                 group["lr"] = s.rate([e.accuracy for e in t.history])
-            loss = self._epoch(model, optimizer, number, cancel)
+            loss = self._epoch(model, optimizer, number, task)
             held, right = model.evaluate(self.held[:: max(1, len(self.held) // LOOKED)][:LOOKED])
             t.history.append(Epoch(number, loss, held, right, time.monotonic() - began))
             if better := right > best:
@@ -209,18 +210,19 @@ class _Run:
             elif number - t.best >= s.patience:
                 t.ended = "early stopping"
             self._write(model, optimizer, better)
-            if progress:
-                progress(number, s.epochs, asdict(t.history[-1]))
+            task.report(number, s.epochs)
+            if report is not None:
+                report(number, s.epochs, asdict(t.history[-1]))
         return t
 
-    def _epoch(self, model: _Model, optimizer: Any, number: int, cancel: threading.Event | None) -> float:
+    def _epoch(self, model: _Model, optimizer: Any, number: int, task: Task) -> float:
         import torch
 
         # By the seed and the number, so that a run that goes on draws what it would have drawn.
         random = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
         total, count = 0.0, 0
         for rows in batches([len(t) for t in self.texts], self.settings.batch, self.settings.seed, number):
-            _stopped(cancel)
+            task.check(_STOPPED)
             loss, n = model.loss([self.texts[i] for i in rows], random)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -305,11 +307,6 @@ class _Run:
         ae.write_whole(self.out / LOG, (text + "\n").encode())
         if t.ended:
             (self.out / STATE).unlink(missing_ok=True)
-
-
-def _stopped(cancel: threading.Event | None) -> None:
-    if cancel is not None and cancel.is_set():
-        raise Cancelled("Stopped, as you asked. What was learned until then is kept: the same command goes on from it.")
 
 
 def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> Iterator[list[int]]:

@@ -18,7 +18,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -26,8 +26,9 @@ import numpy as np
 
 from .._internal.outcome import Outcome
 from .._internal.ray import ray_module
+from .._internal.task import UNWATCHED, Task
 from .._internal.version import __version__
-from ..errors import Busy, Cancelled, ConfigError, DPTextError, ModelUnavailable
+from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
 from .windows import MaskRequest
 
 VARIABLE = "DPTEXT_ENGINE"
@@ -79,17 +80,17 @@ class Replica:
     async def score(self, requests: list[MaskRequest]) -> Outcome:
         import asyncio
 
-        stop = threading.Event()
+        task = Task()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, requests, stop)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, requests, task)
         except asyncio.CancelledError:
-            stop.set()
+            task.cancel()
             raise
 
-    def _answer(self, requests: list[MaskRequest], stop: threading.Event) -> Outcome:
+    def _answer(self, requests: list[MaskRequest], task: Task) -> Outcome:
         """Raises nothing: what an error says would be kept in logs."""
         try:
-            return Outcome(self._engine.score(requests, cancel=stop))
+            return Outcome(self._engine.score(requests, task=task))
         except DPTextError as error:
             return Outcome(refused=error)
         except Exception as error:
@@ -225,8 +226,7 @@ class RemoteEngine:
         self,
         reqs: Sequence[MaskRequest],
         *,
-        cancel: threading.Event | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        task: Task = UNWATCHED,
         timeout: float | None = None,
     ) -> np.ndarray:
         """As ``Engine.score``."""
@@ -237,7 +237,7 @@ class RemoteEngine:
             self._calls += 1
         try:
             handle = self._connected()
-            return self._scored(handle, list(reqs), cancel, progress, end)
+            return self._scored(handle, list(reqs), task, end)
         finally:
             with self._state:
                 self._calls -= 1
@@ -245,7 +245,7 @@ class RemoteEngine:
     def _busy(self) -> Busy:
         return Busy("The model is busy with other texts. Try again in a moment.")
 
-    def _scored(self, handle: Any, reqs: list[MaskRequest], cancel: Any, progress: Any, end: float | None) -> Any:
+    def _scored(self, handle: Any, reqs: list[MaskRequest], task: Task, end: float | None) -> Any:
         out = np.empty((len(reqs), self._width), np.float32)
         open_calls: deque[tuple[int, Any]] = deque()
         try:
@@ -254,22 +254,20 @@ class RemoteEngine:
             done = 0
             while open_calls:
                 at, response = open_calls[0]
-                found = self._result(response, cancel, end)
+                found = self._result(response, task, end)
                 open_calls.popleft()
                 out[at : at + len(found)] = found
                 done += len(found)
-                if progress is not None:
-                    progress(done, len(reqs))
+                task.report(done, len(reqs))
             return out
         finally:
             for _, response in open_calls:
                 response.cancel()
 
-    def _result(self, response: Any, cancel: threading.Event | None, end: float | None) -> np.ndarray:
+    def _result(self, response: Any, task: Task, end: float | None) -> np.ndarray:
         full = ray_module("ray.serve.exceptions").BackPressureError
         while True:
-            if cancel is not None and cancel.is_set():
-                raise Cancelled("Stopped as asked. Run again to get a result.")
+            task.check("Stopped as asked. Run again to get a result.")
             if end is not None and time.monotonic() >= end:
                 raise self._busy()
             try:

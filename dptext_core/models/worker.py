@@ -11,11 +11,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, DPTextError
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, int, int]
 
 _STOPPED = "The engine was stopped. Run again to get a result."
-_POLL = 0.05  # seconds between a caller's looks at its cancel event
+_POLL = 0.05  # seconds between a caller's looks at whether to stop
 
 
 class _Job:
@@ -106,14 +107,13 @@ class Engine:
         self,
         reqs: Sequence[MaskRequest],
         *,
-        cancel: threading.Event | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        task: Task = UNWATCHED,
         timeout: float | None = None,
     ) -> np.ndarray:
         """Raw, unclipped logits of the candidates at each request's mask: float32 (len(reqs), |V|).
 
-        Loads the model on the first call. `progress(done, total)` is called in the caller's thread. Raises Cancelled
-        once `cancel` is set, Busy where too many calls wait or `timeout` seconds have passed, and whatever loading or
+        Loads the model on the first call. `task` is told in the caller's thread. Raises Cancelled
+        once it is cancelled, Busy where too many calls wait or `timeout` seconds have passed, and whatever loading or
         scoring raised (ModelUnavailable, ConfigError, InputError). Every way out withdraws the open requests.
         """
         end = None if timeout is None else time.monotonic() + timeout
@@ -122,10 +122,10 @@ class Engine:
                 raise self._busy()
             self._calls += 1
         try:
-            lm = self._wait_for_model(cancel, end)
+            lm = self._wait_for_model(task, end)
             inputs = lm.model_inputs(reqs)
             job = _Job(inputs, [lm.shape_for(len(x.ids), x.query) for x in inputs], len(lm.candidates))
-            return self._run(job, cancel, progress, end)
+            return self._run(job, task, end)
         finally:
             with self._state:
                 self._calls -= 1
@@ -134,13 +134,12 @@ class Engine:
         others = self._calls
         return Busy(f"The model is busy with {others} text{'' if others == 1 else 's'}. Try again in a moment.")
 
-    def _check(self, cancel: threading.Event | None, end: float | None) -> None:
-        if cancel is not None and cancel.is_set():
-            raise Cancelled("Stopped as asked. Run again to get a result.")
+    def _check(self, task: Task, end: float | None) -> None:
+        task.check("Stopped as asked. Run again to get a result.")
         if end is not None and time.monotonic() >= end:
             raise self._busy()
 
-    def _wait_for_model(self, cancel: threading.Event | None, end: float | None) -> MaskedLM:
+    def _wait_for_model(self, task: Task, end: float | None) -> MaskedLM:
         with self._state:
             self._start()
             while True:
@@ -148,14 +147,13 @@ class Engine:
                     return self._lm
                 if self._load_error is not None:
                     raise self._load_error
-                self._check(cancel, end)
+                self._check(task, end)
                 self._state.wait(_POLL)
 
     def _run(
         self,
         job: _Job,
-        cancel: threading.Event | None,
-        progress: Callable[[int, int], None] | None,
+        task: Task,
         end: float | None,
     ) -> np.ndarray:
         total, told = len(job.inputs), 0
@@ -173,12 +171,12 @@ class Engine:
                     done, error = job.done, job.error
                 if error is not None:
                     raise error
-                if done > told and progress is not None:
-                    progress(done, total)
+                if done > told:
+                    task.report(done, total)
                 told = done
                 if done == total:
                     return job.out
-                self._check(cancel, end)
+                self._check(task, end)
         finally:
             with self._state:
                 self._drop(job)

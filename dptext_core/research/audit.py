@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from .._internal import assets
-from .._internal.task import progress
+from .._internal.task import Task, on_terminal
 from ..auditing import LINES, AuditReport, audit, share
 from ..auditing.inputs import default_inputs
 from ..auditing.planted import FAULTS, Fault, broken, sound
@@ -121,10 +121,10 @@ def _planted(names: Sequence[str] | None) -> int:
     print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
     wrong = 0
     for fault in chosen:
-        report, seconds = _timed(broken(fault.name), fault, progress(fault.name))
+        report, seconds = _timed(broken(fault.name), fault, on_terminal(fault.name))
         key = (fault.sound, tuple(sorted(fault.options.items())), fault.inputs)
         if key not in twins:
-            twins[key] = _timed(sound(fault.name), fault, progress(f"{fault.name}, sound twin"))
+            twins[key] = _timed(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
         twin = twins[key][0]
         wrong += report.holds or twin.verdict == "refuted"
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
@@ -141,9 +141,9 @@ def _fault(name: str) -> Fault:
     return FAULTS[name]
 
 
-def _timed(m: Mechanism, fault: Fault, progress: Any) -> tuple[AuditReport, float]:
+def _timed(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
     began = time.perf_counter()
-    return audit(m, fault.inputs, seed=SEED, progress=progress), time.perf_counter() - began
+    return audit(m, fault.inputs, seed=SEED, task=task), time.perf_counter() - began
 
 
 Place = tuple[str, str, float]
@@ -187,7 +187,7 @@ def _measure(
         if before != (name, options):
             before = name, options
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
-        report = audit(m, inputs, draws=_draws(m), seed=SEED, progress=progress(what))
+        report = audit(m, inputs, draws=_draws(m), seed=SEED, task=on_terminal(what))
         there[places[_key(name, listed(options), epsilon)]] = row(name, options, report)
         MEASUREMENT.write(out, [there[i] for i in sorted(there)], ABOUT)
         say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")

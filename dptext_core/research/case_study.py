@@ -19,7 +19,6 @@ from __future__ import annotations
 import os
 import re
 import statistics
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from typing import Any, ClassVar
 from .._internal import assets
 from .._internal.checks import usable_path
 from .._internal.private import Private
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from .._internal.version import __version__
 from ..data import tables
 from ..data.folder import RunFolder, environment
@@ -110,7 +109,7 @@ def case_study(
     n: int | None = None,
     epsilons: Sequence[float | None] = EPSILONS,
     say: Say | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> dict[str, Any]:
     """All settings into the folder ``out``; what :func:`table` prints. A run that was interrupted, or is asked for more
     seeds, goes on.
@@ -130,7 +129,7 @@ def case_study(
         "checkpoints": {pre: {"name": Path(c).name, "sha256": _weights(c)} for pre, c in checkpoints.items()},
         "epsilons": list(epsilons), "n": n, "version": __version__,
     }  # fmt: skip
-    reader = Embeddings(cancel=cancel)
+    reader = Embeddings(task=task.quiet)
     keep = [t for s in sets.values() for t in (*s.test, *s.train)]
     fixed: dict[tuple[str, str], list[str | None]] = {}  # without noise every seed has the same rewrites
     with RunFolder(out, config) as run:
@@ -142,7 +141,7 @@ def case_study(
         for k, (pre, name, epsilon, seed) in enumerate(points, 1):
             if (pre, name, epsilon, seed) in done:
                 continue
-            check_cancel(cancel)
+            task.check()
             there = sets[name]
             texts: list[str | None] = list(there.train)
             if pre:
@@ -150,7 +149,7 @@ def case_study(
                 if not texts:
                     m = rewriter(checkpoints[pre], epsilon)
                     noise = 1 if epsilon is None else seed
-                    records = rewrite_records(there.train, m, seed=noise, batch=_BATCH, cancel=cancel)
+                    records = rewrite_records(there.train, m, seed=noise, batch=_BATCH, task=task)
                     texts = [r.text for r in records]
                 if epsilon is None:
                     fixed[pre, name] = texts
@@ -347,9 +346,9 @@ class Nearest(Private):
     _shown: ClassVar[tuple[str, ...]] = ("cosine", "same")
 
 
-def rewritten(asked: Question, cancel: threading.Event | None = None) -> RewriteResult:
+def rewritten(asked: Question, task: Task = UNWATCHED) -> RewriteResult:
     """The sentence, rewritten as it is asked."""
-    return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, cancel=cancel)
+    return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, task=task.quiet)
 
 
 def data_folder() -> Path | None:
@@ -360,9 +359,7 @@ def data_folder() -> Path | None:
     return folder if all((folder / name / "train.csv").is_file() for name in SETS) else None
 
 
-def nearest(
-    text: str, name: str, folder: Path, progress: Progress | None = None, cancel: threading.Event | None = None
-) -> Nearest:
+def nearest(text: str, name: str, folder: Path, task: Task = UNWATCHED) -> Nearest:
     """The training sentence of this set that is nearest to ``text``, of the _CLOSE that share most with it: words are
     counted by how rare they are, since embedding all sentences would take a minute."""
     data = tables.source(folder / name / "train.csv", (_TEXT, _LABEL))
@@ -372,7 +369,7 @@ def nearest(
     own = set(plain(text).split())
     shared = [sum(1 / often[w] for w in own & some) / (1 + len(own | some)) for some in words]
     best = sorted(range(len(sentences)), key=lambda i: -shared[i])[:_CLOSE]
-    vectors = Embeddings(progress, cancel).vectors([text, *(sentences[i] for i in best)])
+    vectors = Embeddings(task).vectors([text, *(sentences[i] for i in best)])
     near = vectors[1:] @ vectors[0]
     found = sentences[best[int(near.argmax())]]
     return Nearest(found, float(near.max()), plain(found) == plain(text))

@@ -9,7 +9,6 @@ else from draws, with the 95% interval of the mean over the words.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -20,7 +19,7 @@ import numpy as np
 
 from .._internal import assets
 from .._internal.statistics import boundary, half_width
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..mechanisms.words.mvc import CURVE_DRAWS
@@ -53,18 +52,16 @@ def curve(
     mechanism: WordMechanism,
     rows: np.ndarray,
     epsilons: np.ndarray,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Curve:
     """N_w and S_w of words, given by their rows in the mechanism's vocabulary, at every ε."""
     channels = mechanism.channels(rows)
     n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
     for i, channel in enumerate(channels):
-        check_cancel(cancel)
+        task.check()
         for j, epsilon in enumerate(epsilons):
             n_w[i, j], s_w[i, j] = channel.deniability(epsilon)
-        if progress:
-            progress(i + 1, len(channels))
+        task.report(i + 1, len(channels))
 
     def interval(x: np.ndarray) -> np.ndarray:
         half = np.array([half_width(column) for column in x.T])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import random
 import statistics
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.checks import shown, whole
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from .._internal.version import __version__
 from ..data import components
 from ..data.folder import RunFolder
@@ -40,9 +39,9 @@ _GUESSES = 50
 class Embeddings:
     """Logistic regression on frozen sentence embeddings. Each different text is embedded once."""
 
-    def __init__(self, progress: Progress | None = None, cancel: threading.Event | None = None):
+    def __init__(self, task: Task = UNWATCHED):
         self._known: dict[str, np.ndarray] = {}
-        self._progress, self._cancel = progress, cancel
+        self._task = task
 
     def __call__(self, train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
         self.learn([*train, *test])
@@ -56,11 +55,10 @@ class Embeddings:
 
         new = sorted({t for t in texts if t not in self._known}, key=len)
         for at in range(0, len(new), _BLOCK):
-            check_cancel(self._cancel)
+            self._task.check()
             block = new[at : at + _BLOCK]
             self._known.update(zip(block, sentence_encoder.embed(block, batch_size=64), strict=True))
-            if self._progress:
-                self._progress(min(at + _BLOCK, len(new)), len(new))
+            self._task.report(min(at + _BLOCK, len(new)), len(new))
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings (n, d) of the texts."""
@@ -79,18 +77,16 @@ def part(n: int, seed: int) -> list[int]:
     return sorted(order)
 
 
-def classifier(
-    name: str, model: str = "bundled", progress: Progress | None = None, cancel: threading.Event | None = None
-) -> components.Classifier:
+def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> components.Classifier:
     """The classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
     if name == "embeddings":
-        return Embeddings(progress, cancel)
+        return Embeddings(task)
     if name == "finetune":
 
         def trained(train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
             texts = ([(t,) for t in some] for some in (train, test))
             first, second = texts
-            return tasks.finetune(first, labels, second, seed=seed, model=model, progress=progress, cancel=cancel)
+            return tasks.finetune(first, labels, second, seed=seed, model=model, task=task)
 
         return trained
     own = components.classifiers()
@@ -154,8 +150,7 @@ def downstream(
     seeds: int = SEEDS,
     with_: str = "embeddings",
     model: str = "bundled",
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> dict[str, Any]:
     """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
 
@@ -164,7 +159,7 @@ def downstream(
     ConfigError, InputError, Cancelled.
     """
     seeds = whole("seeds", seeds, least=1)
-    made = classifier(with_, model, progress, cancel)
+    made = classifier(with_, model, task)
     config = {
         "mode": "downstream", "train": train.to_dict(), "test": test.to_dict(), "text": text, "label": label,
         "classifier": with_, **({"model": model} if with_ == "finetune" else {}),
@@ -178,7 +173,7 @@ def downstream(
         for seed in range(1, seeds + 1):
             if seed in done:
                 continue
-            check_cancel(cancel)
+            task.check()
             try:
                 done[seed] = {"seed": seed, **scores(truth, guess(made, learnt, labels, tested, seed))}
             except BaseException as error:

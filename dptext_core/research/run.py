@@ -81,7 +81,7 @@ class Originals:
     parts: int
     embedded: np.ndarray
     tokens: int
-    guessed: dict[tuple[tasks.Task, str], list[str]] = field(default_factory=dict)
+    guessed: dict[tuple[tasks.BenchTask, str], list[str]] = field(default_factory=dict)
 
     @property
     def test(self) -> list[int]:
@@ -96,13 +96,13 @@ class Originals:
         """What each classifier reads of all texts, by its name behind a metric's: rows are texts."""
         return {"": self.features(embedded), BAG: np.array(flat, dtype=object).reshape(-1, self.parts)}
 
-    def labels(self, task: tasks.Task) -> tuple[list[str], list[str]]:
+    def labels(self, task: tasks.BenchTask) -> tuple[list[str], list[str]]:
         """Of the texts to train and to test."""
         all_of = self.data.targets[task.target]
         return [all_of[i] for i in self.data.train], [all_of[i] for i in self.data.test]
 
 
-def guess(judge: str, task: tasks.Task, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
+def guess(judge: str, task: tasks.BenchTask, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
     """Guessed labels by the classifier of this name."""
     return judges.classify(task.role, train, train_y, test) if judge else tasks.classify(train, train_y, test)
 
@@ -287,8 +287,13 @@ def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metric
 
 
 def finetuned(
-    out: Scores, base: Originals, rewrites: Sequence[str], model: str, seed: int, plain: dict[tasks.Task, list[str]]
-) -> dict[tasks.Task, list[str]]:
+    out: Scores,
+    base: Originals,
+    rewrites: Sequence[str],
+    model: str,
+    seed: int,
+    plain: dict[tasks.BenchTask, list[str]],
+) -> dict[tasks.BenchTask, list[str]]:
     """Utility with the whole encoder trained on the rewrites; the guesses of each task.
 
     plain: the guesses of the encoder that was trained on unprotected text. With them there is a relative gain, in which
@@ -401,12 +406,12 @@ def _unprotected(point: Point, base: Originals, setup: Setup, began: float) -> L
 
 
 #: What encoders that were trained on unprotected text guess, kept for the process: by the originals, model and seed.
-_tuned: dict[tuple[Any, ...], tuple[Originals, Scores, dict[tasks.Task, list[str]]]] = {}
+_tuned: dict[tuple[Any, ...], tuple[Originals, Scores, dict[tasks.BenchTask, list[str]]]] = {}
 
 
 def _plainly_tuned(
     base: Originals, model: str, seed: int, out: Scores | None = None
-) -> dict[tasks.Task, list[str]]:  # fmt: skip
+) -> dict[tasks.BenchTask, list[str]]:  # fmt: skip
     """The guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its scores."""
     key = (id(base), model, seed)
     if key not in _tuned:

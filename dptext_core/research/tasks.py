@@ -10,7 +10,6 @@ Scores are shares of 1.
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._internal.device import resolve_device
-from .._internal.task import Progress, check_cancel
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, ModelUnavailable
 from .data_sets import Data
 from .rows import Gate
@@ -35,7 +34,7 @@ _BATCH, _PIECES = 32, 256
 
 
 @dataclass(frozen=True)
-class Task:
+class BenchTask:
     """One target of one data set, what telling it means ("utility" or "privacy"), and the metric of it."""
 
     name: str
@@ -45,23 +44,23 @@ class Task:
     metric: str
 
 
-TASKS: tuple[Task, ...] = (
-    Task("sentiment", "sst2", "label", "utility", "accuracy"),
-    Task("acceptability", "cola", "label", "utility", "matthews"),
-    Task("paraphrase", "mrpc", "label", "utility", "accuracy"),
-    Task("entailment", "rte", "label", "utility", "accuracy"),
-    Task("entailment", "wnli", "label", "utility", "accuracy"),
-    Task("intent", "atis", "label", "utility", "macro_f1"),
-    Task("intent", "snips", "label", "utility", "macro_f1"),
-    Task("rating", "reviews", "rating", "utility", "f1"),
-    Task("author", "reviews", "author", "privacy", "f1"),
-    Task("author", "authors", "author", "privacy", "f1"),
-    Task("sentiment", "builtin", "label", "utility", "accuracy"),
-    Task("author", "builtin", "author", "privacy", "f1"),
+TASKS: tuple[BenchTask, ...] = (
+    BenchTask("sentiment", "sst2", "label", "utility", "accuracy"),
+    BenchTask("acceptability", "cola", "label", "utility", "matthews"),
+    BenchTask("paraphrase", "mrpc", "label", "utility", "accuracy"),
+    BenchTask("entailment", "rte", "label", "utility", "accuracy"),
+    BenchTask("entailment", "wnli", "label", "utility", "accuracy"),
+    BenchTask("intent", "atis", "label", "utility", "macro_f1"),
+    BenchTask("intent", "snips", "label", "utility", "macro_f1"),
+    BenchTask("rating", "reviews", "rating", "utility", "f1"),
+    BenchTask("author", "reviews", "author", "privacy", "f1"),
+    BenchTask("author", "authors", "author", "privacy", "f1"),
+    BenchTask("sentiment", "builtin", "label", "utility", "accuracy"),
+    BenchTask("author", "builtin", "author", "privacy", "f1"),
 )
 
 
-def tasks_of(data: str) -> tuple[Task, ...]:
+def tasks_of(data: str) -> tuple[BenchTask, ...]:
     """The tasks of the data set of this name; none for an unknown one."""
     return tuple(task for task in TASKS if task.data == data)
 
@@ -168,7 +167,7 @@ def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) 
     return float(_scores(metric, drawn.reshape(_BOOTSTRAP, *counts.shape)).std(ddof=1))
 
 
-def gate(data: Data, task: Task, predicted: Sequence[str], judge: str = "") -> Gate:
+def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "") -> Gate:
     """The gate of a task of ``data`` from guessed labels of its test texts. judge: by which classifier, as the registry
     of metrics names it."""
     labels = data.targets[task.target]
@@ -205,8 +204,7 @@ def finetune(
     epochs: int = 3,
     rate: float | None = None,
     device: str | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> list[str]:
     """Guessed labels of ``test_texts`` by a whole encoder trained for them: what papers do, for a GPU or much time.
 
@@ -214,7 +212,7 @@ def finetune(
     pieces, a linear head that starts at zero, AdamW with weight decay 0.01, a tenth of the steps to warm up and then a
     linear decay, batches of 32, no dropout. ``rate``: the encoder's learning rate (None: 1e-4 for the bundled model,
     else 2e-5); the head's is 1e-3. ``seed`` gives the order of the texts; nothing else is drawn. Pairs are read as one
-    input of two segments. ``progress`` counts batches. Raises ConfigError, ModelUnavailable for a model that cannot be
+    input of two segments. ``task`` is told of batches. Raises ConfigError, ModelUnavailable for a model that cannot be
     used, Cancelled.
     """
     if len(train_texts) != len(train_y) or not len(train_y):
@@ -253,12 +251,11 @@ def finetune(
     def tick() -> None:
         nonlocal done
         done += 1
-        if progress is not None:
-            progress(done, steps + n_test)
+        task.report(done, steps + n_test)
 
     for _ in range(epochs):
         for rows in torch.randperm(len(train_texts), generator=generator).split(_BATCH):
-            check_cancel(cancel)
+            task.check()
             loss = torch.nn.functional.cross_entropy(logits([train_texts[i] for i in rows]), wanted[rows].to(device))
             optimiser.zero_grad()
             loss.backward()
@@ -269,7 +266,7 @@ def finetune(
     found: list[str] = []
     with torch.inference_mode():
         for start in range(0, len(test_texts), _BATCH):
-            check_cancel(cancel)
+            task.check()
             found += [labels[i] for i in logits(test_texts[start : start + _BATCH]).argmax(1).tolist()]
             tick()
     return found

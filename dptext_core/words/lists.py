@@ -25,7 +25,8 @@ import numpy as np
 
 from .._internal.assets import assets_folder
 from .._internal.checks import shown, whole
-from ..errors import Cancelled, ConfigError, InputError, ModelUnavailable
+from .._internal.task import UNWATCHED, Task
+from ..errors import ConfigError, InputError, ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .space import common_vocabulary, space_file, word_space, words_sha256
@@ -33,7 +34,6 @@ from .space import common_vocabulary, space_file, word_space, words_sha256
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-Progress = Callable[[int, int], None]
 
 FULL = "minilm-full"
 LIST_SPACES = ("minilm", "minilm-input", "word2vec", "fasttext", "cooccurrence")
@@ -122,8 +122,7 @@ def list_space(name: str) -> str:
 
 def word_list(
     name: str = FULL,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task | None = None,
     language: Language = ENGLISH,
 ) -> WordList:
     """A list by name: one of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``).
@@ -132,7 +131,7 @@ def word_list(
     Raises ConfigError for an unknown name, ModelUnavailable for a file that is missing or belongs to other words.
     """
     space, seed = _parse(name)
-    return _load(name) if seed is None else user_list(space, seed, progress, cancel, language)
+    return _load(name) if seed is None else user_list(space, seed, task or UNWATCHED, language)
 
 
 def _parse(name: str) -> tuple[str, int | None]:
@@ -164,26 +163,24 @@ _building = threading.Lock()
 def user_list(
     space: str,
     start_seed: int,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
     language: Language = ENGLISH,
 ) -> WordList:
     """The list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
 
     Kept for the process (a changed file: built again); one is built at a time. The start is public, so a seed takes
-    nothing from the promise of a mechanism. ``progress`` and ``cancel`` as in ``build_list``,
-    ``language`` as in ``word_space``. Raises ConfigError for a
-    negative seed, and what ``word_space`` raises.
+    nothing from the promise of a mechanism. ``task`` as in ``build_list``, ``language`` as in ``word_space``. Raises
+    ConfigError for a negative seed, and what ``word_space`` raises.
     """
     start_seed = whole("The seed of a word list", start_seed, least=0)
     file, key = space_file(space), (space, start_seed, language)
     while not _building.acquire(timeout=0.1):
-        _check(cancel)
+        task.check()
     try:
         if key not in _built or _built[key][0] != file:
             found = word_space(space, language=language)
             start = int(np.random.default_rng(start_seed).integers(len(found)))
-            order = build_list(found.vectors, start, progress, cancel)
+            order = build_list(found.vectors, start, task)
             words = WordList(f"{space}@{start_seed}", space, tuple(found.words[i] for i in order))
             _built[key] = file, words
         return _built[key][1]
@@ -215,23 +212,19 @@ def _load(name: str) -> WordList:
     return WordList(name, list_space(name), tuple(words[i] for i in order))
 
 
-def build_list(
-    vectors: ArrayLike, start: int, progress: Progress | None = None, cancel: threading.Event | None = None
-) -> NDArray[np.int64]:
+def build_list(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> NDArray[np.int64]:
     """Algorithm 1: from row ``start`` always the nearest row not yet taken; all rows in that order, int64 (n,).
 
     vectors: (n, d), n ≥ 1, finite, of any length. Distances are Euclidean in float64 (``numpy.linalg.norm`` of the
     difference), ties go to the smaller row. The algorithm as printed removes a word from the vocabulary only after
     the search that starts from it, so that a word would be its own nearest: it is left out here, as is meant.
-    progress(done, of): of the 2n pieces of work, n are words whose neighbours are found, n are words placed.
-    Raises InputError for vectors or a start that cannot be used, Cancelled once ``cancel`` is set.
+    task: is told of 2n pieces of work: n words whose neighbours are found, n words placed.
+    Raises InputError for vectors or a start that cannot be used, Cancelled once ``task`` is cancelled.
     """
-    return _build(vectors, start, progress, cancel)[0]
+    return _build(vectors, start, task)[0]
 
 
-def _build(
-    vectors: ArrayLike, start: int, progress: Progress | None, cancel: threading.Event | None
-) -> tuple[NDArray[np.int64], int]:
+def _build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArray[np.int64], int]:
     """The list, and how many of its words took a search over all that were left."""
     points = np.asarray(vectors)
     if points.dtype != np.float32:
@@ -246,9 +239,8 @@ def _build(
         raise InputError(f"There is no word {start} to start from: the words are counted from 0 to {n - 1}.")
 
     def report(done: int) -> None:
-        _check(cancel)
-        if progress is not None:
-            progress(done, 2 * n)
+        task.check()
+        task.report(done, 2 * n)
 
     left = _Left(points)
     left.find_neighbours(report)
@@ -260,7 +252,7 @@ def _build(
         if i % 256 == 0:
             report(n + i)
         if left.searched * _SEARCH_COST > len(left.rows):
-            left.find_neighbours(lambda done: _check(cancel))
+            left.find_neighbours(lambda _: task.check())
         order[i] = left.nearest(int(order[i - 1]))
         left.take(int(order[i]))
     report(2 * n)
@@ -367,8 +359,3 @@ class _Left:
         self.rows = np.flatnonzero(self.free)
         self.left_centred, self.left_squares = self.centred[self.rows], self.squares[self.rows]
         self.taken = 0
-
-
-def _check(cancel: threading.Event | None) -> None:
-    if cancel is not None and cancel.is_set():
-        raise Cancelled("Stopped, as you asked.")

@@ -102,7 +102,7 @@ def worked_out(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str, atta
 
 
 def _work(name: str, key: tuple, label: str, work: Callable, *, ask: str | None = None, note: str = "") -> Any:
-    """The result of ``work(progress, cancel)`` for ``key``, or None while it is not there.
+    """The result of ``work(task)`` for ``key``, or None while it is not there.
 
     One job a name: another key stops the one before. ask: the label of a button that starts it; without it, it starts
     at once. Errors of the package are shown in place.
@@ -161,8 +161,8 @@ def _bayes(
         ask = "Work out the best guess"
         note = "Once for these options, the distances of all pairs of words are counted, for ten seconds or so."
 
-    def work(progress, cancel):
-        return bayes.attack(mechanism, result, token, progress=progress, cancel=cancel)
+    def work(task: dpt.Task):
+        return bayes.attack(mechanism, result, token, task=task)
 
     key = (run.number, result.config, token)
     found = _work("bayes", key, "Counting distances", work, ask=ask, note=note)
@@ -218,7 +218,7 @@ def _query(
         return
     found = _work(
         "query", (run.number, result.config, token), "Asking again and again",
-        lambda progress, cancel: query.query_number(result.distribution(token), cancel=cancel),
+        lambda task: query.query_number(result.distribution(token), task=task),
     )  # fmt: skip
     if found is not None:
         number, own, rival = st.columns(3)
@@ -233,7 +233,7 @@ def _query(
     kind = (run.number, channel.draws is None)
     curve = _work(
         "curve", (*kind, token), "Working out the curve",
-        lambda progress, cancel: query.query_curve(channel, epsilons, progress=progress, cancel=cancel),
+        lambda task: query.query_curve(channel, epsilons, task=task),
         ask=None if channel.draws is None else "Show the number at every ε",
     )  # fmt: skip
     channels = query.drawn_channels(result)
@@ -241,7 +241,7 @@ def _query(
     if len(channels) > 1:
         text = _work(
             "text curve", kind, "Working out the curve of the text",
-            lambda progress, cancel: query.query_curve(channels, epsilons[::2], progress=progress, cancel=cancel),
+            lambda task: query.query_curve(channels, epsilons[::2], task=task),
             ask=f"Add the curve of all {len(channels)} words",
         )  # fmt: skip
     lines = {f"“{step.original}”": curve} if curve is not None else {}
@@ -264,7 +264,7 @@ def _nearest(
     """The released word, or its nearest neighbour, as the guess."""
     found = _work(
         "nearest", (run.number, result.config), "Looking for the nearest words",
-        lambda progress, cancel: nearest.attack(mechanism, result, progress=progress, cancel=cancel),
+        lambda task: nearest.attack(mechanism, result, task=task),
     )  # fmt: skip
     if found is None:
         return
@@ -297,7 +297,7 @@ def _mask(
     assert isinstance(attacker, mask_inference.LanguageModel)
     found = _work(
         attacker.name, (run.number, result.config), "The language model guesses",
-        lambda progress, cancel: attacker.attack(mechanism, result, progress=progress, cancel=cancel),
+        lambda task: attacker.attack(mechanism, result, task=task),
         ask="Let the language model guess", note=attacker.how,
     )  # fmt: skip
     if found is None:
@@ -339,10 +339,10 @@ def _which(
         "spend their ε too.",
     ) or 1  # fmt: skip
 
-    def work(progress, cancel):
+    def work(task: dpt.Task):
         texts = lineup()
-        given = which_text.rewrites_seen(mechanism, result, seen, cancel=cancel)
-        return which_text.attack(mechanism, given, texts, progress=progress, cancel=cancel)
+        given = which_text.rewrites_seen(mechanism, result, seen, task=task)
+        return which_text.attack(mechanism, given, texts, task=task)
 
     key = (run.number, result.config, what, seen)
     ask = "Weigh the texts" if "alignment" in mechanism.can else None
@@ -367,8 +367,8 @@ def _which(
     draws = which_text.fresh(mechanism)
     measured = _work(
         "which text, fresh", (result.config, what), "Rewriting the texts, and guessing",
-        lambda progress, cancel: which_text.measure(
-            mechanism, found.lineup, draws, SEEN, progress=progress, cancel=cancel
+        lambda task: which_text.measure(
+            mechanism, found.lineup, draws, SEEN, task=task
         ),
         ask=f"Measure it on {draws} fresh rewrites",
         note="How often is such a guess right? Each of the texts is rewritten as often, and the attacker guesses.",
@@ -395,9 +395,9 @@ def _limit(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -
         return
     what, lineup = made
 
-    def work(progress, cancel):
+    def work(task: dpt.Task):
         texts = lineup()
-        return len(texts), which_text.limit(mechanism, list(mechanism.prepare_many(texts.texts, cancel=cancel)))
+        return len(texts), which_text.limit(mechanism, list(mechanism.prepare_many(texts.texts, task=task.quiet)))
 
     found = _work("limit", (run.number, result.config, what), "Comparing the texts", work)
     if found is None:
@@ -415,7 +415,7 @@ def _texts_of(
     """Controls for the texts that it could have been: what was asked for, and what makes them."""
     words = _work(
         "which words", (run.inputs.text, run.inputs.mechanism, run.inputs.options), "Looking words up",
-        lambda progress, cancel: which_text.content_words(mechanism, result.original),
+        lambda task: which_text.content_words(mechanism, result.original),
     )  # fmt: skip
     if words is None:
         return None
@@ -456,7 +456,7 @@ def _any(
     unit = token if attacker.scope == "word" else None
     found = _work(
         attacker.name, (run.number, result.config, unit), attacker.title,
-        lambda progress, cancel: attacker.attack(mechanism, result, unit, progress=progress, cancel=cancel),
+        lambda task: attacker.attack(mechanism, result, unit, task=task),
     )  # fmt: skip
     if found is not None:
         success, chance = st.columns(2)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,7 +64,7 @@ class Outcome(Private):
 
 def rewrites(
     asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None,
-    progress: Callable[[int, int], None], cancel: threading.Event,
+    task: dpt.Task,
 ) -> list[Outcome]:  # fmt: skip
     """What becomes of each column. What is kept, and what the Playground's run has, is used again. edited: the text
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
@@ -74,17 +73,17 @@ def rewrites(
     draws: list[Draw | str] = []
     for c in asked.columns:
         try:
-            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, cancel, ledger=ledger, edited=edited))
+            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, task.quiet, ledger=ledger, edited=edited))
         except dpt.Cancelled:
             raise
         except dpt.DPTextError as error:
             draws.append(str(error))
-        progress(len(draws), 3 * of)
-    epsilons = _epsilons(asked, draws, lambda done, all_: progress(round(of * (1 + done / all_)), 3 * of), cancel)
+        task.report(len(draws), 3 * of)
+    epsilons = _epsilons(asked, draws, task.child(1, 2, 3))
     found: list[Outcome] = []
     for draw, epsilon in zip(draws, epsilons, strict=True):
-        found.append(_outcome(kept, draw, epsilon, cancel))
-        progress(2 * of + len(found), 3 * of)
+        found.append(_outcome(kept, draw, epsilon, task))
+        task.report(2 * of + len(found), 3 * of)
     common = side_by_side.drawn_by_all([o.looked.result for o in found if o.looked is not None])
     found = [
         dataclasses.replace(o, figures=side_by_side.figures(o.looked.result, common)) if o.looked else o for o in found
@@ -98,20 +97,18 @@ def rewrites(
     return found
 
 
-def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, cancel: threading.Event) -> Outcome:
+def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> Outcome:
     if isinstance(draw, str) or isinstance(epsilon, str):
         return Outcome(error=draw if isinstance(draw, str) else str(epsilon))
     try:
-        return Outcome(epsilon, kept.look(draw, epsilon, cancel))
+        return Outcome(epsilon, kept.look(draw, epsilon, task))
     except dpt.Cancelled:
         raise
     except dpt.DPTextError as error:
         return Outcome(epsilon, error=str(error))
 
 
-def _epsilons(
-    asked: Asked, draws: Sequence[Draw | str], progress: Callable[[int, int], None], cancel: threading.Event
-) -> list[float | str]:
+def _epsilons(asked: Asked, draws: Sequence[Draw | str], task: dpt.Task) -> list[float | str]:
     """The ε of each column, or why it has none."""
     if asked.target is None:
         return [c.epsilon or 1.0 for c in asked.columns]
@@ -124,7 +121,7 @@ def _epsilons(
     try:
         found = dpt.equal_privacy(
             [d.mechanism for d in able], {kind: value}, text=[d.prepared for d in able], tolerance=NEAR,
-            progress=progress, cancel=cancel,
+            task=task,
         )  # fmt: skip
     except dpt.Cancelled:
         raise

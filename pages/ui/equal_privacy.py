@@ -99,10 +99,10 @@ def start(
     first = run.mechanism.with_(epsilon=epsilon)
     text = run.inputs.text
 
-    def work(progress, cancel) -> list[Calibration]:
+    def work(task: dpt.Task) -> list[Calibration]:
         mechanisms = [first, *(like(run, n) for n in others)]
         target = kind if value is None else {kind: value}
-        return equal_privacy(mechanisms, target, text=text, progress=progress, cancel=cancel)
+        return equal_privacy(mechanisms, target, text=text, task=task)
 
     session().at("equal privacy").start(asked, work, "Measuring")
 

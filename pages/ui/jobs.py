@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import Busy, Cancelled, DPTextError
+from dptext_core import Busy, Cancelled, DPTextError, Task
 from dptext_core._internal.checks import many
+from dptext_core._internal.task import Listener
 from pages.ui import sessions
 from pages.ui.public import limits
 from pages.ui.turns import Turn, all_turns
@@ -33,33 +34,32 @@ class _Left(Cancelled):
     """Stopped because the visitor had gone, or its time was over."""
 
 
-class _Until(threading.Event):
-    """Set by itself when the time is over. seconds: None for no end."""
+class _Until(Task):
+    """Cancelled by itself when the time is over. seconds: None for no end."""
 
-    def __init__(self, seconds: float | None) -> None:
-        super().__init__()
+    def __init__(self, listener: Listener, seconds: float | None) -> None:
+        super().__init__(listener)
         self._end = None if seconds is None else time.monotonic() + seconds
 
     @property
     def over(self) -> bool:
         return self._end is not None and time.monotonic() > self._end
 
-    def is_set(self) -> bool:
-        return super().is_set() or self.over
+    @property
+    def cancelled(self) -> bool:
+        return super().cancelled or self.over
 
 
 class Job:
-    """Runs ``work(progress, cancel)`` in a thread. Holds its result for the session that started it.
+    """Runs ``work(task)`` in a thread. Holds its result for the session that started it.
 
     It stops when the visitor of that session has gone, unless it ``stays``, as the visitor asked for.
     """
 
-    def __init__(
-        self, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str, stays: bool = False
-    ):
+    def __init__(self, work: Callable[[Task], Any], label: str, stays: bool = False):
         self.label = label
         minutes = limits().minutes
-        self.cancel = _Until(None if minutes is None or stays else 60.0 * minutes)
+        self.task = _Until(self._told, None if minutes is None or stays else 60.0 * minutes)
         self.result: Any = None
         self.error: BaseException | None = None
         self._started = time.monotonic()
@@ -72,7 +72,7 @@ class Job:
         self.awaited: str | None = None
         self.every = _often()
         self._visitor = sessions.visitor()
-        self._turn = Turn(self._visitor or self, self.cancel)
+        self._turn = Turn(self._visitor or self, self.task)
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
         if not stays:
@@ -81,10 +81,10 @@ class Job:
     def _run(self, work) -> None:
         try:
             with all_turns.take(self._turn):
-                result = work(self._progress, self.cancel)
+                result = work(self.task)
             self.result = None if self._forgotten else result
         except Cancelled as error:
-            why = GONE if self._left else LONG.format(limits().minutes) if self.cancel.over else ""
+            why = GONE if self._left else LONG.format(limits().minutes) if self.task.over else ""
             self.error = _Left(why) if why else error
         except BaseException as error:
             self.error = error
@@ -100,9 +100,9 @@ class Job:
 
     def leave(self) -> None:
         """Stop, because nobody is there."""
-        if not self._ended.is_set() and not self.cancel.is_set():
+        if not self._ended.is_set() and not self.task.cancelled:
             self._left = True
-            self.cancel.set()
+            self.task.cancel()
 
     def forget(self) -> None:
         """Hold nothing any more."""
@@ -110,11 +110,10 @@ class Job:
         self._forgotten = True
         self.result = self.error = None
 
-    def _progress(self, done: int, of: int) -> None:
+    def _told(self, done: int, of: int) -> None:
         self._first = self._first or (time.monotonic(), done)
         self._done, self._of = done, of
-        if self.cancel.is_set():
-            raise Cancelled("Stopped, as you asked.")
+        self.task.check()
         all_turns.give_way(self._turn)
 
     @property
@@ -161,10 +160,10 @@ class Work:
     result: Any = None
     error: DPTextError | None = None
 
-    def start(self, asked: Any, work: Callable[[Callable[[int, int], None], threading.Event], Any], label: str) -> None:
+    def start(self, asked: Any, work: Callable[[Task], Any], label: str) -> None:
         """Begin, in the place of what runs there; or say in ``error`` that the visitor has too much under way."""
         self.stop()
-        under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.cancel.is_set() or w.wait(0))]
+        under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
             self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
@@ -252,4 +251,4 @@ def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
     bar.progress(job.share, text=said or (text() if text else f"{job.label} …"))
     if stop.button("Stop", key=key, width="stretch"):
-        job.cancel.set()
+        job.task.cancel()

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import dptext_core as dpt
 from dptext_core._internal.private import Private
+from dptext_core._internal.task import UNWATCHED, Task
 from dptext_core.measure import metrics
 from dptext_core.measure.ledger import Ledger
 from dptext_core.show import precomputed
@@ -66,7 +67,7 @@ class Kept(Private):
 
     def prepared(
         self, text: str, mechanism: dpt.Mechanism, options: Mapping[str, Any], run: Run | None = None,
-        cancel: threading.Event | None = None,
+        task: Task = UNWATCHED,
     ) -> dpt.Prepared:  # fmt: skip
         """The text with its scores: those that are here, those of the Playground's run, bundled ones, or new ones."""
         key = (text, mechanism.key)
@@ -76,12 +77,12 @@ class Kept(Private):
         if found is None:
             found = precomputed.load(text, mechanism.name, options)
         if found is None:
-            found = mechanism.prepare(text, cancel=cancel)
+            found = mechanism.prepare(text, task=task.quiet)
         with self.lock:
             return _newest(self.scores, key, found, TEXTS)
 
     def draw(
-        self, text: str, name: str, options: Options, run: Run | None = None, cancel: threading.Event | None = None,
+        self, text: str, name: str, options: Options, run: Run | None = None, task: Task = UNWATCHED,
         *, ledger: Ledger, edited: str | None = None,
     ) -> Draw:  # fmt: skip
         """The draw of a setting, made where there is none: that of the Playground's run where it is the same one. Else
@@ -90,7 +91,7 @@ class Kept(Private):
         key = (text, name, options)
         if (found := self.draws.get(key)) is None or not found.free(text, ledger):
             mechanism = dpt.get_mechanism(name, epsilon=1.0, **dict(options))
-            prepared = self.prepared(text, mechanism, dict(options), run, cancel)
+            prepared = self.prepared(text, mechanism, dict(options), run, task)
             same = run is not None and (run.inputs.text, run.inputs.mechanism, run.inputs.options) == key
             streams = [run.stream] if run is not None and same and run.inputs.seed is None else []
             streams += [d.stream for d in [self.draws.get((edited or "", name, options))] if d is not None]
@@ -99,12 +100,12 @@ class Kept(Private):
         with self.lock:
             return _newest(self.draws, key, found, SETTINGS)
 
-    def look(self, draw: Draw, epsilon: float, cancel: threading.Event | None = None) -> Looked:
+    def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> Looked:
         """What a draw is at an ε."""
         found = draw.at.get(epsilon)
         if found is None:
             mechanism = draw.mechanism.with_(epsilon=epsilon)
-            result = mechanism.rewrite(draw.prepared, stream=draw.stream, cancel=cancel)
+            result = mechanism.rewrite(draw.prepared, stream=draw.stream, task=task.quiet)
             with self.lock:
                 self.number += 1
                 number = self.number

@@ -65,8 +65,8 @@ def start(run: runs.Run, result: dpt.RewriteResult) -> None:
     mechanism = type(run.mechanism)(result.config)
     low, high = run.payload["lo"], run.payload["hi"]
 
-    def work(progress, cancel):
-        return risk.word_success(mechanism, run.prepared, low=low, high=high, progress=progress, cancel=cancel)
+    def work(task: dpt.Task):
+        return risk.word_success(mechanism, run.prepared, low=low, high=high, task=task)
 
     session().at(PLACE).start(_key(run, result), work, "Working out the best guesses")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core._internal.private import Private
+from dptext_core._internal.task import UNWATCHED, Task
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.show.figures.token_view import Payload, payload
 
@@ -89,8 +88,7 @@ def make(
     given: dpt.Prepared | None = None,
     redraw: bool = True,
     pin: str = "",
-    progress: Callable[[int, int], None] | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Run:
     """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, where the text is the same or
     was edited, unless ``redraw``. So a place of the text keeps its noise as long as it is the same place, counted from
@@ -108,18 +106,18 @@ def make(
         prepared = given
     else:
         begun, ready = time.monotonic(), mechanism.model_ready
-        prepared = mechanism.prepare(inputs.text, progress=progress, cancel=cancel)
+        prepared = mechanism.prepare(inputs.text, task=task)
         seconds = time.monotonic() - begun if ready else None
     goes_on = same_text or edited is not None
     keep_stream = before is not None and not redraw and goes_on and before.inputs.seed == inputs.seed
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
-    result = mechanism.rewrite(prepared, stream=stream, progress=progress, cancel=cancel)
-    shown = _payload(result, number, axis, progress, cancel, pin)
+    result = mechanism.rewrite(prepared, stream=stream, task=task)
+    shown = _payload(result, number, axis, task, pin)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
-    plain = _plain(mechanism, prepared, cancel)
+    plain = _plain(mechanism, prepared, task)
     return Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, seconds)
 
 
@@ -147,15 +145,13 @@ def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
     return plain is not None and plain.name == run.inputs.mechanism
 
 
-def _plain(
-    mechanism: dpt.Mechanism, prepared: dpt.Prepared, cancel: threading.Event | None
-) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
+def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
     """The mechanism without its public prior, and the same text for it, with the scores that are there already."""
     if (plain := mechanism.from_nothing()) is None:
         return None
     scores = mechanism.scores_of(prepared) if "sweep" in mechanism.can else None
     again = plain.with_scores(prepared.document, scores) if scores is not None else None
-    return plain, again or plain.prepare(prepared.text, cancel=cancel)
+    return plain, again or plain.prepare(prepared.text, task=task.quiet)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
@@ -165,10 +161,10 @@ def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: in
 
 
 def _payload(
-    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], progress=None, cancel=None, pin: str = ""
+    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], task: Task = UNWATCHED, pin: str = ""
 ) -> Payload:
     low, high, default = axis
-    return payload(result, run=number, low=low, high=high, default=default, pin=pin, progress=progress, cancel=cancel)
+    return payload(result, run=number, low=low, high=high, default=default, pin=pin, task=task)
 
 
 def _is_spread(config: Any) -> bool:

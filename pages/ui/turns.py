@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from dptext_core import Cancelled
+from dptext_core import Task
 
 #: Pieces of work that run at once. Those that wait for the language model leave the processor to others, and share its
 #: passes.
@@ -29,7 +29,7 @@ class Turn:
     """One piece of work in the queue. whose: the visitor's. since: when its turn began, by the monotonic clock."""
 
     whose: Hashable
-    cancel: threading.Event
+    task: Task
     since: float = 0.0
 
 
@@ -44,7 +44,7 @@ class Turns:
 
     @contextmanager
     def take(self, turn: Turn) -> Iterator[None]:
-        """Wait for a place, and have it. Raises Cancelled once the turn's ``cancel`` is set."""
+        """Wait for a place, and have it. Raises Cancelled once the turn's task is cancelled."""
         self._enter(turn)
         try:
             yield
@@ -60,7 +60,7 @@ class Turns:
     def give_up(self, turn: Turn) -> None:
         """Nobody wants it any more: it stops, and where it waits, it is no longer in the way of others."""
         with self._changed:
-            turn.cancel.set()
+            turn.task.cancel()
             self._changed.notify_all()
 
     def before(self, turn: Turn) -> int:
@@ -79,8 +79,7 @@ class Turns:
             self._waiting.append(turn)
             try:
                 while not self._may_run(turn):
-                    if turn.cancel.is_set():
-                        raise Cancelled("Stopped, as you asked.")
+                    turn.task.check()
                     self._changed.wait(_POLL)
             finally:
                 self._waiting.remove(turn)
@@ -103,7 +102,7 @@ class Turns:
 
     def _wanted(self) -> list[Turn]:
         """Those that wait, without those that were given up."""
-        return [t for t in self._waiting if not t.cancel.is_set()]
+        return [t for t in self._waiting if not t.task.cancelled]
 
 
 #: Of all visitors of this server.

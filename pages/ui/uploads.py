@@ -12,7 +12,7 @@ from typing import Any
 
 from streamlit import runtime
 
-from dptext_core import DPTextError, InputError
+from dptext_core import DPTextError, InputError, Task
 from dptext_core.data import job_folders, tables
 from dptext_core.data.batch import Asked, Batch, Look, file_name
 from pages.ui import sessions
@@ -70,7 +70,7 @@ class Upload:
         with _guard:
             job = _running.get(self.folder)
         if job is not None:
-            job.cancel.set()
+            job.task.cancel()
         job_folders.delete(self.folder)
         self._end()
 
@@ -83,9 +83,9 @@ class Upload:
             return
         folder = self.folder
 
-        def rewrite(progress, cancel):
+        def rewrite(task: Task):
             try:
-                return batch.rewrite(progress, cancel)
+                return batch.rewrite(task)
             finally:
                 with _guard:
                     _running.pop(folder, None)
@@ -127,9 +127,9 @@ def opened(code: str, work: Work, label: str) -> Upload:
     return upload
 
 
-def finder(batch: Batch) -> Callable[[Any, threading.Event], Any]:
+def finder(batch: Batch) -> Callable[[Task], Any]:
     """Work that reads what is written by now."""
-    return lambda progress, cancel: batch.found(cancel)
+    return batch.found
 
 
 def watch() -> None:
@@ -155,4 +155,4 @@ def sweep(now: float | None = None) -> None:
         with _guard:
             job = _running.get(path)
         if job is not None:
-            job.cancel.set()
+            job.task.cancel()

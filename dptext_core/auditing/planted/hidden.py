@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ..._internal.task import Task
 from ...mechanisms.base import BATCH, Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.latent.adept import ADePT
@@ -56,7 +57,7 @@ class NoisyLength(Mechanism):
     def can(self) -> frozenset[str]:
         return frozenset()
 
-    def _prepare(self, document, progress, cancel) -> Prepared:
+    def _prepare(self, document, task: Task) -> Prepared:
         return Prepared(document, self.key)
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -77,7 +78,7 @@ class NoisyLength(Mechanism):
         sign, size = stream.uniforms(2).tolist()
         return math.copysign(-math.log(size) / self.config.epsilon, sign - 0.5)
 
-    def _rewrite(self, prepared, stream, progress, cancel) -> RewriteResult:
+    def _rewrite(self, prepared, stream, task: Task) -> RewriteResult:
         noisy = self.number(prepared) + self.noise(stream)
         text = self.words[min(7, max(0, math.floor(8 * noisy)))]
         piece = Release((0, len(text)), text, self.config.epsilon, "drawn")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._internal.task import UNWATCHED, Task
 from ...mechanisms.base import Mechanism
 from ...mechanisms.config import epsilon_option, option
 from ...mechanisms.masked.dp_mlm import DPMLM
@@ -236,8 +237,8 @@ class AloneSanText(SanText):
 
     title = "SanText that draws in texts of one word only"
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
-        drawn = super()._draw(draws, cancel, progress)
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
+        drawn = super()._draw(draws, task)
         words = np.bincount(draws.owners, minlength=len(draws.texts))
         return [
             self.vocabulary.words[row] if words[owner] > 1 else word
@@ -258,8 +259,8 @@ class SeldomSanText(SanText):
 
     title = "SanText that leaks once in a thousand draws"
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
-        return _leaking(self, draws, super()._draw(draws, cancel, progress), 1e-3)
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
+        return _leaking(self, draws, super()._draw(draws, task), 1e-3)
 
 
 class OftenCusText(CusText):
@@ -267,8 +268,8 @@ class OftenCusText(CusText):
 
     title = "CusText that keeps a word too often"
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
-        return _leaking(self, draws, super()._draw(draws, cancel, progress), 0.02)
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
+        return _leaking(self, draws, super()._draw(draws, task), 0.02)
 
 
 class StretchedSpace(WordSpace):
@@ -330,11 +331,11 @@ class CapitalsDPMLM(DPMLM):
 class ReadingPrepared(PriorPrepared):
     """A text whose public scores are not: for each place, the original words of the others count as released."""
 
-    def proposed(self, places: Sequence[int], cancel: Any = None, progress: Any = None) -> np.ndarray:
+    def proposed(self, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
         tokens = self.document.tokens
         words = [(i, tokens[i].text.lower()) for i in self.targets]
         asked = [(PublicText(self.skeleton, tuple(w for w in words if w[0] != i)), i) for i in places]
-        return self.of_allowed(proposed_logits(self.model, self.document.language, asked, cancel, progress))
+        return self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
 
 
 class ReadingDPMLMPrior(DPMLMPrior):

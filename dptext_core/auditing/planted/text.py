@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._internal.task import Task
 from ...errors import InputError
 from ...mechanisms.base import Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
@@ -63,7 +64,7 @@ class TinyWriter(Mechanism):
     def can(self) -> frozenset[str]:
         return WriterTrace.can
 
-    def _prepare(self, document, progress, cancel) -> Prepared:
+    def _prepare(self, document, task: Task) -> Prepared:
         return Prepared(document, self.key)
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -73,7 +74,7 @@ class TinyWriter(Mechanism):
             exposed=(f"that {n} words are written, whatever the text is",), bounded_range=True,
         )  # fmt: skip
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, progress, cancel) -> RewriteResult:
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         letters, epsilon = set(prepared.text.lower()), float(self.config.epsilon)
         share = np.array([len(letters & set(w)) / len(set(w)) for w in self.words])
         table = ScoreTable(self.words, share / 2)

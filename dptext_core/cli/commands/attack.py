@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ...errors import InputError
 from ...text.document import Document
 from ..arguments import add_seed, add_text, attackers, find_word, mechanism_of, positive, text_attacker, whole
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
     if not 0 <= unit < len(result.units):
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
-    found = attacker.attack(mechanism, result, unit, progress=progress("attacking"), **given)
+    found = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
     rows: list[tuple[str, str]] = getattr(found, "rows", list)()
     emit("\n".join([result.text, *([table(rows)] if rows else []), found.sentence()]))
     if not args.quiet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ..arguments import mechanism_of, positive, real
 from ..console import emit, emit_json, typed
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
 
     inputs = [typed(i) for i in args.inputs] or None
     report = audit(
-        mechanism_of(args), inputs, args.claim, draws=args.draws, thorough=args.thorough, progress=progress("auditing")
+        mechanism_of(args), inputs, args.claim, draws=args.draws, thorough=args.thorough, task=on_terminal("auditing")
     )
     if args.json:
         emit_json(report.to_dict())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ..arguments import positive
 from ..console import emit, note, resumable, table
 from .rewrite_data import data_options
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
         found = downstream(
             train, test, args.out, text=args.text_column, label=args.label_column, seeds=args.seeds,
             with_="finetune" if args.finetune else args.classifier, model=args.finetune or "bundled",
-            progress=progress("reading"),
+            task=on_terminal("reading"),
         )  # fmt: skip
     rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]
     rows += [(metric, said(found[metric]), f"{found['no_information'][metric]:.3f}") for metric in METRICS]

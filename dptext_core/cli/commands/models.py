@@ -6,9 +6,8 @@ import argparse
 import contextlib
 import io
 import sys
-from typing import Any
 
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ...errors import DPTextError, InputError
 from ...models import added
 from ..console import emit, note, table
@@ -70,17 +69,11 @@ def bring_in(args: argparse.Namespace) -> None:
     )
     if not args.yes and not _agreed():
         raise InputError("Nothing was added.")
-    show = progress("adding")
-    watched = sys.stderr
+    task = on_terminal("adding")
     # transformers draws bars of its own.
     with contextlib.redirect_stderr(io.StringIO()):
-        model = added.add(known.name, progress=show and (lambda done, of: _shown(show, watched, done, of)))
+        model = added.add(known.name, task=task)
     emit(f"Added {model.id}: {model.megabytes:g} MB in {model.folder}")
-
-
-def _shown(show: Any, stream: Any, done: int, of: int) -> None:
-    with contextlib.redirect_stderr(stream):
-        show(done, of)
 
 
 def _agreed() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ...errors import InputError
 from ...result import RewriteResult
 from ..arguments import add_text, mechanism_of, text_attacker, whole
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
         note(SEED_WARNING)
     result = mechanism.rewrite(text, seed=args.seed)
     if args.kind == "draggable":
-        view = exports.view_of(result, progress=progress("preparing"))
+        view = exports.view_of(result, task=on_terminal("preparing"))
         page, what = exports.inspection(result, view), "slider"
     else:
         findings = [(a.title, a.attack(mechanism, result, _first(result))) for a in attackers]

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..._internal import plugins
 from ..._internal.checks import shown
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ...data.distributed import BLOCK
 from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> None:
     data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
     common: dict[str, Any] = {
         "column": args.text_column, "keep": keep, "seed": args.seed, "batch": args.batch, "measures": measures,
-        "progress": progress(f"rewriting {data.count:,} rows"),
+        "task": on_terminal(f"rewriting {data.count:,} rows"),
     }  # fmt: skip
     with resumable(args.out):
         if (workers := _workers(args)) is None:

@@ -8,7 +8,7 @@ import dataclasses
 import dptext_core as dpt
 
 from ..._internal.checks import shown
-from ..._internal.task import progress
+from ..._internal.task import on_terminal
 from ...errors import ConfigError
 from ...measure import trade_off
 from ...mechanisms import codec
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     points = list(
         trade_off.tradeoff(
             text, settings, args.epsilon, args.draws, metrics, args.seed, points=args.points,
-            progress=progress("measuring"),
+            task=on_terminal("measuring"),
         )
     )  # fmt: skip
     emit(trade_off.to_csv(points), args.out)

@@ -5,7 +5,7 @@ a block that is done are appended to ``rows.jsonl`` when those before it are the
 each block a file that was written under another name and renamed. So a run that is stopped anywhere goes on with what
 is missing, and a block whose worker died, or that two workers did, is in the result exactly once.
 
-What is common to all workers travels in :class:`Task`. A mechanism that draws for all rows together does so in parts
+What is common to all workers travels in :class:`Orders`. A mechanism that draws for all rows together does so in parts
 under one noise stream. Where there is no seed, its key lies in ``noise.key`` in the folder of the run, so that all
 workers, and the same run later, draw each word alike. Only the user who runs the command can read it; it is made before
 the first draw and deleted with the last row. A run that is given up leaves it: delete its folder.
@@ -17,7 +17,6 @@ import contextlib
 import itertools
 import json
 import os
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -27,7 +26,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from ..._internal.outcome import Outcome
 from ..._internal.private import Private
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
 from ...errors import ConfigError, DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import BATCH, Mechanism
@@ -51,7 +50,7 @@ Kind = Literal["count", "rewrite"]
 
 
 @dataclass(frozen=True, eq=False)
-class Task(Private):
+class Orders(Private):
     """What a worker has to know once. options: of the mechanism, by name; loads: SHA-256 of the files that they name;
     plugins: files that register mechanisms, at the same place on every machine; key: of the noise that all share."""
 
@@ -93,35 +92,35 @@ class Workers(Protocol):
         change."""
 
 
-#: Opens workers for a task.
-Open = Callable[[Task], AbstractContextManager[Workers]]
+#: Opens workers for a orders.
+Open = Callable[[Orders], AbstractContextManager[Workers]]
 
 
 class Worker:
     """What one worker does: it holds a mechanism, and answers for blocks."""
 
-    def __init__(self, task: Task, m: Mechanism | None = None):
-        self._task = task
+    def __init__(self, orders: Orders, m: Mechanism | None = None):
+        self._orders = orders
         self._m = self._made() if m is None else m
-        self._stream = None if task.seed is None else seeded(task.seed)
-        if task.key is not None:
-            self._stream = NoiseStream.of_key(task.key)
+        self._stream = None if orders.seed is None else seeded(orders.seed)
+        if orders.key is not None:
+            self._stream = NoiseStream.of_key(orders.key)
 
     def _made(self) -> Mechanism:
         from ..._internal import plugins
         from ...mechanisms.registry import get_mechanism
 
-        task = self._task
-        if task.version != __version__:
+        orders = self._orders
+        if orders.version != __version__:
             raise ConfigError(
-                f"A worker has version {__version__} of dptext-studio, and the run was begun with {task.version}. "
+                f"A worker has version {__version__} of dptext-studio, and the run was begun with {orders.version}. "
                 "Install the same one on every machine."
             )
-        for file in task.plugins:
+        for file in orders.plugins:
             plugins.load_file(file)
-        m = get_mechanism(task.mechanism, **task.options)
+        m = get_mechanism(orders.mechanism, **orders.options)
         loads = rewriting.asked(m)[1]
-        if different := [name for name in task.loads if loads.get(name) != task.loads[name]]:
+        if different := [name for name in orders.loads if loads.get(name) != orders.loads[name]]:
             raise ConfigError(
                 f"The files that {' and '.join(different)} names are other ones on a worker than where the run was "
                 "begun. Put the same files on every machine."
@@ -130,15 +129,15 @@ class Worker:
 
     def count(self, block: Block) -> frozenset[Any] | None:
         """What its rows draw once for all."""
-        return shared_draws(block.rows, self._m, self._task.column)
+        return shared_draws(block.rows, self._m, self._orders.column)
 
     def rewrite(self, block: Block, draws: int | None) -> list[dict[str, Any]]:
         """Its rows as ``rows.jsonl`` has them."""
-        task = self._task
+        orders = self._orders
         records = rewrite_part(
-            block.rows, block.first, self._m, task.column, stream=self._stream, draws=draws, batch=task.batch
+            block.rows, block.first, self._m, orders.column, stream=self._stream, draws=draws, batch=orders.batch
         )
-        return [rewriting.line_of(r, task.column, task.keep) for r in records]
+        return [rewriting.line_of(r, orders.column, orders.keep) for r in records]
 
     def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
         """Raises nothing: what an error of others says may quote a text, and would be kept in logs."""
@@ -150,15 +149,15 @@ class Worker:
             return Outcome(lost=f"it stopped with {type(error).__name__}")
 
 
-def begin(task: Task) -> tuple[Worker | None, Outcome]:
+def begin(orders: Orders) -> tuple[Worker | None, Outcome]:
     """A worker, or why there is none. Raises nothing, see :meth:`Worker.answer`."""
     try:
-        return Worker(task), Outcome()
+        return Worker(orders), Outcome()
     except DPTextError as error:
         return None, Outcome(refused=error)
     except Exception as error:
         return None, Outcome(refused=ModelUnavailable(
-            f"A worker could not make the mechanism {task.mechanism}: it stopped with {type(error).__name__}. "
+            f"A worker could not make the mechanism {orders.mechanism}: it stopped with {type(error).__name__}. "
             "Install the same packages and files wherever workers run."
         ))  # fmt: skip
 
@@ -166,8 +165,7 @@ def begin(task: Task) -> tuple[Worker | None, Outcome]:
 def rewrite_data(
     data: Source, m: Mechanism, out: str | Path, open_workers: Open, *, column: str = "text",
     keep: Sequence[str] = (), seed: int | None = None, block: int = BLOCK, batch: int = BATCH,
-    measures: Sequence[str] = (), plugins: Sequence[str] = (), progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    measures: Sequence[str] = (), plugins: Sequence[str] = (), task: Task = UNWATCHED,
 ) -> dict[str, Any]:  # fmt: skip
     """As ``rewriting.rewrite_data``, by workers: the same folder, the same rows where a seed is given. Raises what that
     does, and InputError where a block was lost again and again."""
@@ -179,31 +177,31 @@ def rewrite_data(
             "on one machine."
         )
     with RunFolder(out, config) as folder:
-        run = _Run(folder, rewriting.so_far(folder.path, m.together), data.count, progress)
+        run = _Run(folder, rewriting.so_far(folder.path, m.together), data.count, task)
         run.drain()
         if run.whole.rows < data.count:
             folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
             key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.together and seed is None else None
             options = {name: getattr(m.config, name) for name in rewriting.options_of(m)}
-            task = Task(
+            orders = Orders(
                 m.name, options, dict(rewriting.asked(m)[1]), column, tuple(keep), seed, batch, tuple(plugins), key
             )
-            with open_workers(task) as workers:
+            with open_workers(orders) as workers:
                 draws = None
                 if m.together:
                     found: set[Any] = set()
-                    for _, some in _results(workers, "count", _cut(data.rows(), block), None, folder, cancel):
+                    for _, some in _results(workers, "count", _cut(data.rows(), block), None, folder, task):
                         found |= some
                     draws = len(found)
                 todo = (b for b in _cut(data.rows(), block, run.whole.rows) if b.number not in run.ahead)
-                for one, lines in _results(workers, "rewrite", todo, draws, folder, cancel):
+                for one, lines in _results(workers, "rewrite", todo, draws, folder, task):
                     run.take(one, lines)
         with contextlib.suppress(FileNotFoundError):
             (folder.path / KEY).unlink()
         run.close()
         result: dict[str, Any] = {"mode": "rewrite", **run.whole.to_dict()}
         if measures:
-            result["measures"] = rewriting.measured(data, folder.path, column, measures, cancel)
+            result["measures"] = rewriting.measured(data, folder.path, column, measures, task.quiet)
         folder.finish(result)
         folder.log(f"done: {run.whole.rows} rows, {run.whole.errors} errors")
     return result
@@ -219,7 +217,7 @@ def _cut(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Block]:
 
 def _results(
     workers: Workers, kind: Kind, blocks: Iterable[Block], draws: int | None, folder: RunFolder,
-    cancel: threading.Event | None,
+    task: Task,
 ) -> Iterator[tuple[Block, Any]]:  # fmt: skip
     """Every block with what was asked of it, as it is done. No more blocks are read than workers have room for, and one
     that was lost is given again."""
@@ -235,7 +233,7 @@ def _results(
             out += 1
         if not (out or more or again):
             return
-        check_cancel(cancel)
+        task.check()
         for one, outcome in workers.take(_POLL):
             out -= 1
             if outcome.refused is not None:
@@ -257,9 +255,9 @@ def _results(
 class _Run:
     """The rows of a run in order, and the blocks that are done ahead of them."""
 
-    def __init__(self, folder: RunFolder, whole: Any, count: int, progress: Progress | None):
+    def __init__(self, folder: RunFolder, whole: Any, count: int, task: Task):
         self._folder, self.whole = folder, whole
-        self._count, self._progress = count, progress
+        self._count, self._task = count, task
         self._place = folder.path / BLOCKS
         #: How many rows wait in each finished block, by its number.
         self.ahead: dict[int, int] = {}
@@ -322,8 +320,7 @@ class _Run:
                 self._append(itertools.islice(self._lines(number, first), self.whole.rows - first, None))
             self._path(number, first).unlink(missing_ok=True)
             del self._starts[first], self.ahead[number]
-        if self._progress:
-            self._progress(self.whole.rows + sum(self.ahead.values()), self._count)
+        self._task.report(self.whole.rows + sum(self.ahead.values()), self._count)
 
     def close(self) -> None:
         with contextlib.suppress(FileNotFoundError):

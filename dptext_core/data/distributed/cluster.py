@@ -18,7 +18,7 @@ from typing import Any
 from ..._internal.outcome import Outcome
 from ..._internal.ray import check_installed, connected
 from ...errors import ConfigError
-from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Task, Worker, begin
+from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, Worker, begin
 
 #: Seconds in which a worker has to be found a place and to have loaded its mechanism.
 PATIENCE = 300.0
@@ -30,8 +30,8 @@ class _Actor:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def begin(self, task: Task) -> Outcome:
-        self._worker, outcome = begin(task)
+    def begin(self, orders: Orders) -> Outcome:
+        self._worker, outcome = begin(orders)
         return outcome
 
     def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
@@ -45,12 +45,12 @@ def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
     check_installed()
 
     @contextlib.contextmanager
-    def opened(task: Task) -> Iterator[RayWorkers]:
-        with connected(count) as ray, RayWorkers(ray, task, count, gpus) as workers:
+    def opened(orders: Orders) -> Iterator[RayWorkers]:
+        with connected(count) as ray, RayWorkers(ray, orders, count, gpus) as workers:
             yield workers
 
-    def open_workers(task: Task) -> AbstractContextManager[RayWorkers]:
-        return opened(task)
+    def open_workers(orders: Orders) -> AbstractContextManager[RayWorkers]:
+        return opened(orders)
 
     return open_workers
 
@@ -58,11 +58,11 @@ def ray_workers(count: int | None = None, gpus: float = 0.0) -> Open:
 class RayWorkers:
     """See ``blocks.Workers``."""
 
-    def __init__(self, ray: Any, task: Task, count: int | None, gpus: float):
+    def __init__(self, ray: Any, orders: Orders, count: int | None, gpus: float):
         self._ray = ray
-        self._task = ray.put(task)
+        self._orders = ray.put(orders)
         # Lost work is given out again by `blocks`, which knows what is written: Ray itself tries nothing twice.
-        self._class = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(_Actor)
+        self._class = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_orders_retries=0)(_Actor)
         there = ray.cluster_resources()
         if count is None:
             count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
@@ -86,7 +86,7 @@ class RayWorkers:
 
     def _start(self) -> None:
         actor = self._class.remote()
-        self._starting[actor.begin.remote(self._task)] = actor
+        self._starting[actor.begin.remote(self._orders)] = actor
 
     def room(self) -> int:
         return sum(EACH - n for n in self._load.values())

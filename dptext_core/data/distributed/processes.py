@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from ..._internal.outcome import Outcome
 from ...errors import ConfigError
-from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Task, begin
+from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, begin
 
 _THREADS = "OMP_NUM_THREADS"
 
@@ -30,8 +30,8 @@ _THREADS = "OMP_NUM_THREADS"
 def process_workers(count: int) -> Open:
     """Workers for ``blocks.rewrite_data``, in so many processes of this machine."""
 
-    def open_workers(task: Task) -> AbstractContextManager[ProcessWorkers]:
-        return ProcessWorkers(task, count)
+    def open_workers(orders: Orders) -> AbstractContextManager[ProcessWorkers]:
+        return ProcessWorkers(orders, count)
 
     return open_workers
 
@@ -48,8 +48,8 @@ class _Process:
 class ProcessWorkers:
     """See ``blocks.Workers``."""
 
-    def __init__(self, task: Task, count: int):
-        self._task, self._count, self._failed = task, count, 0
+    def __init__(self, orders: Orders, count: int):
+        self._orders, self._count, self._failed = orders, count, 0
         self._there: dict[Connection, _Process] = {}
 
     def __enter__(self) -> ProcessWorkers:
@@ -70,7 +70,7 @@ class ProcessWorkers:
         # Not by a fork: what other threads hold at that moment would be held there for ever.
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self._task), daemon=True)
+        process = context.Process(target=_serve, args=(theirs, self._orders), daemon=True)
         process.start()
         theirs.close()  # so that its end is seen here
         self._there[ours] = _Process(process)
@@ -133,7 +133,7 @@ def _inherited() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _serve(link: Connection, task: Task) -> None:
+def _serve(link: Connection, orders: Orders) -> None:
     """What a process does: it makes the mechanism, says so, and answers for one block after the other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given: queue.SimpleQueue[tuple[Kind, Block, int | None]] = queue.SimpleQueue()
@@ -146,7 +146,7 @@ def _serve(link: Connection, task: Task) -> None:
         os._exit(0)  # the command is gone
 
     threading.Thread(target=read, daemon=True).start()
-    worker, outcome = begin(task)
+    worker, outcome = begin(orders)
     with contextlib.suppress(OSError):
         link.send(outcome)
         while worker is not None:

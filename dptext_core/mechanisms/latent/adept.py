@@ -28,7 +28,6 @@ public number of pieces and leaves out what stands beyond.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -40,7 +39,7 @@ import numpy as np
 
 from ..._internal.assets import sha256_of
 from ..._internal.checks import listed
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...models import autoencoder as ae
 from ...models.coverage import known_by
 from ...privacy.gaussian import laplace_advantage
@@ -270,25 +269,23 @@ class ADePT(Mechanism):
 
     def _encoded(self, prepared: Prepared) -> Encoded:
         """What ``plan`` made is read now."""
-        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document], None)[0]
+        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document])[0]
 
-    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared:
-        return next(iter(self._encode([document], cancel)))
+    def _prepare(self, document: Document, task: Task) -> Prepared:
+        return next(iter(self._encode([document], task)))
 
     def plan(self, text: str | Prepared) -> Prepared:
         return text if isinstance(text, Prepared) else Prepared(self._document(text), self.key)
 
-    def prepare_many(
-        self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> Iterator[Prepared]:
+    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
+        task = task or UNWATCHED
         documents = [d for text, n in in_runs(listed(texts)) for d in [self._document(text)] * n]
         for start in range(0, len(documents), _BATCH):
-            yield from self._encode(documents[start : start + _BATCH], cancel)
-            if progress:
-                progress(min(start + _BATCH, len(documents)), len(documents))
+            yield from self._encode(documents[start : start + _BATCH], task)
+            task.report(min(start + _BATCH, len(documents)), len(documents))
 
-    def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
-        check_cancel(cancel)
+    def _encode(self, documents: Sequence[Document], task: Task = UNWATCHED) -> list[Encoded]:
+        task.check()
         read = [self._read(d) for d in documents]
         contexts = self.autoencoder.encode_ids([ids for ids, _ in read])
         return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
@@ -305,30 +302,25 @@ class ADePT(Mechanism):
             vector *= learned / size
         return vector
 
-    def _rewrite(
-        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
-    ) -> RewriteResult:
-        return self._written([(prepared, stream)], progress, cancel)[0]
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+        return self._written([(prepared, stream)], task)[0]
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        prepared = list(self.prepare_many(texts, cancel=cancel))
-        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], progress, cancel)
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        prepared = list(self.prepare_many(texts, task=task.quiet))
+        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], task)
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], progress, cancel)
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], task)
 
-    def _written(
-        self, wanted: Sequence[tuple[Prepared, NoiseStream]], progress: Progress | None, cancel: threading.Event | None
-    ) -> list[RewriteResult]:
+    def _written(self, wanted: Sequence[tuple[Prepared, NoiseStream]], task: Task) -> list[RewriteResult]:
         out: list[RewriteResult] = []
         for start in range(0, len(wanted), _BATCH):
-            check_cancel(cancel)
+            task.check()
             block = wanted[start : start + _BATCH]
             vectors = np.stack([self._noisy(p, stream) for p, stream in block])
             texts = self.autoencoder.decode(vectors, self.config.max_tokens)
             out += [self._result(p, stream, text) for (p, stream), text in zip(block, texts, strict=True)]
-            if progress:
-                progress(len(out), len(wanted))
+            task.report(len(out), len(wanted))
         return out
 
     def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +38,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..._internal.checks import listed
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError
 from ...models.generators import PROMPTED, GeneratorSpec, generator_spec
 from ...models.registry import BUNDLED, _read_json, weights_sha256
@@ -295,24 +294,22 @@ class DPBART(Mechanism):
         return text if isinstance(text, Prepared) else Prepared(self._document(text), self.key)
 
     def _encoded(self, prepared: Prepared) -> Encoded:
-        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document], None)[0]
+        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document])[0]
 
-    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> Prepared:
-        return self._encode([document], cancel)[0]
+    def _prepare(self, document: Document, task: Task) -> Prepared:
+        return self._encode([document], task)[0]
 
-    def prepare_many(
-        self, texts: Sequence[str], *, progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> Iterator[Prepared]:
+    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
+        task = task or UNWATCHED
         from ...models.generator import ROWS
 
         documents = [self._document(t) for t in listed(texts)]
         for start in range(0, len(documents), ROWS):
-            yield from self._encode(documents[start : start + ROWS], cancel)
-            if progress:
-                progress(min(start + ROWS, len(documents)), len(documents))
+            yield from self._encode(documents[start : start + ROWS], task)
+            task.report(min(start + ROWS, len(documents)), len(documents))
 
-    def _encode(self, documents: Sequence[Document], cancel: threading.Event | None) -> list[Encoded]:
-        check_cancel(cancel)
+    def _encode(self, documents: Sequence[Document], task: Task = UNWATCHED) -> list[Encoded]:
+        task.check()
         g, n = self.generator(), self.config.positions
         read = [_ids(g, d.text, n) for d in documents]
         latents = g.latents([ids for ids, _ in read], n)
@@ -342,23 +339,19 @@ class DPBART(Mechanism):
         values, vectors, back = _public_shape(self.generator(), c.positions, c.bound)
         return ((noisy @ vectors / (values + variance)) @ back).astype(np.float32)
 
-    def _rewrite(
-        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
-    ) -> RewriteResult:
-        return self._written([(prepared, stream)], progress, cancel)[0]
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+        return self._written([(prepared, stream)], task)[0]
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         runs = in_runs(texts)
-        every = self.prepare_many([text for text, _ in runs], cancel=cancel)
+        every = self.prepare_many([text for text, _ in runs], task=task.quiet)
         prepared = [p for (_, n), one in zip(runs, every, strict=True) for p in [one] * n]
-        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], progress, cancel)
+        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], task)
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], progress, cancel)
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], task)
 
-    def _written(
-        self, wanted: Sequence[tuple[Prepared, NoiseStream]], progress: Progress | None, cancel: threading.Event | None
-    ) -> list[RewriteResult]:
+    def _written(self, wanted: Sequence[tuple[Prepared, NoiseStream]], task: Task) -> list[RewriteResult]:
         """Results, a block after the other. Progress is by token for one text, else by text."""
         from ...models.generator import ROWS
 
@@ -366,18 +359,18 @@ class DPBART(Mechanism):
         most = self.config.max_tokens
 
         def step(k: int) -> None:
-            check_cancel(cancel)
-            if progress and len(wanted) == 1:
-                progress(k, most)
+            task.check()
+            if len(wanted) == 1:
+                task.report(k, most)
 
         for start in range(0, len(wanted), ROWS):
-            check_cancel(cancel)
+            task.check()
             block = wanted[start : start + ROWS]
             latents = np.stack([self._read(self.noisy(p, stream)) for p, stream in block])
             tokens = g.decode(latents, most, REPEATED, step)
             out += [self._result(p, stream, self._text(t)) for (p, stream), t in zip(block, tokens, strict=True)]
-            if progress and len(wanted) > 1:
-                progress(len(out), len(wanted))
+            if len(wanted) > 1:
+                task.report(len(out), len(wanted))
         return out
 
     def _text(self, tokens: list[int]) -> str:

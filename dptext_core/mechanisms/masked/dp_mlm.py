@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._internal.task import UNWATCHED, Task
 from ...models.registry import ClipRange
 from ...privacy.distribution import ScoreTable
 from ...privacy.sampling import NoiseStream
@@ -213,17 +214,19 @@ class DPMLM(Clipped, MaskedWords):
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return self.table(logits, source).at(epsilon).p_keep()
 
-    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> list[ScoreTable]:
+    def tables(
+        self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
+    ) -> list[ScoreTable]:
         """Score tables of (token index, insertion?) given the original text."""
         tokens = prepared.document.tokens
         return [
             self.table(row, None if insert else tokens[i].text)
-            for (i, insert), row in zip(keys, prepared.logits(keys, None, cancel), strict=True)
+            for (i, insert), row in zip(keys, prepared.logits(keys, task.quiet), strict=True)
         ]
 
-    def tables_given(self, draws: Sequence[Draw], cancel=None) -> list[ScoreTable]:
+    def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> list[ScoreTable]:
         sources = [None if d.insert else d.prepared.document.tokens[d.token].text for d in draws]
-        return [self.table(row, s) for row, s in zip(self._logits_given(draws, cancel), sources, strict=True)]
+        return [self.table(row, s) for row, s in zip(self._logits_given(draws, task), sources, strict=True)]
 
     def _broken(self) -> str:
         if not self.config.antonym_filter:

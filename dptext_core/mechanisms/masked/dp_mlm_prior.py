@@ -19,7 +19,6 @@ Deletions and insertions, as in DP-MLM±, are left out: a place that may vanish 
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._internal.task import Progress
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ...privacy.sampling import DEPTH, NoiseStream
@@ -178,16 +177,14 @@ class PriorPrepared(MaskedPrepared):
         """What is public of the text before anything is drawn."""
         return PublicText(self.skeleton)
 
-    def proposed(
-        self, places: Sequence[int], cancel: threading.Event | None = None, progress: Progress | None = None
-    ) -> np.ndarray:
+    def proposed(self, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
         """Raw public scores float32 (len(places), V), given the skeleton."""
         with self._lock:
             rows = {i: self._proposed[i] for i in places if i in self._proposed}
         missing = [i for i in dict.fromkeys(places) if i not in rows]
         if missing:
             asked = [(self.public, i) for i in missing]
-            found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, cancel, progress))
+            found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
             rows |= dict(zip(missing, found, strict=True))
             with self._lock:
                 for i in missing[: max(0, ROWS_KEPT - len(self._proposed))]:
@@ -288,11 +285,11 @@ class DPMLMPrior(MaskedWords):
             return public if c.tau is None else public._replace(tau=c.tau)
         return Shape(1.0 if c.tau is None else c.tau, c.shift_min, c.shift_max)
 
-    def _prepare(self, document, progress, cancel) -> MaskedPrepared:
-        prepared = super()._prepare(document, progress, cancel)
+    def _prepare(self, document, task: Task) -> MaskedPrepared:
+        prepared = super()._prepare(document, task)
         assert isinstance(prepared, PriorPrepared)
         if self.config.order == "parallel" and self.config.prior != "frequency" and len(prepared.targets) <= ROWS_KEPT:
-            prepared.proposed(prepared.targets, cancel)
+            prepared.proposed(prepared.targets, task.quiet)
         return prepared
 
     # --- scores to distributions
@@ -307,19 +304,21 @@ class DPMLMPrior(MaskedWords):
         fixed = self.shape(1.0)
         return ScoreTable(names, clipped(shift, fixed), source, keep, tempered(public, fixed))
 
-    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
+    def tables(
+        self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
+    ) -> Sequence[Channel]:
         draws = [Draw(prepared, {}, i, False) for i, _ in keys]
-        return self._channels(draws, prepared.logits(keys, None, cancel), cancel)
+        return self._channels(draws, prepared.logits(keys, task.quiet), task)
 
-    def tables_given(self, draws: Sequence[Draw], cancel=None) -> Sequence[Channel]:
-        return self._channels(draws, self._logits_given(draws, cancel), cancel)
+    def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[Channel]:
+        return self._channels(draws, self._logits_given(draws, task), task)
 
-    def _channels(self, draws: Sequence[Draw], private: np.ndarray, cancel) -> list[Channel]:
+    def _channels(self, draws: Sequence[Draw], private: np.ndarray, task: Task) -> list[Channel]:
         sources = [d.prepared.document.tokens[d.token].text for d in draws]
-        public = self._proposals(draws, cancel)
+        public = self._proposals(draws, task)
         return [self.channel(a, b, s) for a, b, s in zip(private, public, sources, strict=True)]
 
-    def _proposals(self, draws: Sequence[Draw], cancel=None) -> Sequence[np.ndarray]:
+    def _proposals(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[np.ndarray]:
         """Raw public scores (V,) of each draw, given the words that were released before it."""
         c = self.config
         if c.prior == "frequency":
@@ -335,19 +334,19 @@ class DPMLMPrior(MaskedWords):
             else:
                 asked[k] = dataclasses.replace(prepared.public, released=released), index
         for prepared, ks in first.values():
-            found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], cancel), strict=True))
+            found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], task.quiet), strict=True))
         if asked:
-            rows = proposed_logits(c.model, self.language, list(asked.values()), cancel)
+            rows = proposed_logits(c.model, self.language, list(asked.values()), task.quiet)
             found |= dict(zip(asked, left(rows, self._banned), strict=True))
         return [found[k] for k in range(len(draws))]
 
-    def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
+    def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:
         """From left to right, or those first whose proposal from the skeleton alone has the least entropy."""
         if self.config.order != "certain":
             return prepared.targets
         if not prepared.targets:
             return ()
-        first = self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], cancel)
+        first = self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], task)
         return [prepared.targets[k] for k in np.argsort(entropies(np.stack(first)), kind="stable")]
 
     def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:

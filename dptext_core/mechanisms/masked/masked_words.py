@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..._internal.checks import whole
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
 from ...models.registry import masked_lm_spec, weights_sha256
 from ...privacy.distribution import Channel, TokenDistribution
@@ -116,8 +116,7 @@ class MaskedPrepared(Prepared):
     def logits(
         self,
         keys: Sequence[tuple[int, bool]],
-        progress: Progress | None = None,
-        cancel: threading.Event | None = None,
+        task: Task = UNWATCHED,
     ) -> np.ndarray:
         """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
         rows = self._rows
@@ -125,7 +124,7 @@ class MaskedPrepared(Prepared):
             missing = [k for k in keys if k not in rows]
         if missing:
             requests = [self.request(i, insert) for i, insert in missing]
-            scores = self.of_allowed(score(self.model, self.document.language, requests, cancel, progress))
+            scores = self.of_allowed(score(self.model, self.document.language, requests, task))
             if len(missing) == len(keys):
                 fresh = scores
             else:
@@ -229,10 +228,10 @@ class MaskedWords(Mechanism):
             return "stop word"
         return None
 
-    def _prepare(self, document: Document, progress: Progress | None, cancel: threading.Event | None) -> MaskedPrepared:
+    def _prepare(self, document: Document, task: Task) -> MaskedPrepared:
         prepared = self.plan(document)
         if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
-            prepared.logits([(i, False) for i in prepared.targets], progress, cancel)
+            prepared.logits([(i, False) for i in prepared.targets], task)
         return prepared
 
     @property
@@ -273,16 +272,20 @@ class MaskedWords(Mechanism):
     # --- scores to distributions
 
     @abstractmethod
-    def tables(self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], cancel=None) -> Sequence[Channel]:
+    def tables(
+        self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
+    ) -> Sequence[Channel]:
         """The channels of (token index, insertion?) where every word is drawn in the original text."""
 
     @abstractmethod
-    def tables_given(self, draws: Sequence[Draw], cancel=None) -> Sequence[Channel]:
+    def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> Sequence[Channel]:
         """The channels of draws, each given what was released in the draws before it; of several texts at once."""
 
-    def table_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, cancel=None) -> Channel:
+    def table_given(
+        self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool, task: Task = UNWATCHED
+    ) -> Channel:
         """As :meth:`tables_given`, of one draw."""
-        return self.tables_given([Draw(prepared, acts, index, insert)], cancel)[0]
+        return self.tables_given([Draw(prepared, acts, index, insert)], task)[0]
 
     def scores_at(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool) -> np.ndarray | None:
         """The model's scores at one draw before they are clipped, float32 (V,); None where none are clipped."""
@@ -310,7 +313,7 @@ class MaskedWords(Mechanism):
     def released_before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
         if self.config.order == "parallel":
             return {}
-        (acts,) = self._draw_in_step([self._planned(prepared)], [stream], None, None)
+        (acts,) = self._draw_in_step([self._planned(prepared)], [stream])
         found: dict[int, tuple[tuple[int, str], ...]] = {}
         before: list[tuple[int, str]] = []
         for i, (word, _) in acts.items():
@@ -325,12 +328,12 @@ class MaskedWords(Mechanism):
         acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
         return self.table_given(planned, acts, index, False).at(self._epsilons(planned)[index])
 
-    def _chances_in_places(self, prepared: Prepared, released, cancel=None) -> np.ndarray:
+    def _chances_in_places(self, prepared: Prepared, released, task: Task = UNWATCHED) -> np.ndarray:
         """In sequential order, each word given those before it."""
         if self.config.order == "parallel":
-            return super()._chances_in_places(prepared, released, cancel)
+            return super()._chances_in_places(prepared, released, task)
         planned = self._planned(prepared)
-        epsilons, order = self._epsilons(planned), self._order(planned, cancel)
+        epsilons, order = self._epsilons(planned), self._order(planned, task)
         known = self.candidates
         out = np.zeros(len(released))
         for k, words in enumerate(released):
@@ -345,7 +348,7 @@ class MaskedWords(Mechanism):
             if len(acts) < len(order):
                 out[k] = -np.inf
                 continue
-            tables = self.tables_given(draws, cancel) if draws else ()
+            tables = self.tables_given(draws, task) if draws else ()
             stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
             out[k] = of_words(self, stated, [words])[0]
         return out
@@ -425,92 +428,87 @@ class MaskedWords(Mechanism):
 
     # --- drawing
 
-    def _rewrite(
-        self, prepared: Prepared, stream: NoiseStream, progress: Progress | None, cancel: threading.Event | None
-    ) -> RewriteResult:
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, MaskedPrepared)
         epsilons = self._epsilons(prepared)
         if self.config.order != "parallel":
-            acts = self._draw_in_step([prepared], [stream], progress, cancel)[0]
+            acts = self._draw_in_step([prepared], [stream], task)[0]
         else:
-            acts = self._draw_parallel(prepared, epsilons, stream, progress, cancel)
+            acts = self._draw_parallel(prepared, epsilons, stream, task)
         return self._result(prepared, epsilons, acts, stream)
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         assert isinstance(prepared, MaskedPrepared)
         if self.config.order != "parallel":
             streams = [stream.at("fresh", k) for k in range(n)]
-            return self._rewrite_in_step([prepared] * n, streams, progress, cancel)
+            return self._rewrite_in_step([prepared] * n, streams, task)
         if type(self)._choices is not MaskedWords._choices:
-            return super()._rewrites(prepared, n, stream, progress, cancel)
+            return super()._rewrites(prepared, n, stream, task)
         epsilons = self._epsilons(prepared)
         acts: list[Acts] = [{} for _ in range(n)]
         for start in range(0, len(prepared.targets), _BLOCK):
             block = prepared.targets[start : start + _BLOCK]
-            for i, table in zip(block, self.tables(prepared, [(i, False) for i in block], cancel), strict=True):
-                check_cancel(cancel)
+            for i, table in zip(block, self.tables(prepared, [(i, False) for i in block], task), strict=True):
+                task.check()
                 drawn = draw(table.at(epsilons[i]).log_probs, stream.at(i, False), n)
                 for act, word in zip(acts, drawn, strict=True):
                     act[i] = (table.candidates[word], None)
-            if progress:
-                progress(start + len(block), len(prepared.targets))
+            task.report(start + len(block), len(prepared.targets))
         promise = self.guarantee(prepared)
         return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         if self.config.order == "parallel":
-            return super()._rewrite_list(texts, stream, progress, cancel)
+            return super()._rewrite_list(texts, stream, task)
         streams = [stream.at(i) for i in range(len(texts))]
         planned = [p for text, n in in_runs(texts) for p in [self._planned(text)] * n]
-        return self._rewrite_in_step(planned, streams, progress, cancel)
+        return self._rewrite_in_step(planned, streams, task)
 
     def _rewrite_in_step(
-        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel
+        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], task: Task
     ) -> list[RewriteResult]:
         """Texts whose words are drawn one after the other, many texts at once: a pass serves a word of each."""
         out: list[RewriteResult] = []
         for start in range(0, len(texts), _IN_STEP):
             block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
-            acts = self._draw_in_step(block, own, None, cancel)
+            acts = self._draw_in_step(block, own, task.quiet)
             out += [self._result(p, self._epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
-            if progress:
-                progress(len(out), len(texts))
+            task.report(len(out), len(texts))
         return out
 
     def _choices(self, index: int, stream: NoiseStream) -> tuple[bool, bool]:
         """Whether token ``index`` is deleted, and whether a word is added after it."""
         return False, False
 
-    def _draw_parallel(self, prepared, epsilons, stream, progress, cancel) -> Acts:
+    def _draw_parallel(self, prepared, epsilons, stream, task: Task) -> Acts:
         keys: list[tuple[int, bool]] = []
         for i in prepared.targets:
             delete, add = self._choices(i, stream)
             keys += [(i, False)] * (not delete) + [(i, True)] * add
         acts: Acts = dict.fromkeys(prepared.targets, (None, None))
         for start in range(0, len(keys), _BLOCK):
-            check_cancel(cancel)
+            task.check()
             block = keys[start : start + _BLOCK]
-            for (i, insert), table in zip(block, self.tables(prepared, block, cancel), strict=True):
+            for (i, insert), table in zip(block, self.tables(prepared, block, task), strict=True):
                 word = _draw_word(table, epsilons[i], stream.at(i, insert))
                 acts[i] = (acts[i][0], word) if insert else (word, acts[i][1])
-            if progress:
-                progress(min(start + _BLOCK, len(keys)), len(keys))
+            task.report(min(start + _BLOCK, len(keys)), len(keys))
         return acts
 
-    def _order(self, prepared: MaskedPrepared, cancel=None) -> Sequence[int]:
+    def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:
         """The replaced tokens in the order in which they are drawn, where they are not drawn in parallel."""
         return prepared.targets
 
     def _draw_in_step(
-        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], progress, cancel
+        self, texts: Sequence[MaskedPrepared], streams: Sequence[NoiseStream], task: Task = UNWATCHED
     ) -> list[Acts]:
         """As :meth:`_draw_parallel`, but later words see what was released before (Algorithms 2 and 3)."""
-        orders = [self._order(p, cancel) for p in texts]
+        orders = [self._order(p, task) for p in texts]
         epsilons = [self._epsilons(p) for p in texts]
         acts: list[Acts] = [{} for _ in texts]
         steps = max(map(len, orders), default=0)
         for step in range(steps):
-            check_cancel(cancel)
+            task.check()
             at = {t: order[step] for t, order in enumerate(orders) if step < len(order)}
             choices = {t: self._choices(i, streams[t]) for t, i in at.items()}
             for t, i in at.items():
@@ -518,18 +516,17 @@ class MaskedWords(Mechanism):
             for insert in (False, True):
                 wanted = [t for t, (delete, add) in choices.items() if (add if insert else not delete)]
                 draws = [Draw(texts[t], dict(acts[t]), at[t], insert) for t in wanted]
-                for t, channel in zip(wanted, self.tables_given(draws, cancel) if draws else (), strict=True):
+                for t, channel in zip(wanted, self.tables_given(draws, task) if draws else (), strict=True):
                     i = at[t]
                     word = _draw_word(channel, epsilons[t][i], streams[t].at(i, insert))
                     acts[t][i] = (acts[t][i][0], word) if insert else (word, None)
-            if progress:
-                progress(step + 1, steps)
+            task.report(step + 1, steps)
         return acts
 
-    def _logits_given(self, draws: Sequence[Draw], cancel=None) -> np.ndarray:
+    def _logits_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> np.ndarray:
         """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
         requests = [self._request_given(*d) for d in draws]
-        return left(score(self.config.model, self.language, requests, cancel), self._banned)
+        return left(score(self.config.model, self.language, requests, task.quiet), self._banned)
 
     def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)
@@ -620,14 +617,12 @@ def language_model(model: str, language: Language):
     return load_masked_lm(model, language=language)
 
 
-def score(
-    model: str, language: Language, requests: list, cancel: threading.Event | None, progress: Progress | None = None
-) -> np.ndarray:
+def score(model: str, language: Language, requests: list, task: Task = UNWATCHED) -> np.ndarray:
     """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
     from ...models import engine
 
     scored = engine(model, language=language)
-    return scored.score(requests, cancel=cancel, progress=progress, timeout=PATIENCE + len(requests))
+    return scored.score(requests, task=task, timeout=PATIENCE + len(requests))
 
 
 def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:

@@ -8,7 +8,6 @@ nowhere in it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..._internal.private import Private
-from ..._internal.task import Progress
+from ..._internal.task import UNWATCHED, Task
 from ...errors import InputError
 from ...text.language import Language
 from ...text.skeleton import Skeleton
@@ -57,8 +56,7 @@ def proposed_logits(
     model: str,
     language: Language,
     places: Sequence[tuple[PublicText, int]],
-    cancel: threading.Event | None = None,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
 ) -> np.ndarray:
     """A masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
 
@@ -83,7 +81,7 @@ def proposed_logits(
             [lm.mask_id] if w is None else pieces.get(w) or pieces.setdefault(w, lm.word_pieces(w)) for w in words
         ]
         requests.append(MaskRequest(context=None, masked=masked, target=i, context_target=i))
-    return score(model, language, requests, cancel, progress)
+    return score(model, language, requests, task)
 
 
 def proposer_sha256(model: str) -> str:

@@ -21,7 +21,6 @@ Deviations from the paper and its released code:
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +31,7 @@ import numpy as np
 from ..._internal.cache import kept_with_first
 from ..._internal.checks import placeless
 from ..._internal.statistics import boundary
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution
 from ...privacy.guarantee import Guarantee
@@ -191,8 +190,7 @@ def build_groups(
     mapping: str,
     metric: str = "cosine",
     rows: np.ndarray | None = None,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Groups:
     """Algorithm 1 over the words ``rows`` of the space (all without it), in their order, which is that of frequency.
 
@@ -213,7 +211,7 @@ def build_groups(
     sets: dict[bytes, int] = {}
     start = 0
     while start < n:
-        check_cancel(cancel)
+        task.check()
         leaders = start + np.flatnonzero(group[start:] < 0)[:_BLOCK]
         if not len(leaders):
             break
@@ -246,8 +244,7 @@ def build_groups(
             group[chosen[group[chosen] < 0]] = len(outputs)
             outputs.append(chosen)
         start = int(leaders[-1]) + 1
-        if progress:
-            progress(int((group >= 0).sum()), n)
+        task.report(int((group >= 0).sum()), n)
     return Groups(group, tuple(outputs))
 
 
@@ -374,7 +371,7 @@ class CusText(PriorMechanism):
             return stream.at("words").skip(i)
         return super()._stream(prepared, i, stream)
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
         if self.config.strategy == "token":
             words, token = draws.words("words", 2)
             log_uniforms = log_full_range(words[:, 0], lambda j: (token(j)[0], 2 * token(j)[1]))
@@ -393,7 +390,7 @@ class CusText(PriorMechanism):
             alike = np.flatnonzero(sizes == size)
             step = max(1, _NUMBERS // int(size * self.vocabulary.vectors.shape[1]))
             for start in range(0, len(alike), step):
-                check_cancel(cancel)
+                task.check()
                 part = alike[start : start + step]
                 outputs, scores = self._tables(rows[part])
                 weights = epsilons[levels[part], None] * scores
@@ -405,8 +402,7 @@ class CusText(PriorMechanism):
                 owner = np.repeat(np.arange(len(part)), counts)
                 ranks = (log_uniforms[these][:, None] <= tails[owner]).sum(axis=1) - 1
                 chosen[these] = outputs[owner, ranks]
-                if progress:
-                    progress(start + len(part), len(rows))
+                task.report(start + len(part), len(rows))
         vocabulary = self.vocabulary.words
         return [vocabulary[i] for i in chosen.tolist()]
 
@@ -440,28 +436,28 @@ class CusText(PriorMechanism):
         first = int(np.flatnonzero(prepared.rows == prepared.rows[i])[0])
         return epsilons[i] if self.config.strategy == "token" or i == first else 0.0
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         if not self.together:
-            return super()._rewrite_list(texts, stream, progress, cancel)
-        return list(self._rewrite_each(texts, stream, progress, cancel))
+            return super()._rewrite_list(texts, stream, task)
+        return list(self._rewrite_each(texts, stream, task))
 
-    def _rewrite_each(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
+    def _rewrite_each(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
         """Draws for all texts at once: a first look counts their words, so that each result can say what all spend."""
         if not self.together:
-            yield from super()._rewrite_each(texts, stream, progress, cancel)
+            yield from super()._rewrite_each(texts, stream, task)
             return
-        distinct = self._distinct(texts, cancel)
-        for result in self._blocks(texts, stream, progress, cancel):
+        distinct = self._distinct(texts, task)
+        for result in self._blocks(texts, stream, task):
             yield replace(result, guarantee=self.guarantee_over(result.guarantee, len(distinct)))
 
-    def shared_draws(self, texts: Sequence[str], cancel: threading.Event | None = None) -> frozenset[int] | None:
-        return self._distinct(texts, cancel) if self.together else None
+    def shared_draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[int] | None:
+        return self._distinct(texts, task or UNWATCHED) if self.together else None
 
-    def _distinct(self, texts: Sequence[str], cancel: threading.Event | None) -> frozenset[int]:
+    def _distinct(self, texts: Sequence[str], task: Task) -> frozenset[int]:
         distinct: set[int] = set()
         for i, text in enumerate(texts):
             if i % BLOCK == 0:
-                check_cancel(cancel)
+                task.check()
             rows = self._planned(text).rows
             distinct.update(rows[rows >= 0].tolist())
         return frozenset(distinct)
@@ -515,10 +511,10 @@ class CusText(PriorMechanism):
             ),
         )  # fmt: skip
 
-    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """Only words of groups whose set has ``released``. As :meth:`channel`, all words of a group at once."""
         if not self._draws_as(CusText):
-            return super().log_likelihood(released, epsilon, progress, cancel)
+            return super().log_likelihood(released, epsilon, task)
         from scipy.spatial.distance import cdist
 
         space, groups = self.vocabulary, self.groups
@@ -528,7 +524,7 @@ class CusText(PriorMechanism):
             return out, 0.0
         owners, starts, members = _inverse(groups)
         for g in owners[y]:
-            check_cancel(cancel)
+            task.check()
             rows, outputs = members[starts[g] : starts[g + 1]], groups.outputs[g]
             a, b = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
             if self.config.metric == "cosine":

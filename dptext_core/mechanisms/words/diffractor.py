@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._internal.task import check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, TokenDistribution, seen_at_least_once
 from ...privacy.guarantee import bound
@@ -515,13 +515,12 @@ class Diffractor(WordMechanism):
     def _stream(self, prepared: WordPrepared, i: int, stream: NoiseStream) -> NoiseStream:
         return stream.at("lists").skip(i * (1 + len(self.config.lists)))
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
-        check_cancel(cancel)
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
+        task.check()
         b, c = self.vocabulary, self.config
         chosen, sign, log_uniform, log_far = _read(b, *draws.words("lists", _words_each(b)))
         out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, log_far)
-        if progress:
-            progress(len(out), len(out))
+        task.report(len(out), len(out))
         return [b.outputs[i] for i in out.tolist()]
 
     def _windows(self, epsilon: float) -> np.ndarray:
@@ -569,17 +568,17 @@ class Diffractor(WordMechanism):
 
         return word_space(list_space(self.config.lists[0]), language=self.language)
 
-    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """All places of all lists."""
         if not self._draws_as(Diffractor):
-            return super().log_likelihood(released, epsilon, progress, cancel)
+            return super().log_likelihood(released, epsilon, task)
         b, noise, gamma = self.vocabulary, self.config.noise, self.config.gamma
         found = places_of(b.outputs, released)
         out = np.full(len(b.words), -np.inf)
         if not len(found):
             return out, 0.0
         for places, where, n in zip(b.places, b.where[:, found[0]].tolist(), b.lengths.tolist(), strict=True):
-            check_cancel(cancel)
+            task.check()
             if where >= 0:
                 out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))
         return out - np.log(len(b.order)), 0.0

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._internal.cache import kept_with_first
-from ..._internal.task import check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import Channel, TokenDistribution, envelope, rarefied, without_each
 from ...privacy.sampling import NoiseStream
 from ...words import WordSpace
@@ -290,15 +290,14 @@ class MVC(SpaceMechanism):
         """The word that a noisy vector (m, d) becomes: what follows the noise does not see the original."""
         return nearest_words(self.vocabulary, points)[0][:, 0]
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
         words, out = self.vocabulary.words, []
         for start in range(0, len(draws.rows), NOISE_BLOCK):
-            check_cancel(cancel)
+            task.check()
             part = slice(start, start + NOISE_BLOCK)
             streams = [draws.stream(j) for j in range(start, min(start + NOISE_BLOCK, len(draws.rows)))]
             out += [words[r] for r in self.released(draws.rows[part], draws.epsilons[part], streams)]
-            if progress:
-                progress(len(out), len(draws.rows))
+            task.report(len(out), len(draws.rows))
         return out
 
     # --- pictures

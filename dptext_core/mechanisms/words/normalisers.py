@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..._internal.assets import assets_folder
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...words import WordSpace, word_space
 from ...words.space import words_sha256
 from .word_level import SHORT
@@ -59,8 +59,7 @@ class Spread:
 def count_distances(
     space: WordSpace,
     first: int = 0,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
     bins: int = BINS,
 ) -> Spread:
     """One pass over all pairs: each word against the words from row ``first`` on. About 10 s for 21,719 words."""
@@ -72,7 +71,7 @@ def count_distances(
     counts = np.empty((n, bins), np.int32)
     step = max(1, _BLOCK // max(1, n - first))
     for start in range(0, n, step):
-        check_cancel(cancel)
+        task.check()
         stop = min(n, start + step)
         found = vectors[start:stop] @ vectors[first:].T
         found *= -2.0
@@ -87,8 +86,7 @@ def count_distances(
         block = np.bincount(places.ravel(), minlength=(stop - start) * bins).reshape(stop - start, bins)
         block[inside - start, own] -= 1
         counts[start:stop] = block
-        if progress:
-            progress(stop, n)
+        task.report(stop, n)
     return Spread(counts, width, (np.arange(n) >= first).astype(np.float64))
 
 
@@ -102,8 +100,7 @@ def log_z(
     *,
     gamma: float | None = None,
     first: int = 0,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> tuple[np.ndarray, float]:
     """ln Σ_y exp(−ε·min(d(x, y), γ)/2) over the words y from row ``first`` on, for every x: float64 (V,); and how far
     it may be off.
@@ -116,7 +113,7 @@ def log_z(
     with _lock:
         found = _spreads.get(key)
     if found is None:
-        found = (space, count_distances(space, first, progress, cancel))
+        found = (space, count_distances(space, first, task))
         with _lock:
             _spreads[key] = found
             while len(_spreads) > 2:
@@ -169,13 +166,12 @@ def log_distances(
     released: str,
     epsilon: float,
     first: int = 0,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> tuple[np.ndarray, float]:
     """ln of exp(−ε·d(x, y)/2) / Z(x) for the word y that was released and every word x, float64 (V,), and how far it
     may be off."""
     y = space.index(released)
     if y is None:
         return np.full(len(space), -np.inf), 0.0
-    normaliser, error = log_z(space, epsilon, first=first, progress=progress, cancel=cancel)
+    normaliser, error = log_z(space, epsilon, first=first, task=task)
     return -epsilon / 2 * space.distance_rows([y])[0].astype(np.float64) - normaliser, error

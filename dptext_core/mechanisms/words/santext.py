@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
 from ...privacy.sampling import DEPTH, NoiseStream, draw
 from ..config import epsilon_option, option
@@ -79,10 +80,10 @@ class SanText(PriorMechanism):
     def _deepest(cls, config: Any, size: int, largest: float) -> float:
         return exponential_limit(largest, np.log(size) + cls._rest(config))
 
-    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         if not self._draws_as(SanText):
-            return super().log_likelihood(released, epsilon, progress, cancel)
-        return normalisers.log_distances(self.vocabulary, released, epsilon, 0, progress, cancel)
+            return super().log_likelihood(released, epsilon, task)
+        return normalisers.log_distances(self.vocabulary, released, epsilon, 0, task)
 
     def likelihood_ready(self, epsilon: float) -> bool:
         return (self._draws_as(SanText) and normalisers.is_ready(self.vocabulary)) or super().likelihood_ready(epsilon)
@@ -188,10 +189,10 @@ class SanTextPlus(SanText):
         n = len(self.vocabulary.words)
         return n - max(1, round(n * self.config.sensitive))
 
-    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """Sensitive words come from the table; a common word is released by itself alone."""
         if not self._draws_as(SanTextPlus):
-            return super().log_likelihood(released, epsilon, progress, cancel)
+            return super().log_likelihood(released, epsilon, task)
         space, first, p = self.vocabulary, self.first_sensitive, self.config.p
         y = space.index(released)
         if y is not None and y < first:
@@ -199,7 +200,7 @@ class SanTextPlus(SanText):
             if p < 1:
                 out[y] = np.log1p(-p)
             return out, 0.0
-        out, error = normalisers.log_distances(space, released, epsilon, first, progress, cancel)
+        out, error = normalisers.log_distances(space, released, epsilon, first, task)
         out[:first] += np.log(p)
         return out, error
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import Channel, TokenDistribution, envelope, logsumexp, seen_at_least_once
 from ...privacy.sampling import NoiseStream, Sampler
 from ..config import epsilon_option, option
@@ -135,16 +136,16 @@ class TEM(SpaceMechanism):
         n, beta = len(self.vocabulary.words), self.config.beta
         return float(np.log(max(2.0, (1 - beta) * (n - 1) / beta)))
 
-    def log_likelihood(self, released: str, epsilon: float, progress=None, cancel=None) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         if not self._draws_as(TEM):
-            return super().log_likelihood(released, epsilon, progress, cancel)
+            return super().log_likelihood(released, epsilon, task)
         gamma, space = self._gamma(epsilon), self.vocabulary
         y = space.index(released)
         if y is None:
             return np.full(len(space), -np.inf), 0.0
         # Far words add at most β/(1−β) to a normaliser that is at least 1: with a small β they may be left out of it.
         cut = self._table_gamma(epsilon)
-        log_z, error = normalisers.log_z(space, epsilon, gamma=cut, progress=progress, cancel=cancel)
+        log_z, error = normalisers.log_z(space, epsilon, gamma=cut, task=task)
         error += 0.0 if cut is not None else float(-np.log1p(-self.config.beta))
         return -epsilon / 2 * np.minimum(space.distance_rows([y])[0].astype(np.float64), gamma) - log_z, error
 

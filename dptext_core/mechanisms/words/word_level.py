@@ -8,7 +8,6 @@ default draws uniformly over the vocabulary instead, so that unknown words hide 
 from __future__ import annotations
 
 import os
-import threading
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,7 @@ from ..._internal.cache import kept_with_first
 from ..._internal.checks import whole
 from ..._internal.lazy import Lazy
 from ..._internal.private import Private
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
 from ...privacy.distribution import Channel, TokenDistribution, logsumexp
 from ...privacy.guarantee import NOTIONS, Guarantee
@@ -351,17 +350,14 @@ class WordMechanism(Mechanism):
             out[i] = logsumexp(channel.at(epsilon).log_probs[places]) if len(places) else -np.inf
         return out
 
-    def log_likelihood(
-        self, released: str, epsilon: float, progress: Progress | None = None, cancel: threading.Event | None = None
-    ) -> tuple[np.ndarray, float]:
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         every, step = np.arange(len(self.vocabulary.words)), 256
         out = np.empty(len(every))
         for start in range(0, len(every), step):
-            check_cancel(cancel)
+            task.check()
             rows = every[start : start + step]
             out[rows] = self.likelihood_of(released, epsilon, rows)
-            if progress:
-                progress(int(rows[-1]) + 1, len(every))
+            task.report(int(rows[-1]) + 1, len(every))
         return out, 0.0
 
     def likelihood_ready(self, epsilon: float) -> bool:
@@ -381,8 +377,8 @@ class WordMechanism(Mechanism):
         """Whether a vocabulary that a subclass brought still has words that are never released."""
         return bool(self.never.places(self.vocabulary.words))
 
-    def _prepare(self, document: Document, progress, cancel) -> WordPrepared:
-        check_cancel(cancel)
+    def _prepare(self, document: Document, task: Task) -> WordPrepared:
+        task.check()
         stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         codes, never = _codes(self.vocabulary, stop), self.never
         if self._draws_listed:
@@ -450,7 +446,7 @@ class WordMechanism(Mechanism):
             raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
         return self._channel_at(prepared, index).at(self._epsilons(prepared)[index])
 
-    def _chances_in_places(self, prepared: Prepared, released, cancel=None) -> np.ndarray:
+    def _chances_in_places(self, prepared: Prepared, released, task: Task = UNWATCHED) -> np.ndarray:
         """Places that share a draw have the same word, and its chance once."""
         planned = self._planned(prepared)
         first: dict[Hashable, int] = {}
@@ -458,7 +454,7 @@ class WordMechanism(Mechanism):
             i: first.setdefault(self._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
             for i in (released[0] if released else ())
         }
-        out = super()._chances_in_places(planned, [{i: words[i] for i in first.values()} for words in released], cancel)
+        out = super()._chances_in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
         together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
         return np.where(together, out, -np.inf)
 
@@ -553,7 +549,7 @@ class WordMechanism(Mechanism):
         """From the stream of the i-th text, those of its unknown words."""
         return stream.at("unknown")
 
-    def _draw(self, draws: Draws, cancel=None, progress=None) -> list[str]:
+    def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
         """The released word of each draw, lower case as in the vocabulary."""
         out = [""] * len(draws.rows)
         rows, inverse = np.unique(draws.rows, return_inverse=True)
@@ -562,7 +558,7 @@ class WordMechanism(Mechanism):
         done = 0
 
         def work(start: int) -> int:
-            check_cancel(cancel)
+            task.check()
             for u, channel in enumerate(self.channels(rows[start : start + PART]), start):
                 at = None
                 for j in order[bounds[u] : bounds[u + 1]].tolist():
@@ -578,51 +574,48 @@ class WordMechanism(Mechanism):
         with ThreadPoolExecutor(threads) as pool:
             for n in pool.map(work, starts) if threads > 1 else map(work, starts):
                 done += n
-                if progress:
-                    progress(done, len(out))
+                task.report(done, len(out))
         return out
 
     def _draw_texts(
         self, texts: Sequence[WordPrepared], known: Sequence[np.ndarray], epsilons: Sequence[Sequence[float]],
-        streams: Sequence[NoiseStream], draws: Draws, cancel=None, progress=None,
+        streams: Sequence[NoiseStream], draws: Draws, task: Task = UNWATCHED,
     ) -> list[str]:  # fmt: skip
         """The released words of texts, whose drawn tokens are ``known``: where places do not matter, by their rows."""
-        return self._draw(draws, cancel, progress)
+        return self._draw(draws, task)
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, progress, cancel) -> RewriteResult:
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, WordPrepared)
-        return next(self._rewrite_all([prepared], [stream], cancel, progress))
+        return next(self._rewrite_all([prepared], [stream], task))
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
-        return list(self._blocks(texts, stream, progress, cancel))
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        return list(self._blocks(texts, stream, task))
 
-    def _blocks(self, texts: list[str], stream: NoiseStream, progress, cancel) -> Iterator[RewriteResult]:
+    def _blocks(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
         for start in range(0, len(texts), BLOCK):
             block = [p for text, n in in_runs(texts[start : start + BLOCK]) for p in [self._planned(text)] * n]
             streams = [self._text_stream(stream, i) for i in range(start, start + len(block))]
             yield from self._rewrite_all(
-                block, streams, cancel, None, [stream.number(i) for i in range(start, start + len(block))]
+                block, streams, task.quiet, [stream.number(i) for i in range(start, start + len(block))]
             )
-            if progress:
-                progress(start + len(block), len(texts))
+            task.report(start + len(block), len(texts))
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         assert isinstance(prepared, WordPrepared)
         streams = [stream.at("fresh", k) for k in range(n)]
         out: list[RewriteResult] = []
         for start in range(0, n, BLOCK):
             block = streams[start : start + BLOCK]
-            out += self._rewrite_all([prepared] * len(block), block, cancel)
-            if progress:
-                progress(len(out), n)
+            out += self._rewrite_all([prepared] * len(block), block, task.quiet)
+            task.report(len(out), n)
         return out
 
     def _rewrite_all(
-        self, texts: Sequence[WordPrepared], stream: Sequence[NoiseStream], cancel, progress=None,
+        self, texts: Sequence[WordPrepared], stream: Sequence[NoiseStream], task: Task = UNWATCHED,
         numbers: Sequence[int] | None = None,
     ) -> Iterator[RewriteResult]:  # fmt: skip
         """numbers: those of these texts among all that are rewritten; None: 0, 1, …"""
-        check_cancel(cancel)
+        task.check()
         known = [p.known for p in texts]
         counts = [len(k) for k in known]
         epsilons = [self._epsilons(p) for p in texts]
@@ -637,7 +630,7 @@ class WordMechanism(Mechanism):
             paths=[self._path(p, i) for p, k in zip(texts, known, strict=True) for i in k.tolist()],
             texts=[(d, len(p.rows)) for p, d in zip(texts, stream, strict=True)],
         )
-        words = self._draw_texts(texts, known, epsilons, stream, draws, cancel, progress) if len(draws.rows) else []
+        words = self._draw_texts(texts, known, epsilons, stream, draws, task) if len(draws.rows) else []
         at = 0
         promises = {id(p): self.guarantee(p) for p in {id(p): p for p in texts}.values()}
         numbers = range(len(texts)) if numbers is None else numbers

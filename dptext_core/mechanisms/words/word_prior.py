@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..._internal.task import check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
 from ..base import Mechanism, Prepared, WordByWord
@@ -87,36 +87,35 @@ class PriorMechanism(SpaceMechanism):
             return channel
         return self._from(channel, self._proposals(prepared, [i])[0])
 
-    def _proposals(self, prepared: WordPrepared, places: Sequence[int], cancel=None) -> np.ndarray:
+    def _proposals(self, prepared: WordPrepared, places: Sequence[int], task: Task = UNWATCHED) -> np.ndarray:
         """ln of what the kept words propose at places, float64 (n, W)."""
         held = prepared.proposals
         found = {i: held[i] for i in places if i in held}
         if missing := [i for i in places if i not in found]:
             public = PublicText(prepared.skeleton)
-            logits = proposed_logits(MODEL, self.language, [(public, i) for i in missing], cancel)
+            logits = proposed_logits(MODEL, self.language, [(public, i) for i in missing], task.quiet)
             made = over_words(logits, MODEL, self.language, self.vocabulary.words)
             found |= dict(zip(missing, made, strict=True))
             held.update({i: found[i] for i in missing[: max(0, CHANNELS_KEPT - len(held))]})
         return np.stack([found[i] for i in places])
 
-    def _draw_texts(self, texts, known, epsilons, streams, draws, cancel=None, progress=None) -> list[str]:
+    def _draw_texts(self, texts, known, epsilons, streams, draws, task: Task = UNWATCHED) -> list[str]:
         if self.config.prior != "skeleton":
-            return super()._draw_texts(texts, known, epsilons, streams, draws, cancel, progress)
+            return super()._draw_texts(texts, known, epsilons, streams, draws, task)
         out: list[str] = []
         for prepared, places, each, stream in zip(texts, known, epsilons, streams, strict=True):
-            out += self._draw_in(prepared, places.tolist(), each, stream, cancel)
-            if progress:
-                progress(len(out), len(draws.rows))
+            out += self._draw_in(prepared, places.tolist(), each, stream, task)
+            task.report(len(out), len(draws.rows))
         return out
 
     def _draw_in(
-        self, prepared: WordPrepared, places: Sequence[int], epsilons: Sequence[float], stream: NoiseStream, cancel
+        self, prepared: WordPrepared, places: Sequence[int], epsilons: Sequence[float], stream: NoiseStream, task: Task
     ) -> list[str]:
         out = []
         for start in range(0, len(places), CHANNELS_KEPT):
             block = places[start : start + CHANNELS_KEPT]
-            for i, log_base in zip(block, self._proposals(prepared, block, cancel), strict=True):
-                check_cancel(cancel)
+            for i, log_base in zip(block, self._proposals(prepared, block, task), strict=True):
+                task.check()
                 channel = self._from(super()._channel_at(prepared, i), log_base)
                 out.append(channel.candidates[channel.draw(epsilons[i], self._stream(prepared, i, stream))])
         return out

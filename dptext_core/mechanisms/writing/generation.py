@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._internal.checks import shown
-from ..._internal.task import Progress, check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
 from ...models.registry import ClipRange, weights_sha256
@@ -397,14 +397,14 @@ class Generation(Clipped):
         """What the model writes where every token is the best one after clipping: the limit of large ε. No privacy."""
         prepared = self._prepared(text)
         assert isinstance(prepared, GenerationPrepared)
-        written = self._write([prepared], 1, None, None, None)[0]
+        written = self._write([prepared], 1, None)[0]
         return self._result(prepared, written, NoiseStream(0)).text
 
     def greedy_scores(self, text: str | Prepared) -> list[np.ndarray]:
         """Raw scores float32 (n,) of every token that :meth:`greedy` writes."""
         prepared = self._prepared(text)
         assert isinstance(prepared, GenerationPrepared)
-        written = self._write([prepared], 1, None, None, None)[0]
+        written = self._write([prepared], 1, None)[0]
         return self.generator().replay(prepared.ids, written.shape, written.tokens)
 
     def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
@@ -420,11 +420,11 @@ class Generation(Clipped):
         return [table.at(epsilon) for table in tables]
 
     def log_chances(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, progress: Progress | None = None,
-        cancel: threading.Event | None = None,
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
         of its trace."""
+        task = task or UNWATCHED
         check_made(self, results)
         written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
         ends = self._ends()
@@ -437,19 +437,18 @@ class Generation(Clipped):
             fits.sort(key=lambda b: len(written[b]))
             for start in range(0, len(fits), TOGETHER):
                 block = fits[start : start + TOGETHER]
-                out[a, block] = self._chances_of(p, [written[b] for b in block], cancel)
-                if progress:
-                    progress(a * len(fits) + start + len(block), len(texts) * len(fits))
+                out[a, block] = self._chances_of(p, [written[b] for b in block], task)
+                task.report(a * len(fits) + start + len(block), len(texts) * len(fits))
         return out
 
-    def _chances_of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], cancel) -> np.ndarray:
+    def _chances_of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], task: Task) -> np.ndarray:
         """ln of the chance of each of these lists of tokens, float64 (n,)."""
         g, epsilon = self.generator(), float(self.config.epsilon)
         state = self._read([prepared], len(written), None)
         public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(written))
         out = np.zeros(len(written))
         for k in range(max(map(len, written))):
-            check_cancel(cancel)
+            task.check()
             if k:
                 last = [t[k - 1] if k <= len(t) else g.end for t in written]
                 g.step(state, last)
@@ -530,8 +529,8 @@ class Generation(Clipped):
 
     # --- writing
 
-    def _prepare(self, document: Document, progress: Progress | None, cancel) -> GenerationPrepared:
-        check_cancel(cancel)
+    def _prepare(self, document: Document, task: Task) -> GenerationPrepared:
+        task.check()
         g = self.generator()
         # The limit and not the text's own one, so that what is cut does not depend on the text.
         ids, cut = g.prompt(*self._parts(document.text), _room(g.spec, self.config.max_tokens))
@@ -542,29 +541,26 @@ class Generation(Clipped):
         before, after = self.around()
         return before, " ".join(text.split()), after
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, progress, cancel) -> RewriteResult:
+    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, GenerationPrepared)
-        return self._result(prepared, self._write([prepared], 1, [stream], progress, cancel)[0], stream)
+        return self._result(prepared, self._write([prepared], 1, [stream], task)[0], stream)
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         assert isinstance(prepared, GenerationPrepared)
         out: list[RewriteResult] = []
         while len(out) < n:
             streams = [stream.at("fresh", k) for k in range(len(out), min(n, len(out) + TOGETHER))]
-            written = self._write([prepared], len(streams), streams, None, cancel)
+            written = self._write([prepared], len(streams), streams, task.quiet)
             out += [self._result(prepared, w, s) for w, s in zip(written, streams, strict=True)]
-            if progress:
-                progress(len(out), n)
+            task.report(len(out), n)
         return out
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, progress, cancel) -> list[RewriteResult]:
+    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         """Texts of about the same length together. In which shape a text is computed follows from itself alone: how far
         it is filled up from its own length, and every block has as many rows, so that no bit tells of the others."""
         if len(texts) == 1:
-            return [
-                self._rewrite(self._prepare(self._document(texts[0]), None, cancel), stream.at(0), progress, cancel)
-            ]
-        every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), None, cancel)] * n]
+            return [self._rewrite(self._prepare(self._document(texts[0]), task.quiet), stream.at(0), task)]
+        every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), task.quiet)] * n]
         alike: dict[tuple[int, int], list[int]] = {}
         for i, p in enumerate(every):
             alike.setdefault((p.prefix, -(-(len(p.ids) - p.prefix) // STEP) * STEP), []).append(i)
@@ -573,11 +569,10 @@ class Generation(Clipped):
             for first in range(0, len(places), TOGETHER):
                 mine = places[first : first + TOGETHER]
                 streams = [stream.at(i) for i in mine]
-                written = self._write([every[i] for i in mine], 1, streams, None, cancel, width)
+                written = self._write([every[i] for i in mine], 1, streams, task.quiet, width)
                 for i, w, s in zip(mine, written, streams, strict=True):
                     out[i] = self._result(every[i], w, s)
-                if progress:
-                    progress(len(out), len(texts))
+                task.report(len(out), len(texts))
         return [out[i] for i in range(len(texts))]
 
     def _write(
@@ -585,8 +580,7 @@ class Generation(Clipped):
         block: Sequence[GenerationPrepared],
         draws: int,
         streams: Sequence[NoiseStream] | None,
-        progress: Progress | None,
-        cancel: threading.Event | None,
+        task: Task = UNWATCHED,
         width: int | None = None,
     ) -> list[Written]:
         """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
@@ -606,7 +600,7 @@ class Generation(Clipped):
         alone = rows == 1 and width is None
         most = KEPT // (4 * len(g.candidate_ids) * (1 if public is None else 2)) if alone else 0
         for k in range(max(limits)):
-            check_cancel(cancel)
+            task.check()
             if k:
                 last = [row[-1] for row in tokens] + fill
                 g.step(state, last)
@@ -628,8 +622,7 @@ class Generation(Clipped):
                     kept.append(a.copy())
                     if b is not None:
                         public_kept.append(b.copy())
-            if progress:
-                progress(k + 1, max(limits))
+            task.report(k + 1, max(limits))
             if all(done):
                 break
         shape = dataclasses.replace(state.shape)

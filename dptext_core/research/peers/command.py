@@ -25,9 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     takes.add_argument("--words", type=int, default=5, help="test words for the distributions (default 5)")
     takes.add_argument("--draws", type=int, default=1000, help="most draws a test word (default 1000)")
-    takes.add_argument(
-        "--seconds", type=float, default=4.0, help="most seconds of their draws a mechanism (default 4)"
-    )
+    takes.add_argument("--seconds", type=float, default=4.0, help="most seconds of their draws a mechanism (default 4)")
     takes.add_argument("--threads", type=int, default=1, help="threads of both sides (default 1)")
     takes.add_argument("--only", default="", help="only rows whose package or mechanism has this in its name")
     args = takes.parse_args(argv)

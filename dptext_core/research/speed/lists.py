@@ -54,7 +54,7 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
     vectors = word_space(space).vectors[:n]
     start = int(np.random.default_rng(0).integers(len(vectors)))
     began = time.perf_counter()
-    order, searches = _build(vectors, start, None, None)
+    order, searches = _build(vectors, start)
     ours = time.perf_counter() - began
 
     places = np.unique(np.linspace(0, len(order) - 2, steps).astype(int))
@@ -70,7 +70,7 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
 
     tracemalloc.start()
     try:
-        _build(vectors, start, None, None)
+        _build(vectors, start)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

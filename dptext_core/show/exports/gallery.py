@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from typing import Any
 
 from ..._internal.assets import Example, examples
 from ..._internal.checks import shown
-from ..._internal.task import check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
 from ...errors import DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import Mechanism, MechanismSpec
@@ -77,7 +76,7 @@ def gallery(
     *,
     seed: int = SEED,
     say: Callable[[str], None] = lambda line: None,
-    cancel: threading.Event | None = None,
+    task: Task = UNWATCHED,
 ) -> Made:
     """Write the gallery into the folder ``out``, and go on where it was stopped.
 
@@ -100,14 +99,14 @@ def gallery(
         try:
             mechanism = get_mechanism(spec.name)
             for example in texts:
-                check_cancel(cancel)
+                task.check()
                 key = f"{spec.name}-{slug(example)}.html"
                 made_of = _made_of(mechanism, example, seed, drawn_by)
                 if key in state and state[key].made_of == made_of and (out / key).is_file():
                     kept += 1
                     continue
                 start = time.monotonic()
-                state[key], content = _page(key, mechanism, example, seed, made_of, cancel)
+                state[key], content = _page(key, mechanism, example, seed, made_of, task)
                 _write(out / key, content)
                 _remember(out, state)
                 say(f"{key}: {time.monotonic() - start:.1f} s, {len(content.encode()) // 1000} kB")
@@ -115,13 +114,13 @@ def gallery(
             left_out[spec.name] = str(error)
             say(f"{spec.name}: left out. {error}")
     for lesson in told:
-        check_cancel(cancel)
+        task.check()
         key, made_of = lessons_as.file_of(lesson), lessons_as.made_of(lesson, assets[lessons_as.STYLE])
         if key in state and state[key].made_of == made_of and (out / key).is_file():
             kept += 1
             continue
         try:
-            content = lessons_as.lesson_page(lesson, "index.html", cancel)
+            content = lessons_as.lesson_page(lesson, "index.html", task)
         except (ModelUnavailable, InputError) as error:
             left_out[lesson.name] = str(error)
             say(f"{lesson.name}: left out. {error}")
@@ -157,11 +156,9 @@ def _made_of(mechanism: Mechanism, example: Example, seed: int, drawn_by: str) -
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _page(
-    key: str, mechanism: Mechanism, example: Example, seed: int, made_of: str, cancel: threading.Event | None
-) -> tuple[Page, str]:
-    result = mechanism.rewrite(example.text, seed=seed, cancel=cancel)
-    view = view_of(result, cancel=cancel)
+def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: str, task: Task) -> tuple[Page, str]:
+    result = mechanism.rewrite(example.text, seed=seed, task=task.quiet)
+    view = view_of(result, task=task.quiet)
     content = inspection(
         result, view, title=f"{example.title}, rewritten with {mechanism.title}",
         note=f"The text is made up, and seed {seed} fixed the noise: a demonstration, not private.",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import cast
 
-from ..._internal.task import Progress
+from ..._internal.task import UNWATCHED, Task
 from ...privacy.guarantee import number
 from ...result import RewriteResult
 from ..figures import browser
@@ -71,16 +70,14 @@ def inspection(
     return html.page(title, body, live=True, shared=shared, private=not note)
 
 
-def view_of(
-    result: RewriteResult, *, progress: Progress | None = None, cancel: threading.Event | None = None
-) -> Payload:
+def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
     """The token view's data, over the mechanism's own axis of ε."""
     mechanism = mechanism_of(result)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     epsilon = mechanism.config.epsilon
     if isinstance(epsilon, float):
         low, high, default = min(low, epsilon), max(high, epsilon), epsilon
-    return payload(result, run=1, low=low, high=high, default=default, progress=progress, cancel=cancel)
+    return payload(result, run=1, low=low, high=high, default=default, task=task)
 
 
 def standing(result: RewriteResult, view: Payload) -> Payload:

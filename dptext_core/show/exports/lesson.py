@@ -10,9 +10,8 @@ import hashlib
 import inspect
 import json
 import sys
-import threading
 
-from ..._internal.task import check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
 from ..figures import lessons as drawn
 from ..lessons import Lesson
@@ -53,13 +52,13 @@ def made_of(lesson: Lesson, drawn_by: str) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def lesson_page(lesson: Lesson, index: str, cancel: threading.Event | None = None) -> str:
+def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
     """The page of a lesson, which leads back to ``index``. May take seconds."""
     at = lesson.control.start
     shown, question, answer = lesson.show(at), lesson.ask(at), lesson.reveal(at)
     others = []
     for value in lesson.control.values:
-        check_cancel(cancel)
+        task.check()
         if value != at:
             figures = drawn.fragment(lesson.show(value))
             others.append(f"<details><summary>{_at(lesson, value)}</summary>{figures}</details>")

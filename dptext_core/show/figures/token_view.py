@@ -14,7 +14,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
 
-from ..._internal.task import check_cancel
+from ..._internal.task import UNWATCHED, Task
 from ...attacks.risk import Lead, WordSuccess
 from ...errors import InputError
 from ...measure.leaks import KINDS, stands, traced
@@ -192,12 +192,11 @@ def payload(
     high: float,
     default: float,
     pin: str = "",
-    cancel=None,
-    progress=None,
+    task: Task = UNWATCHED,
 ) -> Payload:
     """The data of the token view of a rewrite, over the ε from ``low`` to ``high``.
 
-    pin: the word to look at first. progress: called with the tokens that are done, and all of them.
+    pin: the word to look at first. task: is told the tokens that are done, and all of them.
     """
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
@@ -208,7 +207,7 @@ def payload(
     end = 0
     aligned = "alignment" in result.can
     for k, unit in enumerate(result.units):
-        check_cancel(cancel)
+        task.check()
         chances = unit.drawn and "distribution" in result.can
         placed.append(_placed(unit, result.text[end : unit.out[0]], aligned, chances))
         if unit.action != "delete":
@@ -223,14 +222,14 @@ def payload(
     def count(more: int) -> None:
         nonlocal done
         done += more
-        if progress and more:
-            progress(done, len(placed))
+        if more:
+            task.report(done, len(placed))
 
     count(len(placed) - to_draw)
     for equal in places.values():
         channels: dict[int, tuple[Channel, dict[int, Flips]]] = {}
         for k in equal:
-            check_cancel(cancel)
+            task.check()
             if not live:
                 drawn[k] = _of_one_epsilon(placed[k], result, k, low, shown_at)
                 count(1)
@@ -243,7 +242,7 @@ def payload(
             else:
                 channels.setdefault(id(channel), (channel, {}))[1][k] = flips
         for channel, found in channels.values():
-            check_cancel(cancel)
+            task.check()
             drawn.update(_of_channel(placed, result, channel, found, n, low, high))
             count(len(found))
     total = max((t["total"] for t in drawn.values()), default=0)
