@@ -78,7 +78,7 @@ def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
     for setting in settings:
         name = setting["mechanism"]
         option, tries = trade_off.second_option(name) or ("", ())
-        value = setting["options"].get(option, curves.options_of(name).get(option))
+        value = setting["options"].get(option, dpt.Setting(name).full().get(option))
         if setting["options"].keys() - {option} or (option and value not in tries):
             return f"This link was not followed: this page does not try these options of {curves.title(name)}."
         if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):
@@ -131,7 +131,7 @@ def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
 
 def second_control(name: str, option: str, tries: tuple[Any, ...]) -> list[Any]:
     """The values of a second option that are looked at; None for its default."""
-    default = curves.options_of(name)[option]
+    default = dpt.Setting(name).full()[option]
     label = f"{curves.title(name)}: {codec.describe({option: ''}, name).strip(' =:')}"
     chosen = st.multiselect(label, tries, [default], key=stay(f"trade_{name}_{option}", [default]))
     return [None if v == default else v for v in chosen]

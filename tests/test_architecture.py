@@ -181,7 +181,7 @@ def chosen_piece(m) -> str:
 
 def measured(m) -> dict[str, float]:
     size = grid.Size(12, 6, 10, 8.0)
-    (line,) = run.run_group([grid.Point(m.name, {}, 1.0, "builtin", 1, size)], run.Setup(command="c"))
+    (line,) = run.run_group([grid.Point(dpt.Setting(m.name, {}, 1.0), "builtin", 1, size)], run.Setup(command="c"))
     return line.scores
 
 

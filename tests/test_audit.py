@@ -377,9 +377,9 @@ def test_progress_grows_and_a_wish_to_stop_is_heard():
 def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, capsys):
     from dptext_core.research import audit as bench
 
-    names = {name for name, _ in bench.configurations()}
+    names = {s.mechanism for s in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}
-    monkeypatch.setattr(bench, "configurations", lambda: [("custext", {"mapping": "conservative"})])
+    monkeypatch.setattr(bench, "configurations", lambda: [dpt.Setting("custext", {"mapping": "conservative"})])
     out = tmp_path / "audit.json"
     assert bench.main(["--out", str(out)]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
@@ -401,7 +401,8 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
             m.name, m.config.epsilon, m.notion, limit, 1.0, True, 0.0, "holds", "", None, "", 2, 1, (), 100, None, 0.95
         )
 
-    monkeypatch.setattr(bench, "configurations", lambda: [("custext", {}), ("diffractor", {"lists": ("L2",)})])
+    two = [dpt.Setting("custext"), dpt.Setting("diffractor", {"lists": ("L2",)})]
+    monkeypatch.setattr(bench, "configurations", lambda: two)
     monkeypatch.setattr(bench, "audit", quick)
     monkeypatch.setattr(bench, "default_inputs", lambda m: [])
     out = tmp_path / "audit.json"
@@ -418,7 +419,7 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     assert "4 rows, 3 done, 1 to measure" in said.err and "4 rows: 4 holds." in said.err
     assert said.out.count("| custext |") == said.out.count("| diffractor |") == 2
     # One mechanism again: the others' rows stay, and what is asked for no more goes.
-    monkeypatch.setattr(bench, "configurations", lambda: [("diffractor", {"lists": ("L2",)}), ("custext", {})][:1])
+    monkeypatch.setattr(bench, "configurations", lambda: two[1:])
     measured.clear()
     assert bench.main(["--out", str(out), "--mechanism", "diffractor", "--again"]) == 0
     assert measured == ["diffractor"] * 2

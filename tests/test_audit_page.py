@@ -10,6 +10,7 @@ import pytest
 from small_spaces import random_space
 from streamlit.testing.v1 import AppTest
 
+import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.auditing.planted import FAULTS
 from dptext_core.auditing.planted.stated import TinyLatent
@@ -149,7 +150,7 @@ def test_a_long_audit_can_be_stopped(monkeypatch):
 
 
 def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
-    own = bench.row("tem", {"space": "minilm", "gamma": None, "oov": "keep"}, report())
+    own = bench.row(dpt.Setting("tem", {"space": "minilm", "gamma": None, "oov": "keep"}), report())
     monkeypatch.setattr(bench, "table", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
     assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]

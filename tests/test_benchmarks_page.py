@@ -13,6 +13,7 @@ from test_evaluation_curves import MEASURED, made_up, stored
 
 import dptext_core as dpt
 from dptext_core.research import curves, results
+from dptext_core.research.rows import Row
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.text.cells import to_csv
 from pages.ui import links
@@ -285,12 +286,16 @@ def test_an_address_that_is_wrong_says_so(params, said):
 
 
 def test_a_point_that_no_link_can_hold_says_so(found, monkeypatch):
-    monkeypatch.setattr(curves, "setting", lambda row: {"mechanism": "custext", "options": {"k": -1}, "epsilon": 1})
+    def with_no_such_window(row: Row) -> Row:
+        return replace(row, setting=replace(row.setting, options={**row.options, "gamma": -1.0}))
+
+    rows = tuple(with_no_such_window(r) if r.mechanism == "diffractor" else r for r in found.rows)
+    monkeypatch.setattr(results, "bundled", lambda: replace(found, rows=rows))
     at = page()
     point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
     at.selectbox(key="bench_point").set_value(point).run()
     at.button(key="bench_open").click().run()
-    assert not at.exception and any("at least 1" in e.value for e in at.error)
+    assert not at.exception and any("gamma must be" in e.value for e in at.error)
 
 
 def test_an_address_without_a_setting_or_without_epsilon():

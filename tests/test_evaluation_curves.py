@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import dptext_core as dpt
 from dptext_core import ConfigError, InputError
 from dptext_core.measure.front import pareto
 from dptext_core.measure.metrics import REGISTRY, measure
@@ -184,7 +185,7 @@ def test_papers_stand_in_our_units_and_take_the_index_of_ours(found):
     assert (mlm.points[0].x, mlm.points[0].value) == (10.0, pytest.approx(0.685))
     assert ("DP-MLM", "DP-MLM, Table 2") not in by_label, "the same numbers are not shown twice"
     index = {s.label: s.index for s in ours}
-    assert {s.index for s in printed if s.options.get("lists") == ["L0"]} == {index["1-Diffractor, L0"]}
+    assert {s.index for s in printed if s.options.get("lists") == ("L0",)} == {index["1-Diffractor, L0"]}
     assert {s.index for s in printed if s.options.get("k") == 5} == {index["CusText, K = 5"]}
     best = [s for s in printed if "best_of" in s.options]
     assert best and all("best of noise+lists" in s.label for s in best)
@@ -193,7 +194,8 @@ def test_papers_stand_in_our_units_and_take_the_index_of_ours(found):
 
 def test_rows_without_a_place_are_not_drawn(monkeypatch):
     real = papers.paper_rows("sst2", "dp-mlm", "accuracy")[:4]
-    changes = [{"value": None}, {"epsilon": None}, {"epsilon": 0}, {"note": "more than this"}]
+    anywhere, nothing = (real[i].setting.at(e) for i, e in ((1, None), (2, 0)))
+    changes = [{"value": None}, {"setting": anywhere}, {"setting": nothing}, {"note": "more than this"}]
     monkeypatch.setattr(
         curves, "paper_rows", lambda *_: [dataclasses.replace(r, **c) for r, c in zip(real, changes, strict=True)]
     )
@@ -213,14 +215,12 @@ def test_a_users_options_find_the_series_they_are_nearest_to(found):
     (exact,) = curves.nearest_series(found, "diffractor", {"lists": ("L0",), "oov": "keep"})
     assert exact.label == "1-Diffractor, L0" and curves.differences(exact, {"lists": ("L0",), "oov": "keep"}) == []
     (default,) = curves.nearest_series(found, "diffractor", {})
-    assert default.options["lists"] == ["L2"], "an option that is not given has its default"
+    assert default.options["lists"] == ("L2",), "an option that is not given has its default"
     assert curves.differences(default, {}) == ["unknown words: keep"]
     assert curves.differences(default, {"oov": "keep", "gamma": 7}) == ["gamma at its default"]
     both = curves.nearest_series(found, "custext", {"k": 20, "oov": "keep"})
     assert {s.options["k"] for s in both} == {5, 50}
     assert curves.nearest_series(found, "tem", {}) == []
-    row = default.points[0].row
-    assert curves.setting(row) == {k: getattr(row, k) for k in ("mechanism", "options", "epsilon")}
 
 
 # --- the plane ------------------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_the_plane_draws_its_front_over_the_better_corner(found, dark):
 
 def test_names_are_shown_literally_and_nothing_to_draw_is_said(found):
     (s,) = curves.series(found, "sst2", "accuracy", ["mvc"])
-    odd = [curves.Series("<b>x</b>", "<i>m</i>", {}, s.points, 3), s]
+    odd = [curves.Series("<b>x</b>", dpt.Setting("<i>m</i>"), s.points, 3), s]
     figure = benchmark_figures.curves(odd, [], "accuracy")
     assert figure.data[0].name == "&lt;i&gt;m&lt;/i&gt;" and "&lt;b&gt;x" in figure.data[0].customdata[0][1]
     with pytest.raises(InputError):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dptext_core as dpt
 from dptext_core.research import case_study
 from dptext_core.research import findings as f
 from dptext_core.research.deniability import Curve
@@ -36,7 +37,8 @@ GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
 
 
 def row(mechanism: str, data: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options):
-    return Row(mechanism, options, epsilon, data, "", metric, value, value - half, value + half, 100, 3, "0")
+    setting = dpt.Setting(mechanism, options, epsilon)
+    return Row(setting, data, "", metric, value, value - half, value + half, 100, 3, "0")
 
 
 def rising(epsilon: float, scale: float = 1.0) -> float:
@@ -149,8 +151,8 @@ def far(sign: int, put: Callable):
     ends = np.stack([n_w - 0.001, n_w + 0.001], axis=1)
     curve = Curve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
     put(diffractor, "measured_deniability", lambda: (
-        ("mahalanobis", {"space": diffractor.GLOVE}, curve),
-        ("diffractor", {"noise": "geometric", "lists": ["L2"]}, one_dimension()),
+        (dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), curve),
+        (dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
     ))  # fmt: skip
     return []
 
@@ -166,7 +168,7 @@ def one_dimension() -> Curve:
 def ranges(sign: int, put: Callable):
     tight, wide = ((0.2, 2.0), (10.0, 200.0)) if sign > 0 else ((0.2, 200.0), (10.0, 20.0))
     put(diffractor, "bundled_crossings", lambda: tuple(
-        Crossing(m, options, n, e, True)
+        Crossing(dpt.Setting(m, options, e), n, True)
         for m, options, ends in (("diffractor", GEOMETRIC, tight), ("mvc", {}, wide))
         for n, e in zip((0.1, 0.8), ends, strict=True)
     ))  # fmt: skip
@@ -236,7 +238,7 @@ def windows(sign: int, put: Callable):
     scores = {
         (r.options["noise"], r.epsilon): x
         for x, r in base.printed("1-Diffractor", "Table 1", "sst2", "diffractor", "accuracy")
-        if r.options["lists"] == ["L2"]
+        if r.options["lists"] == ("L2",)
     }
     rows = []
     for e in (0.5, 1.0, 3.0):
@@ -513,8 +515,9 @@ def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figur
 
     for kept, verdict in ((0.21, f.PARTLY), (0.08, f.AGREES), (0.5, f.DISAGREES)):
         nothing_else(diffractor, "measured_deniability", lambda kept=kept: (
-            ("mahalanobis", {"space": diffractor.GLOVE}, at(kept)), ("tem", {"space": diffractor.GLOVE}, at(0.98)),
-            ("diffractor", {"noise": "geometric", "lists": ["L2"]}, one_dimension()),
+            (dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), at(kept)),
+            (dpt.Setting("tem", {"space": diffractor.GLOVE}), at(0.98)),
+            (dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
         ))  # fmt: skip
         found = diffractor.mahalanobis_changes(f.Runs([]))
         assert found.verdict == verdict
@@ -694,7 +697,8 @@ def test_memory_stands_beside_the_papers_table():
 
 
 def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
-    few, many = (memory.measure("diffractor", {"noise": "geometric", "lists": ("L2",)}, words=n)[1] for n in (20, 2000))
+    setting = dpt.Setting("diffractor", {"noise": "geometric", "lists": ("L2",)})
+    few, many = (memory.measure(setting, words=n)[1] for n in (20, 2000))
     assert 0 < few < many / 5
 
 

@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+import dptext_core as dpt
 from dptext_core.errors import ConfigError
 from dptext_core.research import further, grid, queries, results
 
@@ -22,15 +23,17 @@ def test_an_epsilon_is_found_where_a_chance_is_passed_and_nowhere_else():
 
 
 def test_every_system_keeps_stop_words_and_is_one_that_can_be_made():
-    import dptext_core as dpt
 
-    for mechanism, options in further.SYSTEMS:
-        assert dpt.get_mechanism(mechanism, epsilon=1.0, **options).config.keep_stopwords
+    for system in further.SYSTEMS:
+        assert system.at(1.0).make().config.keep_stopwords
 
 
 def test_points_stand_at_the_crossings_and_the_lists_are_single_ones_too():
     size = grid.Size(12, 6, 10, 8.0)
-    found = [further.Crossing("tem", {"oov": "keep"}, n, e, True) for n, e in ((0.1, 12.7), (0.5, None), (0.8, 20.0))]
+    found = [
+        further.Crossing(dpt.Setting("tem", {"oov": "keep"}, e), n, True)
+        for n, e in ((0.1, 12.7), (0.5, None), (0.8, 20.0))
+    ]
     points = further.points_of("equal", "sst2", size, (1, 2), found)
     assert [(p.mechanism, p.epsilon, p.seed) for p in points] == [
         ("baseline", None, 1), ("baseline", None, 2), ("tem", 12.7, 1), ("tem", 12.7, 2),

@@ -10,6 +10,7 @@ import json
 import plotly.graph_objects as go
 import pytest
 
+import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
 from dptext_core.research import contributed, grid, leaderboard, results, run
@@ -21,7 +22,8 @@ from dptext_core.text.latex import latex
 
 
 def row(mechanism: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options) -> Row:
-    return Row(mechanism, options, epsilon, "sst2", "utility", metric, value, value - half, value + half, 100, 3, "p")
+    setting = dpt.Setting(mechanism, options, epsilon)
+    return Row(setting, "sst2", "utility", metric, value, value - half, value + half, 100, 3, "p")
 
 
 def points(mechanism: str, *found: tuple[float, float, float], **options) -> list[Row]:
@@ -274,7 +276,9 @@ def against():
 
 def changed(one: Line, **values) -> Line:
     made = {k: v for k, v in values.items() if k in Line.__dataclass_fields__}
-    other = {k: v for k, v in values.items() if k not in made}
+    of = {k: v for k, v in values.items() if k in ("mechanism", "options", "epsilon")}
+    made["setting"] = dataclasses.replace(one.setting, **of)
+    other = {k: v for k, v in values.items() if k not in made and k not in of}
     return dataclasses.replace(one, **made, provenance=dataclasses.replace(one.provenance, **other))
 
 
@@ -314,7 +318,8 @@ def test_what_is_wrong_with_a_file_is_said(lines, against, change, fault):
 def test_points_are_measured_again_and_a_score_that_was_made_up_lies_outside(light):
     setup = run.Setup(command="c")
     size = grid.Size(12, 6, 10, 8.0)
-    points = [grid.Point("diffractor", {"lists": ("L2",)}, 1.0, "builtin", seed, size) for seed in (1, 2, 3)]
+    setting = dpt.Setting("diffractor", {"lists": ("L2",)}, 1.0)
+    points = [grid.Point(setting, "builtin", seed, size) for seed in (1, 2, 3)]
     lines = list(run.run_group(points, setup))
     again = contributed.measured_again(lines, contributed.chosen(lines, 1, "hash"), setup)
     assert {a.metric for a in again} >= {"accuracy", "cosine"} and all(a.inside for a in again)
@@ -329,7 +334,7 @@ def test_which_points_are_measured_again_follows_from_the_files_hash(lines):
     for x in lines[1:]:
         for epsilon in range(1, 9):
             moved = changed(x, epsilon=float(epsilon))
-            many.append(changed(moved, id=point_id(moved.setting)))
+            many.append(changed(moved, id=point_id(moved.named)))
     one, other = ([x.epsilon for x in contributed.chosen(many, 4, digest)] for digest in ("a", "b"))
     assert one == [x.epsilon for x in contributed.chosen(many, 4, "a")] and one != other
     assert len(set(one)) == 4, "no setting twice as long as there are others"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dptext_core as dpt
 from dptext_core.errors import InputError
 from dptext_core.research import paired
 from dptext_core.research.paired import compare, compare_rows, pack, unpack
@@ -75,7 +76,8 @@ def row(values: np.ndarray, metric: str = "accuracy", data: str = "sst2") -> Row
     packed = paired.together([pack(v, steps=1) for v in values])
     runs = tuple(values.mean(axis=1).tolist())
     mean = float(values.mean())
-    return Row("tem", {}, 1.0, data, "utility", metric, mean, None, None, values.shape[1], len(runs), "", runs, packed)
+    tem = dpt.Setting("tem", {}, 1.0)
+    return Row(tem, data, "utility", metric, mean, None, None, values.shape[1], len(runs), "", runs, packed)
 
 
 def test_rows_are_compared_as_their_texts_are():

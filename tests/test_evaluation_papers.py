@@ -259,8 +259,9 @@ def test_rows_carry_their_source_and_one_scale():
 
 
 def test_callers_cannot_change_each_others_rows():
-    papers.paper_rows("sst2", "diffractor", "accuracy")[0].options["lists"].append("L9")
-    assert papers.paper_rows("sst2", "diffractor", "accuracy")[0].options == {"noise": "tem", "lists": ["L0"]}
+    with pytest.raises(TypeError):
+        papers.paper_rows("sst2", "diffractor", "accuracy")[0].options["lists"] = ("L9",)
+    assert papers.paper_rows("sst2", "diffractor", "accuracy")[0].options == {"noise": "tem", "lists": ("L0",)}
 
 
 def _broken(**change) -> list:

@@ -58,20 +58,21 @@ def test_points_have_ids_of_their_own_and_at_least_three_seeds():
     seeds: dict[tuple[str, str], set[int]] = {}
     for p in FULL:
         if p.mechanism != "baseline":
-            seeds.setdefault((p.mechanism, json.dumps({**p.setting, "seed": 0})), set()).add(p.seed)
+            seeds.setdefault((p.mechanism, json.dumps({**p.named, "seed": 0})), set()).add(p.seed)
     for (mechanism, _), found in seeds.items():
         assert found == {1} if mechanism in SLOW else found in ({1, 2, 3}, {1, 2, 3, 4, 5})
 
 
 def test_an_id_is_that_of_the_setting_and_of_nothing_else():
     size = grid.Size(10, 5, None, 3.0)
-    point = grid.Point("tem", {"oov": "keep", "beta": 0.1}, 1.0, "sst2", 1, size)
-    assert point.id == grid.Point("tem", {"beta": 0.1, "oov": "keep"}, 1.0, "sst2", 1, grid.Size(10, 5, None, 9.0)).id
+    point = grid.Point(dpt.Setting("tem", {"oov": "keep", "beta": 0.1}, 1.0), "sst2", 1, size)
+    same = dpt.Setting("tem", {"beta": 0.1, "oov": "keep"}, 1.0)
+    assert point.id == grid.Point(same, "sst2", 1, grid.Size(10, 5, None, 9.0)).id
     others = [
-        grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", 1, size),
-        grid.Point("tem", point.options, 2.0, "sst2", 1, size),
-        grid.Point("tem", point.options, 1.0, "sst2", 2, size),
-        grid.Point("tem", point.options, 1.0, "sst2", 1, grid.Size(10, 5, 7, 3.0)),
+        grid.Point(dpt.Setting("tem", {"oov": "keep"}, 1.0), "sst2", 1, size),
+        grid.Point(dpt.Setting("tem", point.options, 2.0), "sst2", 1, size),
+        grid.Point(dpt.Setting("tem", point.options, 1.0), "sst2", 2, size),
+        grid.Point(dpt.Setting("tem", point.options, 1.0), "sst2", 1, grid.Size(10, 5, 7, 3.0)),
     ]
     assert len({point.id, *(p.id for p in others)}) == 5
 
@@ -82,7 +83,7 @@ def test_ways_that_share_what_takes_long_to_prepare_are_one_group():
     assert len(of) == 1 and {tuple(p.options) for p in of[0]} == {(), ("clip",)}
     for group in grid.groups(FULL):
         if group[0].mechanism in ("custext", "diffractor"):
-            assert len({json.dumps(grid.plain(p.options)) for p in group}) == 1
+            assert len({p.setting.at(None) for p in group}) == 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
@@ -122,7 +123,7 @@ def as_json(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores:
     }  # fmt: skip
     more = {"dataset": {"title": point.data}, "gates": []} if point.mechanism == "baseline" else {}
     return {
-        "id": point.id, **point.setting, "scores": scores, "errors": {k: 0.01 for k in scores},
+        "id": point.id, **point.named, "scores": scores, "errors": {k: 0.01 for k in scores},
         "counts": {k: 50 for k in scores}, "outcomes": {},
         "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
     }  # fmt: skip
@@ -133,8 +134,8 @@ def line(point: grid.Point, finished: str = "2030-01-01T00:00:00Z", **scores: fl
 
 
 SIZE = grid.Size(4, 4, None, 3.0)
-BASE = grid.Point("baseline", {}, None, "sst2", 0, SIZE)
-TEM = [grid.Point("tem", {"oov": "keep"}, 1.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+BASE = grid.Point(dpt.Setting("baseline", {}, None), "sst2", 0, SIZE)
+TEM = [grid.Point(dpt.Setting("tem", {"oov": "keep"}, 1.0), "sst2", seed, SIZE) for seed in (1, 2, 3)]
 
 
 def test_a_point_is_on_the_disk_before_the_next_one_is_measured(tmp_path, monkeypatch):
@@ -251,7 +252,7 @@ def test_a_row_keeps_each_seed_and_what_each_text_has():
 
 
 def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
-    mvc = [grid.Point("mvc", {"oov": "keep"}, 50.0, "sst2", seed, SIZE) for seed in (1, 2, 3)]
+    mvc = [grid.Point(dpt.Setting("mvc", {"oov": "keep"}, 50.0), "sst2", seed, SIZE) for seed in (1, 2, 3)]
     lines = [line(BASE), *(line(p, n_w=0.5) for p in (*mvc, *TEM))]
     found, _ = results.merge(lines, [BASE, *mvc, *TEM], "c", "")
     half = {r.mechanism: r.high - 0.5 for r in found.rows}
@@ -491,11 +492,11 @@ def test_each_classifier_has_gates_of_its_own():
 @pytest.fixture
 def remembered(monkeypatch, tmp_path):
     """A bundled summary of one builtin point of a size that no grid has, and its lines."""
-    point = grid.Point("diffractor", {"oov": "keep"}, 1.0, "builtin", 1, grid.Size(10, 6, 9, 9.0))
+    point = grid.Point(dpt.Setting("diffractor", {"oov": "keep"}, 1.0), "builtin", 1, grid.Size(10, 6, 9, 9.0))
     monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
     run.originals.cache_clear()
     (found,) = run.run_group([point], run.Setup(command="c"))
-    base = grid.Point("baseline", {}, None, "builtin", 1, point.size)
+    base = grid.Point(dpt.Setting("baseline", {}, None), "builtin", 1, point.size)
     (plain,) = run.run_group([base], run.Setup(command="c"))
     summary, _ = results.merge([plain, found], [base, point], "c", "")
     monkeypatch.setattr(results, "bundled", lambda: summary)
@@ -535,9 +536,9 @@ def test_a_trained_encoder_is_trained_once_on_unprotected_text_and_has_a_gain(mo
     monkeypatch.setattr(run, "_tuned", {})
     run.originals.cache_clear()
     size = grid.Size(10, 6, 9, 9.0)
-    points = [grid.Point("diffractor", {"oov": "keep"}, e, "builtin", 1, size) for e in (0.5, 5.0)]
+    points = [grid.Point(dpt.Setting("diffractor", {"oov": "keep"}, e), "builtin", 1, size) for e in (0.5, 5.0)]
     setup = run.Setup(command="c", finetune="x")
-    (plain,) = run.run_group([grid.Point(grid.BASELINE, {}, None, "builtin", 1, size)], setup)
+    (plain,) = run.run_group([grid.Point(dpt.Setting(grid.BASELINE, {}, None), "builtin", 1, size)], setup)
     found = list(run.run_group(points, setup))
     run.originals.cache_clear()
     assert len(trained) == 3, "on unprotected text once, and on both rewrites"

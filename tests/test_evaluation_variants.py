@@ -55,15 +55,15 @@ def two():
 
 
 def test_a_foreign_mechanism_is_audited_and_measured_as_it_says(two):
-    assert [o for n, o in audit.configurations() if n == "two"] == [{"far": False}, {"far": True}]
-    assert [o for n, o in deniability.configurations(["minilm", "glove"]) if n == "two"] == [
+    assert [s.options for s in audit.configurations() if s.mechanism == "two"] == [{"far": False}, {"far": True}]
+    assert [s.options for s in deniability.configurations(["minilm", "glove"]) if s.mechanism == "two"] == [
         {"space": "minilm"}, {"space": "glove"},
     ]  # fmt: skip
     _, high, default = two.epsilon_range()
-    assert audit.epsilons("two", {}) == (default, high)
+    assert audit.epsilons(dpt.Setting("two")) == (default, high)
     two.closed_form = False
     try:
-        assert audit.epsilons("two", {}) == (audit.LOW, high)
+        assert audit.epsilons(dpt.Setting("two")) == (audit.LOW, high)
     finally:
         del two.closed_form
 
@@ -86,7 +86,7 @@ def letters(text: str) -> np.ndarray:
 
 def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
     size = grid.Size(12, 6, 10, 8.0)
-    point = grid.Point("two", {"far": True, "oov": "keep"}, 2.0, "builtin", 1, size)
+    point = grid.Point(dpt.Setting("two", {"far": True, "oov": "keep"}, 2.0), "builtin", 1, size)
     (line,) = run.run_group([point], run.Setup(command="c"))
     assert line.id == point.id and rows.Line.read(line.to_dict()) == line
     wanted = {"accuracy", "accuracy_bag", "f1_adaptive", "f1_adaptive_bag", "cosine", "bleu", "chrf", "n_w", "s_w"}
@@ -95,7 +95,7 @@ def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
 
 
 def test_every_built_in_mechanism_is_audited_in_all_its_ways():
-    found = {name: [o for n, o in audit.configurations() if n == name] for name in NAMES}
+    found = {name: [s.options for s in audit.configurations() if s.mechanism == name] for name in NAMES}
     priors = [{"prior": "frequency"}, {"prior": "skeleton"}]
     spaces = [{"space": s} for s in SPACES]
     assert found["tem"] == spaces and found["santext"] == found["santext-plus"] == [*spaces, *priors]
@@ -104,9 +104,9 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
     assert found["mvc"] == found["mahalanobis"] == found["gumbel"] == found["dp-mlm-plus"] == [{}]
     assert found["vickrey"] == [{"noise": "mvc"}, {"noise": "mahalanobis"}]
     assert len(found["diffractor"]) == 9 and len(found["custext"]) == 2 * len(SPACES) + 5 and len(found["dp-mlm"]) == 5
-    for name, options in itertools.chain(audit.configurations(), deniability.configurations(["minilm"])):
-        config = dpt.mechanism_class(name).create(epsilon=1.0, **options).config
-        assert all(getattr(config, k) == v for k, v in options.items() if k != "lists")
+    for setting in itertools.chain(audit.configurations(), deniability.configurations(["minilm"])):
+        config = setting.at(1.0).make().config
+        assert all(getattr(config, k) == v for k, v in setting.options.items() if k != "lists")
     assert found["adept"] == found["adept-original"] == [{"checkpoint": "snips"}, {"checkpoint": "atis"}]
     assert found["dp-prompt"] == [{}, {"prior": "released"}, {"length": "input"}]
     assert found["dp-paraphrase"] == [{}, {"prior": "released"}]
@@ -120,7 +120,7 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
         "dp-paraphrase",
         "dp-bart",
     }
-    assert {n for n, _ in deniability.configurations(["minilm"])} == NAMES - without
+    assert {s.mechanism for s in deniability.configurations(["minilm"])} == NAMES - without
 
 
 def test_a_mechanism_without_a_vocabulary_is_refused_by_what_measures_words():

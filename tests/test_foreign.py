@@ -416,7 +416,8 @@ def test_a_benchmark_point(cls, monkeypatch):
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
     size = grid.Size(12, 6, 10, 8.0)
     try:
-        (line,) = run.run_group([grid.Point(cls.name, {}, 1.0, "builtin", 1, size)], run.Setup(command="c"))
+        point = grid.Point(dpt.Setting(cls.name, {}, 1.0), "builtin", 1, size)
+        (line,) = run.run_group([point], run.Setup(command="c"))
     finally:
         run.originals.cache_clear()
         run._embedded.clear()

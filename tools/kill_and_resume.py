@@ -87,11 +87,12 @@ def some_rows(folder: Path, wanted: dict[str, str]) -> None:
 
 def bench(folder: Path) -> None:
     """Four rows of the table, of which the whole takes an hour."""
+    from dptext_core.mechanisms.setting import Setting
     from dptext_core.research import audit
 
     before = audit.configurations, audit.epsilons
-    audit.configurations = lambda: [("custext", {}), ("custext", {"k": 5})]
-    audit.epsilons = lambda name, options: (1.0, 2.0)
+    audit.configurations = lambda: [Setting("custext"), Setting("custext", {"k": 5})]
+    audit.epsilons = lambda setting: (1.0, 2.0)
     try:
         audit.main(["--out", str(folder / "audit.json")])
     finally:

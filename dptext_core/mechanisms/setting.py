@@ -79,14 +79,22 @@ class Setting:
         """The same at another ε."""
         return dataclasses.replace(self, epsilon=epsilon)
 
+    def ordered(self) -> Setting:
+        """The same with its options in the order of their names, as tables have them."""
+        return dataclasses.replace(self, options=dict(sorted(self.options.items())))
+
     def label(self) -> str:
         """The mechanism's title with its options in words, whatever ε. Never raises."""
-        said = codec.describe(self.options, self.mechanism)
+        said = self.described()
         return f"{title(self.mechanism)} ({said})" if said else title(self.mechanism)
+
+    def described(self) -> str:
+        """Its options alone in words, "" for none. Never raises."""
+        return codec.describe(self.options, self.mechanism)
 
     def key(self) -> str:
         """The mechanism and its options, whatever ε, as a text that is the same for the same ones."""
-        return json.dumps([self.mechanism, dict(self.options)], sort_keys=True)
+        return json.dumps([self.mechanism, _plain(self.options)], sort_keys=True)
 
     # --- an address, and files that hold options as people type them
 
@@ -128,9 +136,7 @@ class Setting:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: ``mechanism``, ``options`` and ``epsilon``, lists for tuples."""
-        options = {name: list(v) if isinstance(v, tuple) else v for name, v in self.options.items()}
-        epsilon = list(self.epsilon) if isinstance(self.epsilon, tuple) else self.epsilon
-        return {"mechanism": self.mechanism, "options": options, "epsilon": epsilon}
+        return {"mechanism": self.mechanism, "options": _plain(self.options), "epsilon": _plain(self.epsilon)}
 
     @classmethod
     def from_dict(cls, found: Any) -> Setting:
@@ -151,5 +157,34 @@ class Setting:
         return fields[name]
 
 
+class OfSetting:
+    """What is of one setting: its parts are read through."""
+
+    __slots__ = ()
+    setting: Setting
+
+    @property
+    def mechanism(self) -> str:
+        return self.setting.mechanism
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self.setting.options
+
+    @property
+    def epsilon(self) -> Any:
+        return self.setting.epsilon
+
+
 def _fixed(value: Any) -> Any:
+    """The same, so that it cannot change and has a hash."""
+    if isinstance(value, Mapping):
+        return Options(value)
     return tuple(map(_fixed, value)) if isinstance(value, list | tuple) else value
+
+
+def _plain(value: Any) -> Any:
+    """The same as JSON has it."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return list(map(_plain, value)) if isinstance(value, tuple) else value

@@ -15,7 +15,6 @@ Whether audits find what they should is shown by the planted faults, each beside
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import Counter
@@ -30,12 +29,11 @@ from ..auditing import LINES, AuditReport, audit, share
 from ..auditing.inputs import default_inputs
 from ..auditing.planted import FAULTS, Fault, broken, sound
 from ..errors import InputError
-from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from ..mechanisms.registry import mechanism_class, mechanisms
+from ..mechanisms.setting import Options, Setting
 from ..privacy.guarantee import at_least, bound, number
 from .measurement import Measurement, markdown, parser
-from .rows import listed
 
 #: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
 DRAWS, REWRITES = 4000, 250
@@ -50,25 +48,24 @@ ABOUT = MEASUREMENT.about(
 )
 
 
-def configurations() -> list[tuple[str, dict[str, Any]]]:
+def configurations() -> list[Setting]:
     """Every registered mechanism with the options that make it another mechanism, all without ε."""
-    return [(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
+    return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
 
 
-def epsilons(name: str, options: dict[str, Any]) -> tuple[float, float]:
+def epsilons(setting: Setting) -> tuple[float, float]:
     """The two ε that a configuration is looked at with."""
-    cls = mechanism_class(name)
-    _, high, default = cls.epsilon_range(options)
+    cls = mechanism_class(setting.mechanism)
+    _, high, default = cls.epsilon_range(setting.options)
     return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
 
 
-def row(name: str, options: dict[str, Any], report: AuditReport) -> dict[str, Any]:
+def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
     """One line of the table."""
     own = report.to_dict()
     kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
             "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_fresh", "leak_epsilon")  # fmt: skip
-    out: dict[str, Any] = {"mechanism": name}
-    out["options"] = listed(options)
+    out = setting.to_dict()
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
@@ -94,11 +91,11 @@ def main(argv: Sequence[str] = ()) -> int:
     args = takes.parse_args(argv)
     if args.planted:
         return _planted(args.fault)
-    todo = [(n, o, e) for n, o in configurations() for e in epsilons(n, o)]
-    places = {_key(name, listed(options), epsilon): k for k, (name, options, epsilon) in enumerate(todo)}
+    todo = [s.at(e) for s in configurations() for e in epsilons(s)]
+    places = {setting: k for k, setting in enumerate(todo)}
     there = _there(args.out, places)
-    todo = [t for t in todo if not args.mechanism or t[0] in args.mechanism]
-    left = [t for t in todo if args.again or places[_key(t[0], listed(t[1]), t[2])] not in there]
+    todo = [s for s in todo if not args.mechanism or s.mechanism in args.mechanism]
+    left = [s for s in todo if args.again or places[s] not in there]
     say = partial(print, file=sys.stderr, flush=True)
     say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
     try:
@@ -107,7 +104,7 @@ def main(argv: Sequence[str] = ()) -> int:
         if args.out:
             say(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
         raise
-    rows = [there[places[_key(name, listed(options), epsilon)]] for name, options, epsilon in todo]
+    rows = [there[places[s]] for s in todo]
     print(_table(rows))
     counts = ", ".join(f"{n} {verdict}" for verdict, n in Counter(r["verdict"] for r in rows).most_common())
     say(f"{len(rows)} rows: {counts or 'none'}.")
@@ -122,7 +119,7 @@ def _planted(names: Sequence[str] | None) -> int:
     wrong = 0
     for fault in chosen:
         report, seconds = _timed(broken(fault.name), fault, on_terminal(fault.name))
-        key = (fault.sound, tuple(sorted(fault.options.items())), fault.inputs)
+        key = (fault.sound, Options(fault.options), fault.inputs)
         if key not in twins:
             twins[key] = _timed(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
         twin = twins[key][0]
@@ -146,21 +143,13 @@ def _timed(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
     return audit(m, fault.inputs, seed=SEED, task=task), time.perf_counter() - began
 
 
-Place = tuple[str, str, float]
-
-
-def _key(name: str, options: dict[str, Any], epsilon: float) -> Place:
-    """What names a row."""
-    return name, json.dumps(options, sort_keys=True), float(epsilon)
-
-
-def _there(out: Path | None, places: Mapping[Place, int]) -> dict[int, dict[str, Any]]:
+def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
     """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
     if out is None or not out.exists():
         return {}
     found = assets.read_json(out)
     try:
-        about, rows = found["about"], {_key(r["mechanism"], r["options"], r["epsilon"]): r for r in found["rows"]}
+        about, rows = found["about"], {of_row(r): r for r in found["rows"]}
         made = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
         raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
@@ -169,26 +158,31 @@ def _there(out: Path | None, places: Mapping[Place, int]) -> dict[int, dict[str,
             f"{out.name} was made by {made['command']}, version {made['version']}, with the seed {made['seed']}: its "
             "rows are not measured as those of this version are. Name another file for --out."
         )
-    return {places[key]: row for key, row in rows.items() if key in places}
+    return {places[setting]: row for setting, row in rows.items() if setting in places}
+
+
+def of_row(row: Mapping[str, Any]) -> Setting:
+    """What a row of the table is about."""
+    return Setting(row["mechanism"], row["options"], row["epsilon"])
 
 
 def _measure(
-    left: Sequence[tuple[str, dict[str, Any], float]], places: Mapping[Place, int], there: dict[int, dict[str, Any]],
-    out: Path | None, say: Callable[[str], None],
+    left: Sequence[Setting], places: Mapping[Setting, int], there: dict[int, dict[str, Any]], out: Path | None,
+    say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Add what is left to ``there``, and write all of it after each row."""
     inputs: list[Any] | None = None
-    before: object = None
-    for k, (name, options, epsilon) in enumerate(left, 1):
+    before: Setting | None = None
+    for k, setting in enumerate(left, 1):
         began = time.perf_counter()
-        said = (f"{k}/{len(left)} {name}", codec.describe(options, name), f"ε {number(epsilon)}")
+        m = setting.make()
+        said = (f"{k}/{len(left)} {m.name}", setting.described(), f"ε {number(m.config.epsilon)}")
         what = ", ".join(part for part in said if part)
-        m = get_mechanism(name, epsilon=epsilon, **options)
-        if before != (name, options):
-            before = name, options
+        if before != setting.at(None):
+            before = setting.at(None)
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
         report = audit(m, inputs, draws=_draws(m), seed=SEED, task=on_terminal(what))
-        there[places[_key(name, listed(options), epsilon)]] = row(name, options, report)
+        there[places[setting]] = row(setting, report)
         MEASUREMENT.write(out, [there[i] for i in sorted(there)], ABOUT)
         say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
 
@@ -205,8 +199,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
         proven, leak = "yes" if r["proven"] else "at least", "" if r["leak_fresh"] is None else share(r["leak_fresh"])
         seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
-        options = codec.describe(r["options"], r["mechanism"])
-        return [r["mechanism"], options, number(r["epsilon"]), *seen, LINES[r["verdict"]]]
+        return [r["mechanism"], of_row(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
 
     heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
     return markdown([*heading, "verdict"], map(cells, rows))

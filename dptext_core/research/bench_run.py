@@ -20,7 +20,7 @@ from typing import Any
 from ..errors import ConfigError, InputError
 from . import further
 from . import results as store
-from .grid import GRIDS, Grid, Point, Size, cost, groups, named, plain, shard
+from .grid import GRIDS, Grid, Point, Size, cost, groups, named, shard
 from .measurement import parser
 from .rows import Row
 from .run import JUDGED, Setup, one_thread, run, run_group, stop_list
@@ -130,7 +130,7 @@ def _command(args: argparse.Namespace) -> str:
 def _list(points: Sequence[Point]) -> int:
     for group in groups(points):
         p = group[0]
-        ways = [", ".join(f"{k} {v}" for k, v in plain(q.options).items()) for q in group]
+        ways = [", ".join(f"{k} {v}" for k, v in q.named["options"].items()) for q in group]
         options = "; or ".join(way or "as it comes" for way in dict.fromkeys(ways)) if any(ways) else ""
         levels = ", ".join(f"{e:g}" for e in dict.fromkeys(q.epsilon for q in group) if e is not None)
         print(
@@ -185,7 +185,7 @@ def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
                 n_train, n_test, dataset["max_words"], dataset["tokens"] / (dataset["n_train"] + dataset["n_test"])
             )
             for seed in (1, 0, *range(2, 10)):
-                yield Point(row.mechanism, row.options, row.epsilon, row.data, seed, size)
+                yield Point(row.setting, row.data, seed, size)
 
 
 def _point(args: argparse.Namespace) -> int:
@@ -194,10 +194,8 @@ def _point(args: argparse.Namespace) -> int:
     if not here and (what := further.holds(args.point)) is not None:
         return further.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
     grid, point = declared(args.point, args, summary)
-    same = ("mechanism", "options", "epsilon", "data")
-    rows = {} if summary is None else {
-        r.metric: r for r in summary.rows if all(getattr(r, k) == point.setting[k] for k in same)
-    }  # fmt: skip
+    measured_before = () if summary is None else summary.rows
+    rows = {r.metric: r for r in measured_before if (r.setting, r.data) == (point.setting, point.data)}
     if rows and summary is not None and (used := stop_list(args.stopwords)) != summary.about["stopwords"]:
         raise ConfigError(
             f"The rows of this point were measured with {summary.about['stopwords']}, not with {used}. Name the file "
@@ -212,7 +210,7 @@ def _point(args: argparse.Namespace) -> int:
         )  # fmt: skip
     one_thread()
     (line,) = run_group([point], setup)
-    print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.setting.items()))
+    print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.named.items()))
     told: list[bool] = []
     for metric, value in line.scores.items():
         beside = "   no row of the bundled results"

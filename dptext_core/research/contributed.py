@@ -20,7 +20,8 @@ from typing import Any
 
 from ..errors import DPTextError, InputError
 from ..measure.metrics.registry import measure
-from ..mechanisms.registry import get_mechanism, mechanisms
+from ..mechanisms.registry import mechanisms
+from ..mechanisms.setting import Setting
 from . import results as store
 from . import run
 from .grid import Point, Size
@@ -80,7 +81,7 @@ def _line(line: Line, known: set[str]) -> list[str]:
         if line.epsilon is None or line.epsilon <= 0:
             faults.append("its ε is not above 0.")
         try:
-            get_mechanism(line.mechanism, epsilon=line.epsilon or 1.0, **_options(line.options))
+            line.setting.at(line.epsilon or 1.0).make()
         except DPTextError as error:
             faults.append(f"its options do not make the mechanism: {error}")
     if line.seconds < 0 or line.tokens < 1:
@@ -101,10 +102,6 @@ def _line(line: Line, known: set[str]) -> list[str]:
     if not line.scores:
         faults.append("it has no scores.")
     return faults
-
-
-def _options(options: Any) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
 
 
 def _provenance(lines: Sequence[Line], against: Results) -> list[str]:
@@ -139,15 +136,15 @@ def _seeds(lines: Sequence[Line]) -> list[str]:
     few = {setting: n for setting, n in seeds.items() if n < LEAST_SEEDS}
     if not few:
         return []
-    (mechanism, _, epsilon, data), n = next(iter(few.items()))
+    (one, data), n = next(iter(few.items()))
     return [
-        f"{len(few)} settings have fewer than {LEAST_SEEDS} seeds, such as {mechanism} at ε {epsilon} on {data} ({n}). "
-        "An interval needs that many."
+        f"{len(few)} settings have fewer than {LEAST_SEEDS} seeds, such as {one.mechanism} at ε {one.epsilon} on "
+        f"{data} ({n}). An interval needs that many."
     ]
 
 
-def _setting(line: Line) -> tuple:
-    return line.mechanism, repr(sorted(line.options.items())), line.epsilon, line.data
+def _setting(line: Line) -> tuple[Setting, str]:
+    return line.setting, line.data
 
 
 def _beside(lines: Sequence[Line], against: Results) -> list[str]:
@@ -189,7 +186,7 @@ def measured_again(lines: Sequence[Line], some: Sequence[Line], setup: run.Setup
     found = []
     for line in some:
         size = Size(line.n_train, line.n_test, line.max_words, 14.0)
-        point = Point(line.mechanism, _options(line.options), line.epsilon, line.data, line.seed, size)
+        point = Point(line.setting, line.data, line.seed, size)
         (here,) = run.run_group([point], setup)
         same = [other for other in lines if _setting(other) == _setting(line)]
         for metric, value in here.scores.items():

@@ -7,8 +7,6 @@ stand in ε's place at its N_w, the measured chance that a word stays itself, or
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import ConfigError
 from ..measure.metrics.registry import JUDGES, REGISTRY, judged, measure
 from ..mechanisms import codec
-from ..mechanisms.registry import counted, mechanism_class, mechanisms
+from ..mechanisms.registry import counted, mechanisms, title
+from ..mechanisms.setting import OfSetting, Setting
 from ..privacy.guarantee import number
 from ..words.lists import CONFIGURATIONS
 from .papers import PaperRow, paper_rows
@@ -48,7 +47,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Series:
+class Series(OfSetting):
     """Points of one configuration in order of x.
 
     index: its place among all configurations, the same in every figure. left_out: points that have no x on this axis.
@@ -56,8 +55,7 @@ class Series:
     """
 
     label: str
-    mechanism: str
-    options: Mapping[str, Any]
+    setting: Setting
     points: tuple[Point, ...]
     index: int
     left_out: int = 0
@@ -88,19 +86,6 @@ class Spot:
 # --- names ----------------------------------------------------------------------------------------------------------
 
 
-def title(mechanism: str) -> str:
-    """A mechanism's title; of one that is not registered its name."""
-    try:
-        return mechanism_class(mechanism).title
-    except ConfigError:
-        return mechanism
-
-
-def options_of(mechanism: str) -> dict[str, Any]:
-    """A mechanism's options at their defaults. Raises ConfigError for one that is not registered."""
-    return {f.name: f.default for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}
-
-
 def units(names: Iterable[str]) -> dict[str, list[str]]:
     """Notion and unit of ε → the titles of the mechanisms that count so."""
     found: dict[str, list[str]] = {}
@@ -126,18 +111,12 @@ def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | N
     )
 
 
-def key(row: Row | PaperRow) -> str:
-    """The configuration of a row: its mechanism and options, whatever ε."""
-    return json.dumps([row.mechanism, row.options], sort_keys=True)
-
-
 @dataclass(frozen=True)
-class Configuration:
+class Configuration(OfSetting):
     """One mechanism with its options but ε. index: see ``Series``."""
 
     label: str
-    mechanism: str
-    options: Mapping[str, Any]
+    setting: Setting
     index: int
 
 
@@ -147,7 +126,7 @@ def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
     found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for row in results.rows:
         if row.mechanism != BASELINE:
-            found.setdefault((row.data, row.metric), []).append((key(row), row))
+            found.setdefault((row.data, row.metric), []).append((row.setting.key(), row))
     return found
 
 
@@ -173,7 +152,7 @@ def configurations(results: Results) -> Mapping[str, Configuration]:
         varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
         parts = describe(row.options, row.mechanism, varying)
         label = title(row.mechanism) + (f", {parts}" if parts else "")
-        found[k] = Configuration(label, row.mechanism, row.options, index)
+        found[k] = Configuration(label, row.setting.at(None), index)
     return found
 
 
@@ -216,11 +195,6 @@ def _first(rows: Iterable[R], **wanted: Any) -> R | None:
     return next((r for r in rows if all(getattr(r, k) == v for k, v in wanted.items())), None)
 
 
-def setting(row: Row | PaperRow) -> dict[str, Any]:
-    """What a link carries: mechanism, options, ε."""
-    return {"mechanism": row.mechanism, "options": row.options, "epsilon": row.epsilon}
-
-
 def command(row: Row | PaperRow) -> str:
     """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
     again = "python -m dptext_core bench run --point"
@@ -255,7 +229,7 @@ def series(
             points.append(Point(float(at), float(row.value), row.low, row.high, measured, row))
     all_ = configurations(results)
     return [
-        Series(c.label, c.mechanism, c.options, tuple(sorted(found[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
+        Series(c.label, c.setting, tuple(sorted(found[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
         for k, c in all_.items()
         if k in found
     ]
@@ -290,7 +264,7 @@ def paper_series(
             if row.value is None or not row.epsilon or "more than" in row.note:
                 continue
             point = Point(float(row.epsilon), row.value * row.scale, None, None, None, row)
-            found.setdefault((row.paper, row.table, name, key(row)), []).append((point, row))
+            found.setdefault((row.paper, row.table, name, row.setting.key()), []).append((point, row))
     out: list[Series] = []
     seen = set()
     for (paper, table, name, k), rows in found.items():
@@ -304,7 +278,7 @@ def paper_series(
         label = ", ".join(filter(None, parts))
         index = _index(first, ours)
         about = f"{paper}, {table}"
-        out.append(Series(label, first.mechanism, first.options, points, index, 0, about, first.caption))
+        out.append(Series(label, first.setting.at(None), points, index, 0, about, first.caption))
     return out
 
 
@@ -331,7 +305,7 @@ def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
 def differences(series: Series, options: Mapping[str, Any]) -> list[str]:
     """What of a series' options a user's own options set otherwise, in words. Options not given have their default."""
     try:
-        defaults = options_of(series.mechanism)
+        defaults = Setting(series.mechanism).full()
     except ConfigError:
         defaults = {}
     have = defaults | dict(options)
@@ -376,7 +350,7 @@ def paper_plane(
 
 def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
     def at(s: Series, p: Point) -> tuple:
-        return (key(p.row), p.row.epsilon, p.row.data, s.paper)
+        return (p.row.setting, p.row.data, s.paper)
 
     others = {at(s, p): p for s in xs for p in s.points}
     return [
@@ -430,7 +404,7 @@ def said(value: float | None, low: float | None = None, high: float | None = Non
 
 def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
     """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
-    wanted = key(row)
+    wanted = row.setting.key()
     same = [
         r for (data, _), rows in _keyed(results).items() if data == row.data
         for k, r in rows if r.epsilon == row.epsilon and k == wanted

@@ -22,12 +22,12 @@ from .._internal.statistics import boundary, half_width
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class, mechanisms
+from ..mechanisms.setting import Setting
 from ..mechanisms.words.mvc import CURVE_DRAWS
 from ..mechanisms.words.word_level import WordMechanism, word_mechanism
 from ..privacy.distribution import Channel
 from ..words.lists import CONFIGURATIONS
 from .measurement import about, parser, write_rows
-from .rows import listed
 
 WORDS = 100
 POINTS = 21
@@ -106,26 +106,25 @@ def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, n
 def bundled(mechanism: Mechanism) -> Curve | None:
     """The bundled curve of a mechanism at its default options (space, noise and lists may differ), else None."""
     config = mechanism.config
-    for name, options, found in measured():
-        wanted = {k: CONFIGURATIONS.get(v[0], tuple(v)) if k == "lists" else v for k, v in options.items()}
-        if name == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
-            plain = type(mechanism).create(epsilon=1.0, **options).config
+    for setting, found in measured():
+        wanted = {k: CONFIGURATIONS.get(v[0], v) if k == "lists" else v for k, v in setting.options.items()}
+        if setting.mechanism == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
+            plain = setting.make().config
             ignored = {"epsilon", "keep_stopwords", "stopwords", "oov", "recase"}
             if all(getattr(config, f.name) == getattr(plain, f.name) for f in fields(plain) if f.name not in ignored):
                 return found
     return None
 
 
-def measured() -> tuple[tuple[str, dict[str, Any], Curve], ...]:
+def measured() -> tuple[tuple[Setting, Curve], ...]:
     """Every bundled curve with its mechanism and options."""
     return assets.bundled("benchmarks/deniability.json", _read, ())
 
 
-def _read(path: Path) -> tuple[tuple[str, dict[str, Any], Curve], ...]:
-    """Mechanism, options and curve of each row."""
+def _read(path: Path) -> tuple[tuple[Setting, Curve], ...]:
     return tuple(
         (
-            row["mechanism"], row["options"],
+            Setting(row["mechanism"], row["options"]),
             Curve(
                 np.array(row["epsilon"]), np.array(row["n_w"]), np.array(row["n_w_interval"]), np.array(row["s_w"]),
                 np.array(row["s_w_interval"]), row["words"], row["draws"],
@@ -135,9 +134,9 @@ def _read(path: Path) -> tuple[tuple[str, dict[str, Any], Curve], ...]:
     )  # fmt: skip
 
 
-def configurations(spaces: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+def configurations(spaces: Sequence[str]) -> list[Setting]:
     """What is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
-    return [(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
+    return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -152,7 +151,8 @@ def main(argv: Sequence[str] = ()) -> int:
 
     rows: list[dict[str, Any]] = []
     ranges: dict[str, dict[str, dict[str, float]]] = {}
-    for name, options in configurations(args.space or list(SPACES)):
+    for setting in configurations(args.space or list(SPACES)):
+        name, options = setting.mechanism, setting.options
         if args.mechanism and name not in args.mechanism:
             continue
         began = time.perf_counter()
@@ -174,7 +174,7 @@ def main(argv: Sequence[str] = ()) -> int:
         )
         rows.append(
             {
-                "mechanism": name, "options": listed(options),
+                **setting.to_dict(),
                 "epsilon": [float(f"{e:.4g}") for e in c.epsilons], "n_w": c.n_w.round(4).tolist(),
                 "n_w_interval": c.n_w_interval.round(4).tolist(), "s_w": c.s_w.round(2).tolist(),
                 "s_w_interval": c.s_w_interval.round(2).tolist(), "words": c.words, "draws": c.draws,

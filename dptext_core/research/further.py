@@ -26,36 +26,37 @@ from .._internal import assets
 from .._internal.statistics import boundary
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
-from ..mechanisms.registry import get_mechanism, mechanism_class
+from ..mechanisms.registry import mechanism_class
+from ..mechanisms.setting import OfSetting, Setting
 from ..mechanisms.words.word_level import word_mechanism
 from ..privacy.sampling import NoiseStream
 from ..words.lists import CONFIGURATIONS
 from . import curves, deniability, run
 from . import results as store
-from .grid import ATTACKERS, BASELINE, KEEP, SIZES, Point, Size, plain
+from .grid import ATTACKERS, BASELINE, KEEP, SIZES, Point, Size
 from .measurement import parser
 from .results import Results
-from .rows import Row, short
+from .rows import Row, plain, record, short
 
 #: Shares of the drawn words that stay, at which systems are compared, and one more whose ε is found only.
 SHARES = (0.1, 0.3, 0.5)
 ALSO = 0.8
 SEEDS = (1, 2, 3)
 #: Mechanisms with their options. All keep stop words.
-SYSTEMS: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("dp-mlm", {"clip": "tuned"}),
-    ("dp-mlm", {"clip": "paper"}),
-    ("dp-mlm-prior", {}),
-    ("diffractor", {**KEEP, "noise": "geometric", "lists": ("L2",)}),
-    ("diffractor", {**KEEP, "noise": "tem", "gamma": None, "lists": ("L2",)}),
-    ("custext", {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": True}),
-    ("santext", {**KEEP, "keep_stopwords": True}),
-    ("santext-plus", {**KEEP, "keep_stopwords": True}),
-    ("tem", KEEP),
-    ("mvc", KEEP),
-    ("mahalanobis", KEEP),
-    ("vickrey", KEEP),
-    ("gumbel", KEEP),
+SYSTEMS = (
+    Setting("dp-mlm", {"clip": "tuned"}),
+    Setting("dp-mlm", {"clip": "paper"}),
+    Setting("dp-mlm-prior", {}),
+    Setting("diffractor", {**KEEP, "noise": "geometric", "lists": ("L2",)}),
+    Setting("diffractor", {**KEEP, "noise": "tem", "gamma": None, "lists": ("L2",)}),
+    Setting("custext", {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": True}),
+    Setting("santext", {**KEEP, "keep_stopwords": True}),
+    Setting("santext-plus", {**KEEP, "keep_stopwords": True}),
+    Setting("tem", KEEP),
+    Setting("mvc", KEEP),
+    Setting("mahalanobis", KEEP),
+    Setting("vickrey", KEEP),
+    Setting("gumbel", KEEP),
 )
 #: Of each space of L0 its first list.
 SINGLE = tuple((name,) for name in CONFIGURATIONS["L0"])
@@ -71,13 +72,11 @@ _LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
 
 
 @dataclass(frozen=True)
-class Crossing:
-    """The ε at which a system's N_w is ``n_w``; None where it does not get there. exact: by a closed form."""
+class Crossing(OfSetting):
+    """A setting whose N_w is ``n_w``; its ε is None where it does not get there. exact: by a closed form."""
 
-    mechanism: str
-    options: Mapping[str, Any]
+    setting: Setting
     n_w: float
-    epsilon: float | None
     exact: bool
 
 
@@ -97,14 +96,9 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
     return float(f"{(low * high) ** 0.5:.4g}")
 
 
-def chance_of_staying(
-    mechanism: str, options: Mapping[str, Any], base: run.Originals, stopwords: str | None
-) -> Callable[[float], float]:
+def chance_of_staying(setting: Setting, base: run.Originals, stopwords: str | None) -> Callable[[float], float]:
     """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
-    own = dict(options)
-    if stopwords is not None and hasattr(mechanism_class(mechanism).config_cls, "stopwords"):
-        own["stopwords"] = stopwords
-    made = get_mechanism(mechanism, epsilon=1.0, **own)
+    made = run.with_stop_words(setting.at(1.0), stopwords).make()
     words = run.words_of(base, {1.0: made})
     # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
     for (i, _), result in zip(
@@ -120,29 +114,28 @@ def chance_of_staying(
 
 
 def crossings(
-    systems: Sequence[tuple[str, Mapping[str, Any]]], shares: Sequence[float], base: run.Originals,
-    stopwords: str | None,
-) -> list[Crossing]:  # fmt: skip
+    systems: Sequence[Setting], shares: Sequence[float], base: run.Originals, stopwords: str | None
+) -> list[Crossing]:
     """Where each system's N_w passes each share."""
     found = []
-    for mechanism, options in systems:
-        keep = chance_of_staying(mechanism, options, base, stopwords)
-        exact = mechanism_class(mechanism).closed_form
-        found += [Crossing(mechanism, plain(options), n, epsilon_where(keep, n), exact) for n in shares]
+    for system in systems:
+        keep = chance_of_staying(system, base, stopwords)
+        exact = mechanism_class(system.mechanism).closed_form
+        found += [Crossing(system.ordered().at(epsilon_where(keep, n)), n, exact) for n in shares]
     return found
 
 
 def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[Point]:
     """Unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
-    base = [Point(BASELINE, {}, None, data, seed, size) for seed in seeds]
+    base = [Point(Setting(BASELINE), data, seed, size) for seed in seeds]
     if what == "equal":
-        settings = [(c.mechanism, c.options, c.epsilon) for c in found if c.epsilon is not None and c.n_w != ALSO]
+        settings = [c.setting for c in found if c.epsilon is not None and c.n_w != ALSO]
     else:
-        geometric = {**KEEP, "noise": "geometric"}
-        settings = [("diffractor", {**geometric, "lists": lists}, e) for lists in CHOICES for e in LISTED]
-        settings += [("diffractor", {**KEEP, "noise": "tem", "gamma": None, "lists": ("L2",)}, e) for e in BESIDE]
-        settings += [("diffractor", {**geometric, "lists": ("L2",)}, e) for e in BESIDE if e not in LISTED]
-    return base + [Point(m, o, e, data, seed, size) for m, o, e in settings for seed in seeds]
+        geometric, tem = ({**KEEP, **noise} for noise in NOISES)
+        settings = [Setting("diffractor", {**geometric, "lists": lists}, e) for lists in CHOICES for e in LISTED]
+        settings += [Setting("diffractor", {**tem, "lists": ("L2",)}, e) for e in BESIDE]
+        settings += [Setting("diffractor", {**geometric, "lists": ("L2",)}, e) for e in BESIDE if e not in LISTED]
+    return base + [Point(setting.ordered(), data, seed, size) for setting in settings for seed in seeds]
 
 
 def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
@@ -161,11 +154,8 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
                 ):  # fmt: skip
                     low, high = short(ends[i, 0]), short(ends[i, 1])
                     value = min(max(short(mean[i]), low), high)
-                    options = plain({**noise, "lists": lists})
-                    rows.append(
-                        Row("diffractor", options, epsilon, VOCABULARY, "deniability", metric, value, low, high,
-                            curve.words, 1, "")
-                    )  # fmt: skip
+                    setting = Setting("diffractor", {**noise, "lists": lists}, epsilon).ordered()
+                    rows.append(Row(setting, VOCABULARY, "deniability", metric, value, low, high, curve.words, 1, ""))
     return rows
 
 
@@ -177,7 +167,7 @@ def bundled(what: str) -> Results | None:
 def bundled_crossings() -> tuple[Crossing, ...]:
     """The crossings that ``equal`` was measured at."""
     found = bundled("equal")
-    return () if found is None else tuple(Crossing(**c) for c in found.about.get("crossings", ()))
+    return () if found is None else tuple(record(Crossing, c) for c in found.about.get("crossings", ()))
 
 
 def holds(point: str) -> str | None:
@@ -252,14 +242,14 @@ def main(argv: Sequence[str] = ()) -> int:
         return again(args.what, args.point, folder, args.stopwords)
     found: list[Crossing] = []
     if args.what == "equal":
-        systems = [s for s in SYSTEMS if not args.mechanism or s[0] in args.mechanism]
+        systems = [s for s in SYSTEMS if not args.mechanism or s.mechanism in args.mechanism]
         if not systems:
-            raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(name for name, _ in SYSTEMS))}.")
+            raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
         base = run.originals(args.set, size, folder)
         for system in systems:
             for c in (new := crossings([system], (*SHARES, ALSO), base, args.stopwords)):
                 at = "is not reached" if c.epsilon is None else f"at ε {c.epsilon:g}"
-                print(f"{c.mechanism} {json.dumps(c.options)}: N_w {c.n_w:g} {at}", flush=True)
+                print(f"{c.mechanism} {json.dumps(c.setting.to_dict()['options'])}: N_w {c.n_w:g} {at}", flush=True)
             found += new
     points = points_of(args.what, args.set, size, range(1, args.seeds + 1), found)
     if args.list:
@@ -274,7 +264,7 @@ def main(argv: Sequence[str] = ()) -> int:
         cut += f" Not reached at any ε: {', '.join(never)}."
     made, notes = store.merge(store.read_lines(args.out), points, command, cut)
     extra = deniability_of_lists() if args.what == "lists" else []
-    about = made.about | ({"crossings": [vars(c) for c in found]} if found else {})
+    about = made.about | ({"crossings": [plain(c) for c in found]} if found else {})
     store.write(Results(about, made.gates, (*made.rows, *extra)), args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

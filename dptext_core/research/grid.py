@@ -8,18 +8,17 @@ stand in the order in which they are run, what answers most first, so that a run
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ..errors import ConfigError
-from ..mechanisms.registry import mechanism_class
+from ..mechanisms.registry import fields_of, mechanism_class
+from ..mechanisms.setting import OfSetting, Setting
 from ..mechanisms.words.diffractor import NOISES
 from ..words.lists import CONFIGURATIONS
-from .rows import BASELINE, listed, point_id
+from .rows import BASELINE, point_id
 
 SEEDS = (1, 2, 3)
 #: Where a rewrite costs little: with five, Student's t leaves half the interval of three.
@@ -37,40 +36,41 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Point(OfSetting):
     """One thing to run. ``epsilon`` is None for unprotected text."""
 
-    mechanism: str
-    options: Mapping[str, Any]
-    epsilon: float | None
+    setting: Setting
     data: str
     seed: int
     size: Size
 
     @cached_property
-    def setting(self) -> dict[str, Any]:
+    def named(self) -> dict[str, Any]:
         """What names the point, with plain JSON values."""
-        return {
-            "mechanism": self.mechanism, "options": plain(self.options), "epsilon": self.epsilon, "data": self.data,
-            "seed": self.seed, "n_train": self.size.n_train, "n_test": self.size.n_test,
-            "max_words": self.size.max_words,
-        }  # fmt: skip
+        size = {"n_train": self.size.n_train, "n_test": self.size.n_test, "max_words": self.size.max_words}
+        return {**self.setting.to_dict(), "data": self.data, "seed": self.seed, **size}
 
     @cached_property
     def id(self) -> str:
-        """12 hexadecimal digits of the SHA-256 of the setting."""
-        return point_id(self.setting)
+        """12 hexadecimal digits of the SHA-256 of that."""
+        return point_id(self.named)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a grid: every ε × data × seed of one mechanism with its options."""
+    """One line of a grid: every setting × data × seed, of one mechanism with its options at several ε."""
 
-    mechanism: str
-    options: Mapping[str, Any]
-    epsilons: tuple[float, ...]
+    settings: tuple[Setting, ...]
     data: tuple[str, ...]
-    seeds: tuple[int, ...] = SEEDS
+    seeds: tuple[int, ...]
+
+
+def entry(
+    mechanism: str, options: Mapping[str, Any], epsilons: Iterable[float], data: tuple[str, ...],
+    seeds: tuple[int, ...] = SEEDS,
+) -> Entry:  # fmt: skip
+    """One line of a grid by its parts."""
+    return Entry(tuple(map(Setting(mechanism, options).ordered().at, epsilons)), data, seeds)
 
 
 @dataclass(frozen=True)
@@ -96,17 +96,13 @@ class Grid:
         """All points by their ids, in their order."""
         found: list[Point] = []
         plain_text = {
-            name: [Point(BASELINE, {}, None, name, seed, self.sizes[name]) for seed in seeds]
+            name: [Point(Setting(BASELINE), name, seed, self.sizes[name]) for seed in seeds]
             for name, seeds in self.baselines.items()
         }
         for e in self.entries:
             for name in e.data:
                 found += plain_text.pop(name, [])
-                found += [
-                    Point(e.mechanism, e.options, epsilon, name, seed, self.sizes[name])
-                    for epsilon in e.epsilons
-                    for seed in e.seeds
-                ]
+                found += [Point(setting, name, seed, self.sizes[name]) for setting in e.settings for seed in e.seeds]
         found += [p for points in plain_text.values() for p in points]
         return {p.id: p for p in found}
 
@@ -120,11 +116,6 @@ class Grid:
 
         sizes = {k: replace(s, n_train=least(s.n_train), n_test=least(s.n_test)) for k, s in self.sizes.items()}
         return replace(self, sizes=sizes)
-
-
-def plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as JSON has them: lists for tuples, in the order of their names."""
-    return dict(sorted(listed(options).items()))
 
 
 # --- groups and shards ----------------------------------------------------------------------------------------------
@@ -164,27 +155,25 @@ def cost(points: Sequence[Point]) -> float:
     different = (train * len({p.seed for p in points}) + test) * size.words / 1000
     words = (train + test) * size.words / 1000
     once, each = COST.get(points[0].mechanism, (1.0, 1.0))
-    levels = len({(p.epsilon, json.dumps(plain(p.options), sort_keys=True)) for p in points})
+    levels = len({p.setting for p in points})
     attacked = 0.0 if points[0].mechanism == BASELINE else levels * ATTACK
     return once * different + len(points) * ((each + EMBED) * words + SCORE * (train + test) / 1000) + attacked
 
 
-def _preparation(p: Point) -> dict[str, Any]:
-    """The options that a preparation depends on: all of them, where preparing takes no time."""
-    options = plain(p.options)
+def _preparation(p: Point) -> Setting:
+    """What a preparation depends on: all options, where preparing takes no time."""
     if p.mechanism == BASELINE or not mechanism_class(p.mechanism).slow_to_prepare:
-        return options
-    live = {f.name for f in dataclasses.fields(mechanism_class(p.mechanism).config_cls) if f.metadata["live"]}
-    return {k: v for k, v in options.items() if k not in live}
+        return p.setting.at(None)
+    live = {name for name, field in fields_of(p.mechanism).items() if field.metadata["live"]}
+    return Setting(p.mechanism, {k: v for k, v in p.options.items() if k not in live})
 
 
 def groups(points: Iterable[Point]) -> list[list[Point]]:
     """Points that share mechanism, preparation and data, in the order of the grid."""
-    found: dict[str, list[Point]] = {}
+    found: dict[Any, list[Point]] = {}
     for p in points:
-        s = p.setting
-        key = [s["mechanism"], _preparation(p), s["data"], s["n_train"], s["n_test"], s["max_words"]]
-        found.setdefault(json.dumps(key, sort_keys=True), []).append(p)
+        key = _preparation(p), p.data, p.size.n_train, p.size.n_test, p.size.max_words
+        found.setdefault(key, []).append(p)
     return list(found.values())
 
 
@@ -258,53 +247,53 @@ def _entries() -> tuple[Entry, ...]:
     strategies = [("record", True), *((s, stay) for s in ("token", "dataset") for stay in (False, True))]
     return (
         # What every system keeps, on one data set.
-        Entry("diffractor", GEOMETRIC, DIFFRACTOR, sst2, MORE_SEEDS),
-        Entry("custext", CUSTEXT, (1.0, 2.0, 3.0, 5.0, 10.0, 20.0), sst2, MORE_SEEDS),
-        Entry("dp-mlm", PAPER_CLIP, DPMLM, sst2),
-        Entry("dp-mlm", {}, DPMLM, sst2),
-        Entry("tem", KEEP, (14.0, 17.0, 20.0, 25.0), sst2, MORE_SEEDS),
-        Entry("santext", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
-        Entry("mahalanobis", KEEP, NOISE, sst2, MORE_SEEDS),
-        Entry("santext", {**SANTEXT, "prior": "frequency"}, EXPONENTIAL, sst2, MORE_SEEDS),
-        Entry("dp-mlm-prior", {}, DPMLM, sst2),
-        Entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L2",)}, (0.1, 0.5, 1.0, 3.0, 10.0), sst2, MORE_SEEDS),
-        Entry("gumbel", KEEP, (10.0, 50.0, 150.0, 600.0), sst2, MORE_SEEDS),
-        Entry("vickrey", KEEP, (10.0, 50.0, 200.0, 1400.0), sst2, MORE_SEEDS),
-        Entry("mvc", KEEP, NOISE, sst2, MORE_SEEDS),
-        Entry("santext-plus", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
-        Entry("dp-paraphrase", {}, GENERATED, sst2, (1,)),
-        Entry("dp-prompt", {}, GENERATED, sst2, (1,)),
+        entry("diffractor", GEOMETRIC, DIFFRACTOR, sst2, MORE_SEEDS),
+        entry("custext", CUSTEXT, (1.0, 2.0, 3.0, 5.0, 10.0, 20.0), sst2, MORE_SEEDS),
+        entry("dp-mlm", PAPER_CLIP, DPMLM, sst2),
+        entry("dp-mlm", {}, DPMLM, sst2),
+        entry("tem", KEEP, (14.0, 17.0, 20.0, 25.0), sst2, MORE_SEEDS),
+        entry("santext", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
+        entry("mahalanobis", KEEP, NOISE, sst2, MORE_SEEDS),
+        entry("santext", {**SANTEXT, "prior": "frequency"}, EXPONENTIAL, sst2, MORE_SEEDS),
+        entry("dp-mlm-prior", {}, DPMLM, sst2),
+        entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L2",)}, (0.1, 0.5, 1.0, 3.0, 10.0), sst2, MORE_SEEDS),
+        entry("gumbel", KEEP, (10.0, 50.0, 150.0, 600.0), sst2, MORE_SEEDS),
+        entry("vickrey", KEEP, (10.0, 50.0, 200.0, 1400.0), sst2, MORE_SEEDS),
+        entry("mvc", KEEP, NOISE, sst2, MORE_SEEDS),
+        entry("santext-plus", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
+        entry("dp-paraphrase", {}, GENERATED, sst2, (1,)),
+        entry("dp-prompt", {}, GENERATED, sst2, (1,)),
         # What it hides: who wrote it.
-        Entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),
-        Entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("authors",), MORE_SEEDS),
-        Entry("dp-mlm", PAPER_CLIP, DPMLM, ("authors",)),
-        Entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("reviews",)),
-        Entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("reviews",)),
-        Entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",)),
-        Entry("dp-bart", {}, (1000.0, 10_000.0), sst2, (1,)),
+        entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),
+        entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("authors",), MORE_SEEDS),
+        entry("dp-mlm", PAPER_CLIP, DPMLM, ("authors",)),
+        entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("reviews",)),
+        entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("reviews",)),
+        entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",)),
+        entry("dp-bart", {}, (1000.0, 10_000.0), sst2, (1,)),
         # Lists and noises of 1-Diffractor.
-        *(Entry("diffractor", o, (0.1, 1.0, 3.0), sst2, MORE_SEEDS) for o in lists),
-        *(Entry("diffractor", o, (1.0,), sst2, MORE_SEEDS) for o in single),
-        Entry("diffractor", {**KEEP, **NOISES[2], "lists": ("L2",)}, (0.5, 1.0, 3.0), sst2, MORE_SEEDS),
-        Entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L0",)}, (0.1, 1.0), sst2, MORE_SEEDS),
+        *(entry("diffractor", o, (0.1, 1.0, 3.0), sst2, MORE_SEEDS) for o in lists),
+        *(entry("diffractor", o, (1.0,), sst2, MORE_SEEDS) for o in single),
+        entry("diffractor", {**KEEP, **NOISES[2], "lists": ("L2",)}, (0.5, 1.0, 3.0), sst2, MORE_SEEDS),
+        entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L0",)}, (0.1, 1.0), sst2, MORE_SEEDS),
         # CusText: one factor at a time around its main line.
-        *(Entry("custext", {**CUSTEXT, "k": k}, (1.0, 10.0), sst2, MORE_SEEDS) for k in (5, 20, 100, 500)),
+        *(entry("custext", {**CUSTEXT, "k": k}, (1.0, 10.0), sst2, MORE_SEEDS) for k in (5, 20, 100, 500)),
         *(
-            Entry("custext", {**CUSTEXT, "mapping": m}, (1.0, 5.0), sst2, MORE_SEEDS)
+            entry("custext", {**CUSTEXT, "mapping": m}, (1.0, 5.0), sst2, MORE_SEEDS)
             for m in ("aggressive", "conservative")
         ),
         *(
-            Entry("custext", {**CUSTEXT, "strategy": s, "keep_stopwords": stay}, (1.0, 10.0), sst2, MORE_SEEDS)
+            entry("custext", {**CUSTEXT, "strategy": s, "keep_stopwords": stay}, (1.0, 10.0), sst2, MORE_SEEDS)
             for s, stay in strategies
         ),
         # Other data, and what else there is.
-        Entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("snips", "atis"), MORE_SEEDS),
-        Entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("snips", "atis"), MORE_SEEDS),
-        Entry("adept", {"checkpoint": "snips"}, (100.0, 1000.0), snips),
-        Entry("adept", {"checkpoint": "atis"}, (100.0, 1000.0), ("atis",)),
-        Entry("adept-original", {"checkpoint": "snips"}, (100.0,), snips),
-        Entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), snips),
-        Entry(
+        entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("snips", "atis"), MORE_SEEDS),
+        entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("snips", "atis"), MORE_SEEDS),
+        entry("adept", {"checkpoint": "snips"}, (100.0, 1000.0), snips),
+        entry("adept", {"checkpoint": "atis"}, (100.0, 1000.0), ("atis",)),
+        entry("adept-original", {"checkpoint": "snips"}, (100.0,), snips),
+        entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), snips),
+        entry(
             "dp-mlm-plus", {**PAPER_CLIP, "add_prob": 0.1, "del_prob": 0.05}, (25.0, 100.0), ("sst2", "authors"), (1,)
         ),
     )
@@ -313,11 +302,11 @@ def _entries() -> tuple[Entry, ...]:
 def _quick(data: str, size: Size) -> Grid:
     at = (data,)
     entries = (
-        Entry("dp-mlm", PAPER_CLIP, (25.0, 100.0), at, (1,)),
-        Entry("diffractor", GEOMETRIC, (0.5, 5.0), at, (1,)),
-        Entry("custext", CUSTEXT, (1.0, 10.0), at, (1,)),
-        Entry("mahalanobis", KEEP, (50.0, 150.0), at, (1,)),
-        Entry("tem", KEEP, (14.0, 20.0), at, (1,)),
+        entry("dp-mlm", PAPER_CLIP, (25.0, 100.0), at, (1,)),
+        entry("diffractor", GEOMETRIC, (0.5, 5.0), at, (1,)),
+        entry("custext", CUSTEXT, (1.0, 10.0), at, (1,)),
+        entry("mahalanobis", KEEP, (50.0, 150.0), at, (1,)),
+        entry("tem", KEEP, (14.0, 20.0), at, (1,)),
     )
     return Grid(
         "quick", entries, {data: size}, {data: (1,)}, "A few mechanisms at two ε on few texts: shows that it runs."
@@ -328,9 +317,9 @@ def _quick(data: str, size: Size) -> Grid:
 _TUNED = Grid(
     "tuned",
     (
-        Entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",), (1,)),
-        Entry("diffractor", GEOMETRIC, (1.0,), ("reviews",), (1,)),
-        Entry("custext", CUSTEXT, (5.0,), ("reviews",), (1,)),
+        entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",), (1,)),
+        entry("diffractor", GEOMETRIC, (1.0,), ("reviews",), (1,)),
+        entry("custext", CUSTEXT, (5.0,), ("reviews",), (1,)),
     ),
     SIZES | CLOSED,
     dict.fromkeys(("reviews", "cola", "mrpc", "rte"), (1,)),

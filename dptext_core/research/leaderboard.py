@@ -25,18 +25,17 @@ from typing import Any
 from .._internal.statistics import holm
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
+from ..mechanisms.setting import Setting
 from ..text.cells import to_csv
 from ..text.latex import tabular
 from . import contributed, further
 from . import results as store
-from .curves import key, title
+from .curves import title
 from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, labels
 from .measurement import parser
 from .results import Results
-from .rows import BASELINE, Row, listed
+from .rows import BASELINE, Row
 
-#: A configuration, and its ε.
-Setting = tuple[str, float | None]
 #: Levels of the measures of privacy that a page offers; of others the quarters of the way between their ends.
 LEVELS = {"n_w": (0.1, 0.3, 0.5), "s_w": (50.0, 20.0, 10.0)}
 #: As near to a level as a point counts as being there, as a share of the measure's own range.
@@ -115,8 +114,8 @@ class Rows:
                     if at not in self.whole or row.seeds > self.whole[at].seeds:
                         self.whole[at] = row
                 else:
-                    full = replace(row, options=listed(full_options(row)))
-                    self._found.setdefault(at, {}).setdefault((key(full), row.epsilon), full)
+                    full = replace(row, setting=replace(row.setting, options=full_options(row)))
+                    self._found.setdefault(at, {}).setdefault(full.setting, full)
 
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
         """Setting → its row."""
@@ -174,7 +173,7 @@ def board(
     lines: dict[str, list[tuple[Row, Row]]] = {}
     for setting, row in rows.of(data, judge).items():
         if setting in hidden and _kept(row) == stop_words:
-            lines.setdefault(setting[0], []).append((hidden[setting], row))
+            lines.setdefault(setting.key(), []).append((hidden[setting], row))
     placed: list[tuple[Row, Row, tuple[float, ...]]] = []
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
@@ -190,7 +189,7 @@ def board(
                 for m in {pairs[0][1].mechanism for pairs in lines.values()}}  # fmt: skip
         placed = [
             (a, row, between) for a, row, between in placed
-            if not between or (row.mechanism not in measured and key(row) == most[row.mechanism])
+            if not between or (row.mechanism not in measured and row.setting.key() == most[row.mechanism])
         ]  # fmt: skip
         names = labels([row for _, row, _ in placed])
         stand = {row.mechanism for _, row, _ in placed}
@@ -201,11 +200,12 @@ def board(
     compared = _against_first([row for _, row, _ in placed], sign)
     entries = []
     for place, ((there, row, between), (p, told)) in enumerate(zip(placed, compared, strict=True), 1):
+        which = row.setting.key()
         entries.append(
             Entry(
-                place, key(row), names[key(row)], row.mechanism, row.epsilon or 0.0, row.value, row.low, row.high,
+                place, which, names[which], row.mechanism, row.epsilon or 0.0, row.value, row.low, row.high,
                 at if between else there.value, row.n, row.seeds, "" if between else row.point, between, p, told,
-                None if (other := words.get((key(row), row.epsilon))) is None else other.value,
+                None if (other := words.get(row.setting)) is None else other.value,
             )
         )  # fmt: skip
     return Board(
@@ -232,7 +232,8 @@ def _at(pairs: list[tuple[Row, Row]], at: float, span: float) -> tuple[Row, Row,
             middle = x.value + share * (y.value - x.value)
             wide = max(half(x), half(y))
             low, high = (None, None) if x.low is None or y.low is None else (middle - wide, middle + wide)
-            made = replace(x, epsilon=None, value=middle, low=low, high=high, seeds=min(x.seeds, y.seeds), point="")
+            anywhere, seeds = x.setting.at(None), min(x.seeds, y.seeds)
+            made = replace(x, setting=anywhere, value=middle, low=low, high=high, seeds=seeds, point="")
             low_epsilon, high_epsilon = sorted((float(x.epsilon or 0.0), float(y.epsilon or 0.0)))
             return a, made, (low_epsilon, high_epsilon)
     return None

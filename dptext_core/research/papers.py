@@ -10,16 +10,15 @@ the paper picked from, or averaged over, several settings; ``mechanism`` is "bas
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._internal.assets import assets_folder, bundled, read_json
 from ..errors import InputError, ModelUnavailable
 from ..measure.metrics.registry import measure
-from .rows import TASKS, finite
+from ..mechanisms.setting import OfSetting, Setting
+from .rows import TASKS, finite, record
 
 WORD_LEVEL = ("diffractor", "custext", "santext", "santext-plus", "mvc", "mahalanobis", "vickrey", "gumbel", "tem")
 MECHANISMS = frozenset(("baseline", "dp-mlm", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", *WORD_LEVEL, "adept"))
@@ -29,16 +28,14 @@ ABOUT = frozenset(("paper", "title", "authors", "venue", "file", "table", "capti
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRow:
+class PaperRow(OfSetting):
     """One number of a paper. unit: as printed. ``value`` and ``spread`` times ``scale`` are in this project's units
     (shares of 1, BLEU in points). value: None where the paper prints infinity. spread: a standard deviation or None.
 
     n, seeds, point: what a ``Row`` has beside these; no paper gives them in its tables.
     """
 
-    mechanism: str
-    options: Mapping[str, Any]
-    epsilon: float | None
+    setting: Setting
     data: str
     task: str
     metric: str
@@ -62,7 +59,7 @@ def paper_rows(data: str | None = None, mechanism: str | None = None, metric: st
     Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
     """
     return [
-        replace(row, options=deepcopy(row.options))
+        row
         for row in _all_rows(assets_folder() / "papers")
         if data in (None, row.data) and mechanism in (None, row.mechanism) and metric in (None, row.metric)
     ]
@@ -100,7 +97,7 @@ def read_tables(path: Path) -> list[PaperRow]:
                 else 1.0
             )
             about = {c: table[c] for c in ("paper", "file", "table", "caption")}
-            found.append(PaperRow(**row, **about, unit=unit, scale=scale))
+            found.append(record(PaperRow, {**row, **about, "unit": unit, "scale": scale}))
     return found
 
 

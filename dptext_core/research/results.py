@@ -25,6 +25,7 @@ from .._internal.statistics import NORMAL, standard_error, student
 from ..errors import InputError
 from ..measure.metrics.registry import judged, measure
 from ..mechanisms.registry import mechanism_class
+from ..mechanisms.setting import Setting
 from ..mechanisms.words.mvc import CURVE_DRAWS
 from .grid import BASELINE, Point
 from .paired import together
@@ -188,12 +189,9 @@ def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
     if changed := [name for name, one in new.about["data"].items() if old.about["data"].get(name, one) != one]:
         raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
 
-    def setting(row: Row) -> str:
-        return json.dumps([row.mechanism, row.options, row.epsilon, row.data], sort_keys=True)
-
     known = set(old.about["data"])
     added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
-    if twice := {setting(r) for r in old.rows} & {setting(r) for r in added}:
+    if twice := {(r.setting, r.data) for r in old.rows} & {(r.setting, r.data) for r in added}:
         raise InputError(f"{len(twice)} settings stand in both summaries. Leave them out of the new one.")
     # Of unprotected text there is one point a data set.
     points = old.about["points"] + new.about["points"] - len(known & set(new.about["data"]))
@@ -212,7 +210,7 @@ def _named(points: Sequence[Point]) -> str:
     """Points by mechanism and options, with how many there are of each."""
     count: dict[str, int] = {}
     for p in points:
-        options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.setting["options"].items())
+        options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.named["options"].items())
         name = f"{p.mechanism} ({options})" if options else p.mechanism
         count[name] = count.get(name, 0) + 1
     return "; ".join(f"{name}: {n} points" for name, n in count.items())
@@ -251,10 +249,9 @@ def _about(lines: Sequence[Line], bases: Mapping[str, Line], command: str, cut: 
 
 
 def _rows(lines: Sequence[Line]) -> list[Row]:
-    settings: dict[str, list[Line]] = {}
+    settings: dict[tuple[Setting, str], list[Line]] = {}
     for line in lines:
-        key = json.dumps([line.mechanism, line.options, line.epsilon, line.data], sort_keys=True)
-        settings.setdefault(key, []).append(line)
+        settings.setdefault((line.setting, line.data), []).append(line)
     rows = []
     for same in settings.values():
         same = sorted(same, key=lambda line: line.seed)
@@ -277,7 +274,7 @@ def _row(lines: Sequence[Line], metric: str, values: Sequence[float], errors: Se
     low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
     packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
     return Row(
-        first.mechanism, first.options, first.epsilon, first.data, measure(metric).task, metric,
+        first.setting, first.data, measure(metric).task, metric,
         short(sum(values) / len(values)), low, high, first.counts.get(metric, first.tokens), len(values), first.id,
         tuple(map(short, values)) if len(values) > 1 else (), together(packed) if len(packed) == len(lines) else "",
     )  # fmt: skip

@@ -9,33 +9,43 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from ..errors import InputError
 from ..measure.metrics.registry import REGISTRY, measure
+from ..mechanisms.setting import OfSetting, Setting
 from .paired import unpack
+
+R = TypeVar("R")
 
 #: The mechanism of unprotected text.
 BASELINE = "baseline"
+#: The columns of a setting.
+COLUMNS = ("mechanism", "options", "epsilon")
 #: What a metric can belong to.
 TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
 
 
 def names(cls: type) -> tuple[str, ...]:
-    """The columns of a record."""
-    return tuple(f.name for f in fields(cls))
+    """The columns of a record; its setting takes three."""
+    return tuple(name for f in fields(cls) for name in (COLUMNS if f.name == "setting" else (f.name,)))
 
 
 def plain(record: Any) -> dict[str, Any]:
     """A record as JSON has it, its columns in order."""
-    return {name: getattr(record, name) for name in names(type(record))}
+    out: dict[str, Any] = {}
+    for f in fields(record):
+        value = getattr(record, f.name)
+        out |= value.to_dict() if isinstance(value, Setting) else {f.name: value}
+    return out
 
 
-def listed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as JSON has them: lists for tuples."""
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+def record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
+    """The record of these columns, which were checked."""
+    rest = {name: value for name, value in found.items() if name not in COLUMNS}
+    return cls(setting=Setting(*(found[name] for name in COLUMNS)), **rest)
 
 
 def finite(x: Any) -> bool:
@@ -49,7 +59,7 @@ def whole(x: Any) -> bool:
 
 def exactly(cls: type, found: Any, what: str) -> None:
     """Raises InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
-    needed = {f.name for f in fields(cls) if f.default is MISSING}
+    needed = set(names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
     if not isinstance(found, dict) or not needed <= set(found) <= set(names(cls)):
         raise InputError(f"{what} needs exactly {', '.join(names(cls))}")
 
@@ -62,15 +72,13 @@ def texts(found: Mapping[str, Any], *columns: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(OfSetting):
     """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
     most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
     first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
     each test text has, the mean over the seeds, as ``paired.pack`` writes it; "" where that is not known."""
 
-    mechanism: str
-    options: Mapping[str, Any]
-    epsilon: float | None
+    setting: Setting
     data: str
     task: str
     metric: str
@@ -106,7 +114,7 @@ class Row:
             raise InputError("runs must be a list of finite numbers, and texts a text")
         if of_texts:
             unpack(of_texts)
-        return cls(**found | {"runs": tuple(runs)})
+        return record(cls, found | {"runs": tuple(runs)})
 
     @property
     def measured(self) -> str:
@@ -168,11 +176,11 @@ class Provenance:
 
 
 #: What names a point, in the order of a line.
-SETTING = ("mechanism", "options", "epsilon", "data", "seed", "n_train", "n_test", "max_words")
+NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(OfSetting):
     """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
 
     outcomes: of some metrics what each test text has, as ``paired.pack`` writes it; of a classifier, whether it is
@@ -180,9 +188,7 @@ class Line:
     """
 
     id: str
-    mechanism: str
-    options: Mapping[str, Any]
-    epsilon: float | None
+    setting: Setting
     data: str
     seed: int
     n_train: int | None
@@ -199,9 +205,10 @@ class Line:
     gates: tuple[Gate, ...] | None = None
 
     @property
-    def setting(self) -> dict[str, Any]:
-        """What names the point."""
-        return {name: getattr(self, name) for name in SETTING}
+    def named(self) -> dict[str, Any]:
+        """What names the point, with plain JSON values."""
+        columns = plain(self)
+        return {name: columns[name] for name in NAMED}
 
     @classmethod
     def read(cls, found: Any) -> Self:
@@ -213,7 +220,7 @@ class Line:
             isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
         ):
             raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
-        if point_id({name: found[name] for name in SETTING}) != found["id"]:
+        if point_id({name: found[name] for name in NAMED}) != found["id"]:
             raise InputError("its id is not that of its setting")
         if not all(finite(x) for x in (*found["scores"].values(), found["seconds"])):
             raise InputError("scores and seconds must be finite numbers")
@@ -232,10 +239,11 @@ class Line:
                 raise InputError("unprotected text needs gates, a list, and dataset, an object")
             more = {"dataset": found["dataset"], "gates": tuple(map(Gate.read, found["gates"]))}
         provenance = Provenance(**{name: found["provenance"][name] for name in names(Provenance)})
-        return cls(**{name: found[name] for name in LINE} | {"provenance": provenance} | more)
+        return record(cls, {name: found[name] for name in LINE} | {"provenance": provenance} | more)
 
     def to_dict(self) -> dict[str, Any]:
-        out = {name: getattr(self, name) for name in LINE} | {"provenance": plain(self.provenance)}
+        columns = plain(self) | {"provenance": plain(self.provenance)}
+        out = {name: columns[name] for name in LINE}
         if self.gates is None:
             return out
         return out | {"dataset": self.dataset, "gates": [g.to_dict() for g in self.gates]}
@@ -244,9 +252,9 @@ class Line:
 LINE = tuple(name for name in names(Line) if name not in ("dataset", "gates"))
 
 
-def point_id(setting: Mapping[str, Any]) -> str:
-    """The name of a setting (see ``SETTING``): 12 hexadecimal digits of the SHA-256 of it."""
-    text = json.dumps(setting, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+def point_id(named: Mapping[str, Any]) -> str:
+    """The id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
+    text = json.dumps(named, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 

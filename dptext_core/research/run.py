@@ -6,7 +6,6 @@ Every point is appended to a file when it is done; points that are there already
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import os
@@ -31,14 +30,15 @@ from ..attacks.base import data_attackers
 from ..errors import DPTextError, InputError
 from ..measure.metrics.registry import BAG, TUNED, judged, measure
 from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import get_mechanism, mechanism_class
+from ..mechanisms.registry import fields_of
+from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
 from ..text.document import Document
 from . import judges, tasks
 from . import results as store
 from .attacked import TEXTS, Words
 from .data_sets import Data, load
-from .grid import BASELINE, Point, Size, cost, groups, plain
+from .grid import BASELINE, Point, Size, cost, groups
 from .paired import pack, unpack
 from .rows import Gate, Line, Provenance
 
@@ -353,11 +353,11 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
     at = [_mechanism(p, setup) for p in points]
     base = bases[first.seed]
     at[0].rewrite([base.flat[i] for i in base.test[:2]], seed=0)  # loads what it needs, off the clock
-    words: dict[str, Words] = {}
+    words: dict[Setting, Words] = {}
     for point in points:
         same = {p.epsilon or 0.0: m for p, m in zip(points, at, strict=True) if _way(p) == _way(point)}
         words.setdefault(_way(point), words_of(base, same, setup.attackers))
-    known: dict[tuple[str, float | None], Scores] = {}
+    known: dict[Setting, Scores] = {}
     mark = time.process_time()
     loading = (mark - began) / len(points)
     for point, rewrites in _rewrites(at, points, bases, words):
@@ -371,7 +371,7 @@ def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
         )
         if setup.finetune:
             finetuned(out, base, rewrites, setup.finetune, point.seed, _plainly_tuned(base, setup.finetune, point.seed))
-        if (key := (_way(point), point.epsilon)) not in known:
+        if (key := point.setting) not in known:
             known[key] = Scores()
             words[_way(point)].score(point.epsilon, known[key].clustered)
         out.take(known[key])
@@ -386,9 +386,9 @@ def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence
     return Words(at, {base.test[i]: base.flat[base.test[i]] for i in order}, attackers)
 
 
-def _way(point: Point) -> str:
-    """The options of a point: what is measured of single words depends on them and on ε."""
-    return json.dumps(plain(point.options), sort_keys=True)
+def _way(point: Point) -> Setting:
+    """A point without its ε: what is measured of single words depends on that and on ε."""
+    return point.setting.at(None)
 
 
 def _unprotected(point: Point, base: Originals, setup: Setup, began: float) -> Line:
@@ -423,14 +423,18 @@ def _plainly_tuned(
 
 
 def _mechanism(point: Point, setup: Setup) -> Mechanism:
-    options = dict(point.options)
-    if setup.stopwords is not None and hasattr(mechanism_class(point.mechanism).config_cls, "stopwords"):
-        options["stopwords"] = setup.stopwords
-    return get_mechanism(point.mechanism, epsilon=point.epsilon, **options)
+    return with_stop_words(point.setting, setup.stopwords).make()
+
+
+def with_stop_words(setting: Setting, file: str | None) -> Setting:
+    """The same with this file of stop words, where the mechanism takes one and a file is named."""
+    if file is None or "stopwords" not in fields_of(setting.mechanism):
+        return setting
+    return replace(setting, options={**setting.options, "stopwords": file})
 
 
 def _rewrites(
-    at: Sequence[Mechanism], points: Sequence[Point], bases: Mapping[int, Originals], words: Mapping[str, Words]
+    at: Sequence[Mechanism], points: Sequence[Point], bases: Mapping[int, Originals], words: Mapping[Setting, Words]
 ) -> Iterator[tuple[Point, list[str]]]:
     """Each point with the rewrites of all parts of all its texts."""
     streams = [NoiseStream(p.seed) for p in points]
@@ -465,7 +469,8 @@ def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: flo
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     return Line(
-        point.id, **point.setting, scores=out.scores, errors=out.errors, counts=out.counts, outcomes=out.outcomes,
+        point.id, point.setting, point.data, point.seed, point.size.n_train, point.size.n_test, point.size.max_words,
+        scores=out.scores, errors=out.errors, counts=out.counts, outcomes=out.outcomes,
         seconds=round(seconds, 3), tokens=base.tokens, provenance=made,
     )  # fmt: skip
 

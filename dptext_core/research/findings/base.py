@@ -12,7 +12,8 @@ import numpy as np
 from ..._internal.statistics import NORMAL, holm, two_sided
 from ...errors import ConfigError
 from ...measure.metrics.registry import measure
-from ..curves import describe, key, options_of, title
+from ...mechanisms.setting import Setting
+from ..curves import describe, title
 from ..paired import Comparison as Pair
 from ..paired import compare_rows
 from ..papers import PaperRow, paper_rows
@@ -396,7 +397,7 @@ class Runs:
         groups: dict[str, list[Row]] = {}
         for row in self.find(data, metric, mechanism):
             if row.epsilon is not None:
-                groups.setdefault(key(row), []).append(row)
+                groups.setdefault(row.setting.key(), []).append(row)
         return [line for line in groups.values() if len(line) > 1]
 
     def beside(self, row: Row, metric: str) -> Row | None:
@@ -405,25 +406,25 @@ class Runs:
 
     def near_n_w(self, data: str, metric: str, n_w: float, within: float) -> list[Row]:
         """Of each setting the row whose measured N_w is nearest to ``n_w``, where it is as near as ``within``."""
-        best: dict[str, tuple[float, Row]] = {}
+        best: dict[Setting, tuple[float, Row]] = {}
         for row in self.find(data, metric):
             kept = self.beside(row, "n_w")
             if row.mechanism != BASELINE and kept is not None and (off := abs(kept.value - n_w)) <= within:
-                best[key(row)] = min(best.get(key(row), (off, row)), (off, row), key=lambda pair: pair[0])
+                which = row.setting.at(None)
+                best[which] = min(best.get(which, (off, row)), (off, row), key=lambda pair: pair[0])
         return [row for _, row in best.values()]
 
 
 def _point(row: Row) -> tuple:
-    return row.data, row.epsilon, key(row)
+    return row.data, row.setting
 
 
 def full_options(row: Row) -> dict[str, Any]:
     """The options of a row with the defaults of its mechanism filled in, where that is registered here."""
-    own = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
     try:
-        return own if row.mechanism == BASELINE else options_of(row.mechanism) | own
-    except ConfigError:  # somebody's own, whose rows were merged
-        return own
+        return row.setting.full()
+    except ConfigError:  # unprotected text, and somebody's own, whose rows were merged
+        return dict(row.options)
 
 
 # --- in words -------------------------------------------------------------------------------------------------------
@@ -443,7 +444,7 @@ def labels(rows: Sequence[Row]) -> dict[str, str]:
         rest = [r.options for r in rows if r.mechanism == row.mechanism]
         varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
         parts = describe(row.options, row.mechanism, sorted(varying))
-        out[key(row)] = title(row.mechanism) + (f", {parts}" if parts else "")
+        out[row.setting.key()] = title(row.mechanism) + (f", {parts}" if parts else "")
     return out
 
 

@@ -299,11 +299,12 @@ def mahalanobis_changes(runs: Runs) -> Outcome:
     spaces, others, low_noise = [], [], []
     curves = measured_deniability()
     ours = {
-        options["noise"]: _changes(curve, 1.0)
-        for name, options, curve in curves
-        if name == NAME and options["lists"] == ["L2"] and options.get("gamma") is None
+        of.options["noise"]: _changes(curve, 1.0)
+        for of, curve in curves
+        if of.mechanism == NAME and of.options["lists"] == ("L2",) and of.options.get("gamma") is None
     }
-    for name, options, curve in curves:
+    for of, curve in curves:
+        name, options = of.mechanism, of.options
         if name not in METRIC_DP or "space" not in options:
             continue
         changed, wide, known = _changes(curve, 10.0)
@@ -534,7 +535,7 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
         (mine, wide), other = runs.share_lost(base, row, guess), share_lost(x, whole, GUESS)
         tally.add(Comparison(mine - other, wide, None, 0.1))
         rows.append(row)
-        if theirs.options == {"noise": "geometric", "lists": ["L2"]}:
+        if theirs.options == {"noise": "geometric", "lists": ("L2",)}:
             shown.append(f"ε {theirs.epsilon:g}: {100 * (base.value - row.value):.1f} / {100 * (whole - x):.1f} "
                          f"points, share {mine:.2f} / {other:.2f}")  # fmt: skip
     if len(rows) == 1:
@@ -628,7 +629,7 @@ def tem_beside_tables(runs: Runs) -> Outcome:
     accuracy = {
         (r.options["noise"], r.epsilon): x
         for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy")
-        if r.options["lists"] == ["L2"]
+        if r.options["lists"] == ("L2",)
     }
     for row in lists.find("sst2", "cosine", NAME, **TEM, lists=("L2",)):
         other = lists.one("sst2", "cosine", NAME, row.epsilon, **GEOMETRIC, lists=("L2",))
@@ -714,7 +715,7 @@ def speed(runs: Runs) -> Outcome:
 def little_memory(runs: Runs) -> Outcome:
     ours: dict[str, Row] = {}
     for row in memory.bundled():
-        if row.options.get("lists", ["L2"]) == ["L2"]:
+        if row.options.get("lists", ("L2",)) == ("L2",):
             ours[with_noise(row)] = row
     theirs = {
         with_noise(row): x for x, row in printed(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 
 from ...measure.metrics.registry import TUNED, measure
-from ..curves import key
 from ..generation import bundled as generators
 from ..papers import PaperRow
 from ..rows import Row
@@ -258,7 +257,7 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
                     rows += [x for x in (mine, row) if all(x is not r for r in rows)]
     names = labels(rows)
     scores = [
-        f"Accuracy on SST-2, {name}: {per_epsilon(sorted((r for r in rows if key(r) == k), key=_epsilon))}."
+        f"Accuracy on SST-2, {name}: {per_epsilon(sorted((r for r in rows if r.setting.key() == k), key=_epsilon))}."
         for k, name in names.items()
     ]
     lines = [x for x in generators() if x.data == "sst2"]

@@ -10,7 +10,6 @@ import numpy as np
 from ...measure.metrics.registry import measure
 from ...models.clip import WIDTHS as PRESETS
 from .. import clipping, public_prior
-from ..curves import key
 from ..data_sets import title as title_of_data
 from ..further import bundled as further
 from ..rows import Row
@@ -200,7 +199,7 @@ def judges_agree(runs: Runs) -> Outcome:
         numbers.append(tally.sentence(measure(judge).title))
         names = labels([r for _, *pair in kept for r in pair])
         turned = [
-            f"{names[key(b)]} over {names[key(a)]} at N_w {n_w:g}"
+            f"{names[b.setting.key()]} over {names[a.setting.key()]} at N_w {n_w:g}"
             for n_w, a, b in map(kept.__getitem__, tally.beyond(-1))
         ]
         if turned:
@@ -245,13 +244,13 @@ def at_equal_privacy(runs: Runs) -> Outcome:
         for a in near:
             for b in wide:
                 tally.add(equal.compare(a, b))
-                names_of.append(f"{names[key(b)]} beats {names[key(a)]} at N_w {n_w:g}")
+                names_of.append(f"{names[b.setting.key()]} beats {names[a.setting.key()]} at N_w {n_w:g}")
                 cosine.add(equal.compare(equal.beside(a, "cosine"), equal.beside(b, "cosine")))
         rows += [*near, *wide]
         close = [c for r in there if (c := equal.beside(r, "cosine")) is not None]
         for metric, found_there in (("Cosine", close), ("Accuracy", there)):
             ranked = sorted(found_there, key=lambda r: -r.value)
-            listed = ", ".join(f"{names[key(r)]} {value(r)}" for r in ranked)
+            listed = ", ".join(f"{names[r.setting.key()]} {value(r)}" for r in ranked)
             if listed:
                 numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
     if not tally.n:

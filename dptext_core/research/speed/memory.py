@@ -12,16 +12,16 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...measure.metrics.registry import measure as measure_of
 from ...mechanisms.registry import mechanism_class
+from ...mechanisms.setting import Setting
 from ...mechanisms.words.word_level import word_mechanism
 from ..deniability import configurations
 from ..measurement import Measurement, parser
-from ..rows import Row, listed
+from ..rows import Row
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
@@ -30,10 +30,10 @@ MEASUREMENT = Measurement("memory", Row, "memory.json")
 bundled = MEASUREMENT.bundled
 
 
-def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[float, float]:
+def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:
     """ε, and MiB of rewriting so many words at it."""
-    epsilon = mechanism_class(name).epsilon_range(options)[2]
-    mechanism = word_mechanism(name, epsilon=epsilon, keep_stopwords=False, **options)
+    epsilon = mechanism_class(setting.mechanism).epsilon_range(setting.options)[2]
+    mechanism = word_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
     vocabulary = mechanism.vocabulary.words
     chosen = [vocabulary[i] for i in np.random.default_rng(1).permutation(len(vocabulary))[:words]]
     texts = [" ".join(chosen[i : i + TEXT]) for i in range(0, len(chosen), TEXT)]
@@ -47,21 +47,20 @@ def measure(name: str, options: dict[str, Any], words: int = WORDS) -> tuple[flo
         tracemalloc.stop()
 
 
-def _row(name: str, options: dict[str, Any], epsilon: float, mib: float) -> Row:
+def _row(setting: Setting, mib: float) -> Row:
     metric = measure_of("mib_per_1000_words")
-    return Row(
-        name, listed(options), epsilon, "vocabulary", metric.task, metric.name, round(mib, 3), None, None, WORDS, 1, ""
-    )
+    return Row(setting, "vocabulary", metric.task, metric.name, round(mib, 3), None, None, WORDS, 1, "")
 
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench memory``."""
     args = parser("memory", __doc__, "space", "out").parse_args(argv)
     rows = []
-    for name, options in configurations([args.space]):
-        epsilon, taken = measure(name, options)
-        label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in options.values() if v is not None)
-        print(f"{name:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
-        rows.append(_row(name, options, epsilon, taken))
+    for setting in configurations([args.space]):
+        epsilon, taken = measure(setting)
+        values = [v for v in setting.options.values() if v is not None]
+        label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in values)
+        print(f"{setting.mechanism:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
+        rows.append(_row(setting.at(epsilon), taken))
     MEASUREMENT.write(args.out, rows, MEASUREMENT.about(words=WORDS))
     return 0

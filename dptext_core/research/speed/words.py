@@ -23,6 +23,7 @@ import numpy as np
 from ..._internal.assets import assets_folder
 from ...measure.metrics.registry import measure
 from ...mechanisms.registry import mechanism_class
+from ...mechanisms.setting import Setting
 from ...mechanisms.words.custext import CusText, build_groups
 from ...mechanisms.words.diffractor import Diffractor, released
 from ...mechanisms.words.word_level import Draws, word_mechanism
@@ -30,7 +31,7 @@ from ...privacy.sampling import NoiseStream
 from ...text.document import Document
 from ...words import WordSpace, stop_words, word_space
 from ..measurement import Measurement, parser
-from ..rows import Row, listed
+from ..rows import Row
 from .lists import line as list_line
 from .lists import measure as measure_list
 
@@ -261,9 +262,9 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
     for (name, options, _), (mechanism, _), n, speeds in zip(rated, made, tokens, found, strict=True):
         value, low, high = (float(f"{x:.4g}") for x in (np.median(speeds), min(speeds), max(speeds)))
         epsilon = float(mechanism.config.epsilon)  # type: ignore[arg-type]
-        own = listed({"oov": "keep", **options})
+        setting = Setting(name, {"oov": "keep", **options}, epsilon)
         rows.append(
-            Row(name, own, epsilon, "builtin", metric.task, metric.name, value, low, high, n, rounds, "")
+            Row(setting, "builtin", metric.task, metric.name, value, low, high, n, rounds, "")
         )  # fmt: skip
     return rows
 
@@ -278,7 +279,7 @@ def _write_rates(out: Path) -> None:
 
     rows = rates()
     for row in rows:
-        options = ", ".join("+".join(v) if isinstance(v, list) else str(v) for v in row.options.values())
+        options = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in row.options.values())
         print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens a processor second")
     MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=machine()))
 
