@@ -119,7 +119,7 @@ __all__ = [
     "word_lists",
     "word_space",
     "word_spaces",
-]  # fmt: skip
+]
 
 
 def __dir__() -> list[str]:

@@ -62,9 +62,8 @@ class TextAttacker(Attacker):
 
     @abstractmethod
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        task: Task | None = None,
-    ) -> Finding:  # fmt: skip
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
+    ) -> Finding:
         """unit: the number of the attacked step, for scope "word". Raises NoDistribution where nothing was drawn."""
 
 

@@ -422,9 +422,8 @@ class BestGuess(TextAttacker):
         _closed_form(mechanism)
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        task: Task | None = None,
-    ) -> Posterior:  # fmt: skip
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
+    ) -> Posterior:
         if unit is None:
             raise InputError("This attacker guesses one word: say which.")
         self.check(mechanism)

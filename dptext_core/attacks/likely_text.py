@@ -68,8 +68,7 @@ class LikelyText(mask_inference.LanguageModel):
     )
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        task: Task | None = None,
-    ) -> MaskInference:  # fmt: skip
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
+    ) -> MaskInference:
         self.check(mechanism)
         return attack(mechanism, result, task=task or UNWATCHED)

@@ -138,8 +138,7 @@ class NearestWords(TextAttacker):
     scope = "text"
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        task: Task | None = None,
-    ) -> NearestAttack:  # fmt: skip
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
+    ) -> NearestAttack:
         self.check(mechanism)
         return attack(mechanism, result, task=task or UNWATCHED)

@@ -125,9 +125,7 @@ def query_number(
 
     def made(n: float, success: float, reason: str = "") -> QueryNumber:
         chance = 1 / max(1, int(np.count_nonzero(d.probs)))
-        return QueryNumber(
-            n, d.source or "", d.epsilon, p0, p1, rival, success, chance, reason, repeats, d.draws
-        )  # fmt: skip
+        return QueryNumber(n, d.source or "", d.epsilon, p0, p1, rival, success, chance, reason, repeats, d.draws)
 
     if p0 == 0:
         return made(math.inf, 0.0, "it never comes out.")
@@ -270,9 +268,7 @@ def drawn_channels(result: RewriteResult) -> list[Channel]:
 
     Raises NoDistribution where another ε needs a new pass, or nothing was drawn.
     """
-    steps = {
-        s.original.casefold(): i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason
-    }  # fmt: skip
+    steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason}
     if not steps:
         raise NoDistribution("No word of this text was drawn. Turn off “Keep stop words”, or write more words.")
     return [result.locked(i)[0] for i in steps.values()]
@@ -293,9 +289,8 @@ class RepeatedAnswers(TextAttacker):
             raise NoDistribution(f"{mechanism.title} states no chances for a word, so answers cannot be simulated.")
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        task: Task | None = None,
-    ) -> QueryNumber:  # fmt: skip
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
+    ) -> QueryNumber:
         if unit is None:
             raise InputError("This attacker asks for one word: say which.")
         self.check(mechanism)

@@ -159,7 +159,7 @@ def rows_success(
 
 def quick_success(
     mechanism: Mechanism, rows: np.ndarray, *, task: Task = UNWATCHED
-) -> Callable[[float], np.ndarray] | None:  # fmt: skip
+) -> Callable[[float], np.ndarray] | None:
     """How often the best guess names each of some words, as a function of ε that is worked out from their outputs:
     float64 (rows,). None where they have too many outputs, or no exact chances without a pass over all words.
 

@@ -282,9 +282,7 @@ def attack(
     p = np.exp(log_p - logsumexp(log_p))
     found: tuple[Measured, ...] = ()
     if draws:
-        found = measure(
-            mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1),
-        )  # fmt: skip
+        found = measure(mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1))
     return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), found)
 
 

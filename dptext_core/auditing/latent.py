@@ -85,7 +85,7 @@ def behind_a_text(subject: Subject) -> Check | None:
         reason = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
         witness = Witness(
             one.text, other.text, (), math.log(max(tpr, 0.5) / half), math.log(max(fpr, 0.5) / half), 1.0, told=told
-        )  # fmt: skip
+        )
         return Check(NAME, "refuted", f"{'; '.join(looked)}.", reason, witness, draws=draws)
     leak = min(least)
     said = (

@@ -299,9 +299,8 @@ def _first_pieces(
     allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
     if loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return report, replace(
-            report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness,
-            of="the first piece",
-        )  # fmt: skip
+            report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness, of="the first piece"
+        )
     said = (
         f"For the first piece, from its stated distributions: it loses {bound(loss)} at most, and may lose "
         f"{bound(allowed)}."

@@ -290,9 +290,8 @@ def _drawn(report: AuditReport, tested: Tested) -> Check:
         blind.append(f"by themselves a loss above {at_least(report.detectable)}")
     detectable = report.detectable if report.exact else None
     return Check(
-        DRAWN, "tested", report.tested, "", None, detectable, tested.leak_fresh, NOR.join(blind),
-        draws=tested.draws,
-    )  # fmt: skip
+        DRAWN, "tested", report.tested, "", None, detectable, tested.leak_fresh, NOR.join(blind), draws=tested.draws
+    )
 
 
 def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> Check:

@@ -291,8 +291,9 @@ class Batch(Private):
         same = (
             "Within a row, a word that is repeated is drawn once and shown the same each time: this costs less, and "
             "everyone can see where a row repeats a word. Between rows nothing is shared."
-            if once else "Each row has noise of its own, and so has each place in it: a repeated word comes out anew."
-        )  # fmt: skip
+            if once
+            else "Each row has noise of its own, and so has each place in it: a repeated word comes out anew."
+        )
         return (
             "The promise of a row is about its text alone. It holds even against somebody who knows all other rows.",
             "A person who wrote several rows is protected by the sum over these rows, which is a weaker promise.",

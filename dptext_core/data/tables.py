@@ -146,9 +146,8 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, 
 
 
 def _folder(
-    path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool,
-    task: Task,
-) -> Source:  # fmt: skip
+    path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool, task: Task
+) -> Source:
     """The files of a folder, one after the other by their names; those of other kinds are passed over."""
     found = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
@@ -188,9 +187,8 @@ def _zero(name: str, line: int) -> str:
 
 
 def _read(
-    path: Path, columns: tuple[str, ...], header: bool, each: bool, task: Task = UNWATCHED,
-    bare: bool = False,
-) -> Iterator[Row]:  # fmt: skip
+    path: Path, columns: tuple[str, ...], header: bool, each: bool, task: Task = UNWATCHED, bare: bool = False
+) -> Iterator[Row]:
     """bare: whether there is a row is all that is asked, so that a broken one costs no more than its bytes."""
     kind = _kind(path)
     if kind in TABLES:

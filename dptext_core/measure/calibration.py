@@ -438,9 +438,8 @@ def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> 
 
 
 def _search(
-    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, task: Task,
-    tolerance: float = 1e-9,
-) -> Calibration:  # fmt: skip
+    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, task: Task, tolerance: float = 1e-9
+) -> Calibration:
     measure = _measure(mechanism, kind, inputs, task)
     steps = 0
 
@@ -467,9 +466,10 @@ def _search(
     values = [seen[e].value for e in grid]
     ends = (min(values), max(values))
     crossings = [
-        (a, b) for a, b in itertools.pairwise(grid) if min(seen[a].value, seen[b].value) <= target
-        and target <= max(seen[a].value, seen[b].value)
-    ]  # fmt: skip
+        (a, b)
+        for a, b in itertools.pairwise(grid)
+        if min(seen[a].value, seen[b].value) <= target and target <= max(seen[a].value, seen[b].value)
+    ]
     if not crossings:
         reason = (
             f"{mechanism.title} cannot reach a {TARGETS[kind]} of {_shown(kind, target)} here: between "

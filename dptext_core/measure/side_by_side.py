@@ -107,9 +107,10 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
     only: those that begin there in the original, where such are given.
     """
     drawn = [
-        i for i, u in enumerate(result.units)
+        i
+        for i, u in enumerate(result.units)
         if _looked_at(u) and (not only or (isinstance(u, Step) and u.span[0] in only))
-    ]  # fmt: skip
+    ]
     total = result.guarantee.total
     if "alignment" not in result.can:
         return Figures(None, None, 0, None, total, "It writes a new text: no word is kept or replaced.")

@@ -263,8 +263,8 @@ def _with(point: Point, names: Sequence[str], prepared: Prepared, stream: NoiseS
 
 
 def more(
-    points: Sequence[Point], metrics: Sequence[str], prepare: Prepare, *, task: Task = UNWATCHED,
-) -> Iterator[Point]:  # fmt: skip
+    points: Sequence[Point], metrics: Sequence[str], prepare: Prepare, *, task: Task = UNWATCHED
+) -> Iterator[Point]:
     """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
 
     prepare: the text with its scores, for the setting of a point.

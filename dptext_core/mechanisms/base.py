@@ -302,8 +302,8 @@ class Mechanism(ABC):
         return type(self).latent_loss is not Mechanism.latent_loss
 
     def log_chances(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None,
-    ) -> np.ndarray:  # fmt: skip
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
         """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
         float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
         """

@@ -53,9 +53,7 @@ def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
         raise InputError("This rewrite was made with another mechanism or other options. Give the one that made it.")
 
 
-def by_pieces(
-    m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task,
-) -> np.ndarray:  # fmt: skip
+def by_pieces(m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task) -> np.ndarray:
     """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
 
     out = np.zeros((len(texts), len(results)))
@@ -74,9 +72,7 @@ def by_pieces(
     return out
 
 
-def by_places(
-    m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task,
-) -> np.ndarray:  # fmt: skip
+def by_places(m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task) -> np.ndarray:
     """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
     not have given the released text."""
 

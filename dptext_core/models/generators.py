@@ -34,9 +34,11 @@ KINDS = ("encoder-decoder", "decoder")
 PUBLISHED = {
     "google/flan-t5-base": (-19.22705113016047, 7.48324937989716, "released DP-MLM code, DP-Prompt"),
     "openai-community/gpt2": (
-        -96.85249956065758, -8.747697966442914, "released DP-MLM code, DP-Paraphrase after fine-tuning on SNLI",
+        -96.85249956065758,
+        -8.747697966442914,
+        "released DP-MLM code, DP-Paraphrase after fine-tuning on SNLI",
     ),
-}  # fmt: skip
+}
 # Those of models that can be added, by tools/choose_generator_clip.py on 8 lines of WikiText-2 (test).
 ESTIMATED = {
     "gemma-3-270m": {

@@ -117,10 +117,13 @@ def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float =
         max_queued_requests=QUEUED,
         ray_actor_options={"num_cpus": cpus, "num_gpus": gpus},
         autoscaling_config={
-            "min_replicas": least, "max_replicas": most, "target_ongoing_requests": 4, "upscale_delay_s": 10,
+            "min_replicas": least,
+            "max_replicas": most,
+            "target_ongoing_requests": 4,
+            "upscale_delay_s": 10,
             "downscale_delay_s": 300,
         },
-    )(Replica)  # fmt: skip
+    )(Replica)
     try:
         ray_serve.run(deployment.options(name="Scores").bind(model), name=application(model), route_prefix=None)
     except _gone(RuntimeError) as error:  # this one where a replica stops while it begins

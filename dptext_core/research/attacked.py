@@ -38,9 +38,7 @@ class Words:
     """The drawn words of some texts under one mechanism with its options. attackers: which are let loose, of the
     metrics' names."""
 
-    def __init__(
-        self, at: Mapping[float, Mechanism], texts: Mapping[int, str], attackers: Sequence[str] = ()
-    ):  # fmt: skip
+    def __init__(self, at: Mapping[float, Mechanism], texts: Mapping[int, str], attackers: Sequence[str] = ()):
         self.wanted = texts
         self._at = at
         self._attackers = tuple(attackers)
@@ -151,9 +149,10 @@ def _named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
 
 
 def _hits(
-    attack: Callable[[Mechanism, RewriteResult], list[float]], mechanism: Mechanism,
+    attack: Callable[[Mechanism, RewriteResult], list[float]],
+    mechanism: Mechanism,
     released: Sequence[tuple[int, RewriteResult]],
-) -> tuple[list[float], list[int]]:  # fmt: skip
+) -> tuple[list[float], list[int]]:
     """Whether each replaced word is named, and the text that it is of; nothing where texts answer to no words."""
     hits: list[float] = []
     owners: list[int] = []

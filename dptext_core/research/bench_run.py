@@ -205,9 +205,10 @@ def _point(args: argparse.Namespace) -> int:
     if rows:  # what takes long is measured where there is a row to hold it against
         wanted = {*rows, *setup.everywhere, *(["lm_perplexity"] if args.lm_perplexity else [])}
         setup = replace(
-            setup, extra=tuple((m, n) for m, n in setup.extra if m in wanted),
+            setup,
+            extra=tuple((m, n) for m, n in setup.extra if m in wanted),
             attackers=tuple(m for m in setup.attackers if m in rows),
-        )  # fmt: skip
+        )
     one_thread()
     (line,) = run_group([point], setup)
     print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.named.items()))

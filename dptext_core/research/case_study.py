@@ -306,7 +306,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
         f"{seeds} seed{'s' * (seeds > 1)}. “Word for word” is the share of rewrites that are a sentence of the "
         "pre-training set; “nearest seen” and “own original” are the words in common, as a share of all words, with "
         "the nearest such sentence and with the sentence that was rewritten.",
-    ]  # fmt: skip
+    ]
 
 
 # --- what is remembered, live ---------------------------------------------------------------------------------------

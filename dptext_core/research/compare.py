@@ -41,9 +41,10 @@ def compare(folders: Sequence[str | Path]) -> list[list[list[str]]]:
 def _table(rows: Sequence[tuple[dict[str, str], dict[str, str]]]) -> list[list[str]]:
     names = dict.fromkeys([*ALWAYS, *(name for asked, _ in rows for name in asked)])
     asked = [
-        name for name in names
+        name
+        for name in names
         if any(name in a for a, _ in rows) and (name in ALWAYS or len({a.get(name, "") for a, _ in rows}) > 1)
-    ]  # fmt: skip
+    ]
     found = list(dict.fromkeys(name for _, f in rows for name in f))
     return [
         [*asked, *found],
@@ -116,10 +117,11 @@ def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
         found = {"texts": f"{data['texts']:,}", "held out": f"{data['validation']:,}", "epochs": f"{len(history):,}"}
         if best := [e for e in history if e["epoch"] == log["best"]]:
             found |= {
-                "best epoch": f"{log['best']:,}", "loss": f"{best[0]['loss']:.3f}",
+                "best epoch": f"{log['best']:,}",
+                "loss": f"{best[0]['loss']:.3f}",
                 "validation loss": f"{best[0]['validation_loss']:.3f}",
                 "piece accuracy": f"{best[0]['accuracy']:.3f}",
-            }  # fmt: skip
+            }
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"{LOG} in {folder.name} is no record of a pre-training. Name another folder.") from None
     return "pretrain", asked, found

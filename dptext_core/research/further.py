@@ -150,8 +150,9 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
             curve = deniability.curve(mechanism, np.array([at[w] for w in chosen if w in at]), np.array(LEVELS))
             for i, epsilon in enumerate(LEVELS):
                 for metric, mean, ends in (
-                    ("n_w", curve.n_w, curve.n_w_interval), ("s_w", curve.s_w, curve.s_w_interval),
-                ):  # fmt: skip
+                    ("n_w", curve.n_w, curve.n_w_interval),
+                    ("s_w", curve.s_w, curve.s_w_interval),
+                ):
                     low, high = short(ends[i, 0]), short(ends[i, 1])
                     value = min(max(short(mean[i]), low), high)
                     setting = Setting("diffractor", {**noise, "lists": lists}, epsilon).ordered()

@@ -188,9 +188,10 @@ def board(
         most = {m: max((k for k in lines if lines[k][0][1].mechanism == m), key=lambda k: len(lines[k]))
                 for m in {pairs[0][1].mechanism for pairs in lines.values()}}  # fmt: skip
         placed = [
-            (a, row, between) for a, row, between in placed
+            (a, row, between)
+            for a, row, between in placed
             if not between or (row.mechanism not in measured and row.setting.key() == most[row.mechanism])
-        ]  # fmt: skip
+        ]
         names = labels([row for _, row, _ in placed])
         stand = {row.mechanism for _, row, _ in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
@@ -208,9 +209,7 @@ def board(
                 None if (other := words.get(row.setting)) is None else other.value,
             )
         )  # fmt: skip
-    return Board(
-        data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every
-    )  # fmt: skip
+    return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
 
 
 def _span(privacy: str, rows: Sequence[Row]) -> float:
@@ -250,9 +249,7 @@ def _against_first(rows: Sequence[Row], sign: int) -> list[tuple[float | None, b
         gap = first.value - row.value if known is None else known.difference
         found.append(Comparison(sign * gap, wide, None if known is None else known.p, LEAST.get(row.metric, 0.0)))
     corrected = holm([c.chance for c in found])
-    return [(None, False)] + [
-        (p, p < LEVEL and c.difference >= c.least) for p, c in zip(corrected, found, strict=True)
-    ]  # fmt: skip
+    return [(None, False)] + [(p, p < LEVEL and c.difference >= c.least) for p, c in zip(corrected, found, strict=True)]
 
 
 # --- in words -------------------------------------------------------------------------------------------------------
@@ -358,8 +355,9 @@ def rankings(rows: Rows, found: Board) -> tuple[list[dict[str, Any]], dict[str, 
 
     boards = {found.judge: found} | {
         judge: board(rows, found.data, judge, found.privacy, found.at, found.stop_words, found.every)
-        for judge in rows.judges(found.data) if judge != found.judge
-    }  # fmt: skip
+        for judge in rows.judges(found.data)
+        if judge != found.judge
+    }
     alike, own = {}, {e.setting: measure(found.judge).better * e.value for e in found.entries}
     shared = {j: [e for e in b.entries if e.setting in own] for j, b in boards.items()}
     places = {

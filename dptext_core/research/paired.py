@@ -99,9 +99,7 @@ class Comparison:
     g: float
 
 
-def compare(
-    a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()
-) -> Comparison:  # fmt: skip
+def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> Comparison:
     """Two settings by what each test text has, (texts,) or (seeds, texts), and, of several seeds, by each seed's mean.
 
     Of (seeds, texts) the seeds' means are taken from there. The score test of the texts is McNemar's where there is one

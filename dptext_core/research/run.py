@@ -411,7 +411,7 @@ _tuned: dict[tuple[Any, ...], tuple[Originals, Scores, dict[tasks.BenchTask, lis
 
 def _plainly_tuned(
     base: Originals, model: str, seed: int, out: Scores | None = None
-) -> dict[tasks.BenchTask, list[str]]:  # fmt: skip
+) -> dict[tasks.BenchTask, list[str]]:
     """The guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its scores."""
     key = (id(base), model, seed)
     if key not in _tuned:

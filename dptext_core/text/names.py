@@ -18,9 +18,7 @@ from ..errors import InputError, ModelUnavailable
 VARIABLE = "DPTEXT_NAMES"
 INSTALL = "pip install -r requirements-names.txt"
 #: Labels of entities, in the two schemes that pipelines are trained with, and what they are here.
-KINDS = {
-    "PERSON": "name", "PER": "name", "ORG": "name", "GPE": "place", "LOC": "place", "FAC": "place",
-}  # fmt: skip
+KINDS = {"PERSON": "name", "PER": "name", "ORG": "name", "GPE": "place", "LOC": "place", "FAC": "place"}
 
 
 class Finder:

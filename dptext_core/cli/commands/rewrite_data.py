@@ -51,10 +51,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--inspection", metavar="FILE", help="also write originals beside rewrites, for your eyes only: not .txt"
     )
     parser.add_argument(
-        "--exact-cells", action="store_true",
+        "--exact-cells",
+        action="store_true",
         help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are, and write no "
         "byte-order mark",
-    )  # fmt: skip
+    )
     parser.add_argument("--batch", type=positive, default=BATCH, metavar="N",
                         help=f"rows that are rewritten together (default {BATCH})")  # fmt: skip
     group = parser.add_argument_group("more than one process, see docs/scale.md")
@@ -205,9 +206,10 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     columns = (args.text_column, *keep)
     with contextlib.closing(_typed_lines()) as lines:
         rows = (
-            tables.piped(lines, columns) if args.data == "-"
+            tables.piped(lines, columns)
+            if args.data == "-"
             else tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
-        )  # fmt: skip
+        )
         whole = Overall(mechanism.together)
         for record in rewrite_records(rows, mechanism, args.text_column, seed=args.seed, batch=args.batch):
             print(json.dumps(rewriting.line_of(record, args.text_column, keep), ensure_ascii=False), flush=True)

@@ -216,9 +216,8 @@ def _cut(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Block]:
 
 
 def _results(
-    workers: Workers, kind: Kind, blocks: Iterable[Block], draws: int | None, folder: RunFolder,
-    task: Task,
-) -> Iterator[tuple[Block, Any]]:  # fmt: skip
+    workers: Workers, kind: Kind, blocks: Iterable[Block], draws: int | None, folder: RunFolder, task: Task
+) -> Iterator[tuple[Block, Any]]:
     """Every block with what was asked of it, as it is done. No more blocks are read than workers have room for, and one
     that was lost is given again."""
     given, again, lost = iter(blocks), deque[Block](), Counter[int]()

@@ -141,7 +141,7 @@ class Constant(Channel):
         n = len(self.candidates)
         return TokenDistribution(
             self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index, self._sample
-        )  # fmt: skip
+        )
 
     def _sample(self, m: int, stream: NoiseStream) -> np.ndarray:
         return self._picked(stream.uniforms(m))

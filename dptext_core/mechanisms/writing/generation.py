@@ -420,8 +420,8 @@ class Generation(Clipped):
         return [table.at(epsilon) for table in tables]
 
     def log_chances(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None,
-    ) -> np.ndarray:  # fmt: skip
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
         """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
         of its trace."""
         task = task or UNWATCHED

@@ -365,9 +365,7 @@ class Runs:
         if known is not None:
             wide = max(known.high - known.difference, known.difference - known.low)
             return Comparison(known.difference, wide, known.p, smallest, more.metric)
-        return Comparison(
-            more.value - less.value, math.hypot(half(more), half(less)), None, smallest, more.metric
-        )  # fmt: skip
+        return Comparison(more.value - less.value, math.hypot(half(more), half(less)), None, smallest, more.metric)
 
     def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
         """Of what unprotected text has above always guessing the share that ``row`` has lost, and half of its 95%

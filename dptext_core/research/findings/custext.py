@@ -51,7 +51,7 @@ def _levels(runs: Runs) -> list[float]:
 
 def _k_contradicts() -> str:
     theirs = [(r.options["k"], x) for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options]
-    up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]  # fmt: skip
+    up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]
     return (
         f"Section 5.2 sets ε = 1 for Table 1, and three sentences on calls the same table a condition of ε = 0. Its "
         f"SST-2 line is not falling throughout: {', '.join(up)}."
@@ -206,13 +206,14 @@ def mappings_alone(runs: Runs) -> Outcome:
             *(
                 f"{m.capitalize()}, K {k}: {100 * row.words:.2f}% of the words, {100 * row.occurrences:.2f}% of "
                 f"their occurrences; the paper {100 * theirs[k, m]:.2f}%."
-                for (k, m), row in ours.items() if (k, m) in theirs
+                for (k, m), row in ours.items()
+                if (k, m) in theirs
             ),
             "Measured by: python -m dptext_core bench mappings --data DIR.",
         ),
         "The order is the paper's. Its share for balanced is nearer to our share of occurrences than of words; it does "
         "not say which it counts, and its vectors are others.",
-    )  # fmt: skip
+    )
 
 
 def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[tuple[Row, Row]]:
@@ -467,8 +468,9 @@ def queries_by_k(runs: Runs) -> Outcome:
             numbers.append(f"“{word}”, p₀ {p:g}: {shown}.")
     numbers.append(
         f"Farthest apart: “{worst[0]}” at p₀ {worst[1]:g}, "
-        + ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[worst].items()) + "."
-    )  # fmt: skip
+        + ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[worst].items())
+        + "."
+    )
     numbers.append("Measured by: python -m dptext_core bench queries.")
     small = max(factor(found) for found in lines.values())
     return Outcome(

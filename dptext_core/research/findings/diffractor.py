@@ -557,7 +557,7 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
         f"Our classifier has {100 * (base.value - guess):.0f} points above guessing to lose, the paper's "
         f"{100 * (whole - GUESS):.0f}, so that equal points are not equal losses.",
         tuple(rows),
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -593,12 +593,15 @@ def attackers_weakened(runs: Runs) -> Outcome:
     return Outcome(
         tally.verdict,
         tally.effect,
-        (tally.sentence("F1 of the author, unprotected against rewritten"), *shown,
-         f"The paper, speakers of Friends, geometric L0, unprotected 33.1%: {', '.join(theirs)}."),
+        (
+            tally.sentence("F1 of the author, unprotected against rewritten"),
+            *shown,
+            f"The paper, speakers of Friends, geometric L0, unprotected 33.1%: {', '.join(theirs)}.",
+        ),
         "The weaker the noise, the less is hidden: at ε = 3 nine words in ten stay, and the attacker is as good as on "
         "unprotected text, in the paper as here.",
         tuple(rows),
-    )  # fmt: skip
+    )
 
 
 def _table_2_contradicts() -> str:
@@ -689,14 +692,15 @@ def speed(runs: Runs) -> Outcome:
         f"{min(faster):.1f} to {max(faster):.1f} times as fast",
         (
             "Tokens a processor second, text in and text out, warm, median of rounds that take turns: "
-            + ", ".join(f"{name} {row.value:,.0f}" for name, row in rates.items()) + ".",
+            + ", ".join(f"{name} {row.value:,.0f}" for name, row in rates.items())
+            + ".",
             f"The geometric noise is {min(faster):.1f} to {max(faster):.1f} times as fast as the others.",
             "Measured by: python -m dptext_core bench words --out FILE.",
         ),
         "The mechanisms here search the vocabulary in blocks, and each distinct word once for all its ε, so that the "
         "slow ones are not as slow as the code that the paper timed.",
         tuple(rates.values()),
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -717,9 +721,7 @@ def little_memory(runs: Runs) -> Outcome:
     for row in memory.bundled():
         if row.options.get("lists", ("L2",)) == ("L2",):
             ours[with_noise(row)] = row
-    theirs = {
-        with_noise(row): x for x, row in printed(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words")
-    }  # fmt: skip
+    theirs = {with_noise(row): x for x, row in printed(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words")}
     mine = [row.value for row in ours.values() if row.mechanism == NAME]
     others = [row.value for row in ours.values() if row.mechanism in METRIC_DP]
     if not mine or not others:
@@ -732,10 +734,11 @@ def little_memory(runs: Runs) -> Outcome:
             + ", ".join(
                 f"{name} {row.value:.1f}" + (f" ({theirs[name]:g})" if name in theirs else "")
                 for name, row in ours.items()
-            ) + ".",
+            )
+            + ".",
             "Measured by: python -m dptext_core bench memory.",
         ),
         "Ours is the most held at one time. The mechanisms that search the whole vocabulary do so for blocks of words, "
         "and the block sets the figure: it does not grow with the text. It could be smaller at the cost of speed.",
         tuple(ours.values()),
-    )  # fmt: skip
+    )

@@ -86,7 +86,8 @@ def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
             f"{100 * guess:.1f}% and {100 * GUESS:.1f}%.",
             *(
                 f"Lost of what is above guessing, with {RANGES[clip]} / in the paper: "
-                + ", ".join(f"ε {e:g}: {x:.2f} / {paper[e]:.2f}" for e, x in line) + "."
+                + ", ".join(f"ε {e:g}: {x:.2f} / {paper[e]:.2f}" for e, x in line)
+                + "."
                 for clip, line in lost.items()
             ),
             *(tallies[clip].sentence(f"Share lost with {RANGES[clip]}, less the paper's") for clip in lost),
@@ -95,7 +96,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
         "unties most of them. The paper fine-tunes deberta-v3-base and rewrites with roberta-base, whose scores lie "
         "otherwise; ours is a logistic regression on frozen sentence embeddings of 2,000 texts.",
         (base, *(row for rows in found.values() for row in rows)),
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -132,9 +133,10 @@ def dp_mlm_gains(runs: Runs) -> Outcome:
             "the paper's Yelp the utility is near its majority class too (97.5% against 96.4%)."
         )
         return Outcome(
-            numbers=tuple(numbers), reason=reason if closed else "",
+            numbers=tuple(numbers),
+            reason=reason if closed else "",
             missing="bench run --grid tuned --only reviews --finetune",
-        )  # fmt: skip
+        )
     tally = Tally()
     for row in rows:
         tally.add(Comparison(row.value, half(row), None, 0.01, row.metric))
@@ -272,7 +274,7 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
             numbers=tuple(cosines),
             reason="Only DP-MLM and generators that clip to the same kind of range can be set beside each other.",
             missing="bench run with an entry for dp-prompt and dp-paraphrase in the grid",
-        )  # fmt: skip
+        )
     together = Tally(comparisons=[c for tally in like.values() for c in tally.comparisons])
     return Outcome(
         under_each(*like.values()),
@@ -286,7 +288,8 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
                 tally.sentence(
                     f"Unlike ranges, DP-MLM with {RANGES[mine]} against generators with {RANGES.get(theirs, theirs)}"
                 )
-                for (mine, theirs), tally in tallies.items() if mine != theirs
+                for (mine, theirs), tally in tallies.items()
+                if mine != theirs
             ),
             *scores,
             *cosines,
@@ -295,7 +298,7 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
         "At a large ε a generator repeats the text, and so keeps its label; two thirds of the bundled generators' "
         "training restored noisy copies, which teaches to copy.",
         tuple(rows),
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -336,13 +339,15 @@ def dp_mlm_speed(runs: Runs) -> Outcome:
         (
             *(
                 f"{system}, as a multiple of DP-Prompt's tokens a second: "
-                + ", ".join(f"ε {e:g}: {x:.2f}" for e, x in zip(epsilons, found, strict=True)) + "."
+                + ", ".join(f"ε {e:g}: {x:.2f}" for e, x in zip(epsilons, found, strict=True))
+                + "."
                 for system, found in parts.items()
             ),
             "The same work, largest over smallest rate of a system over ε: "
-            + ", ".join(f"{system} {max(x) / min(x):.1f}" for system, x in own.items()) + ".",
+            + ", ".join(f"{system} {max(x) / min(x):.1f}" for system, x in own.items())
+            + ".",
             "Measured by: python -m dptext_core bench generators --data DIR.",
         ),
         "The rates were taken once, by the clock, on a machine that did other work. The systems' models are of other "
         "sizes than the papers', and DP-MLM counts the words that it draws, a generator all tokens that it writes.",
-    )  # fmt: skip
+    )

@@ -230,7 +230,7 @@ def print_shares() -> None:
             + "  ".join(f"{100 * x:{len(s)}.0f}" for s, x in zip(stages, each, strict=True))
             + f"  {np.median([r[2] for r in runs]):13.2f}x",
             flush=True,
-        )  # fmt: skip
+        )
 
 
 #: What is timed for the rows: mechanisms with options, and how many texts in one call.
@@ -263,9 +263,7 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
         value, low, high = (float(f"{x:.4g}") for x in (np.median(speeds), min(speeds), max(speeds)))
         epsilon = float(mechanism.config.epsilon)  # type: ignore[arg-type]
         setting = Setting(name, {"oov": "keep", **options}, epsilon)
-        rows.append(
-            Row(setting, "builtin", metric.task, metric.name, value, low, high, n, rounds, "")
-        )  # fmt: skip
+        rows.append(Row(setting, "builtin", metric.task, metric.name, value, low, high, n, rounds, ""))
     return rows
 
 

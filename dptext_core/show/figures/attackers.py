@@ -66,13 +66,16 @@ def query_figure(
     step = max(1, top // 5)
     powers = list(range(0, top + 1, step))
     figure.update_yaxes(
-        type="log", title="answers that give it away", title_font={"color": colours["soft"]},
+        type="log",
+        title="answers that give it away",
+        title_font={"color": colours["soft"]},
         tickvals=[10.0**p for p in powers] + [never] * any_never,
         ticktext=[f"{10**p:,}" for p in powers] + ["never"] * any_never,
         range=[-0.1, top + (0.75 if any_never else 0.1)],
-    )  # fmt: skip
+    )
     figure.update_layout(
-        showlegend=True, margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD},
+        showlegend=True,
+        margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )  # fmt: skip
+    )
     return with_hover(figure, colours)

@@ -209,9 +209,10 @@ def panels(
     )  # fmt: skip
     layout(figure, colours, whole)
     figure.update_layout(
-        hovermode="closest", paper_bgcolor=colours["page"],
+        hovermode="closest",
+        paper_bgcolor=colours["page"],
         margin={"l": 46, "r": PAD + 4, "t": top, "b": bottom, "autoexpand": False},
-    )  # fmt: skip
+    )
     figure.update_xaxes(ticks="outside", showgrid=False, showline=True, automargin=False, matches="x")
     figure.update_yaxes(automargin=False, matches="y")
     return with_hover(figure, colours)

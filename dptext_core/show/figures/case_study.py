@@ -66,8 +66,8 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
     )  # fmt: skip
     layout(figure, colours, height)
     figure.update_layout(
-        margin_t=30, showlegend=True, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0},
-    )  # fmt: skip
+        margin_t=30, showlegend=True, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0}
+    )
     # Plotly would take most of these names for numbers, and leave out the others.
     figure.update_xaxes(
         type="category",

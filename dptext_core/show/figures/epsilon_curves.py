@@ -106,8 +106,9 @@ def curves(
         range=[np.log10(low_end) - pad, np.log10(high_end) + pad],
     )  # fmt: skip
     figure.update_yaxes(
-        title={"text": y_title, "standoff": 8}, title_font={"color": colours["soft"], "size": 13},
+        title={"text": y_title, "standoff": 8},
+        title_font={"color": colours["soft"], "size": 13},
         automargin=False,
         range=[-0.02 * top, 1.04 * top],
-    )  # fmt: skip
+    )
     return with_hover(figure, colours)

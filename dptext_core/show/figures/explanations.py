@@ -149,11 +149,13 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
         x = [centre + int(hood.offsets[i]) * step for i in shown]
         hover = [[escaped(hood.words[i]), _distance(int(hood.offsets[i])), percent(hood.probs[i])] for i in shown]
         paint = [
-            colours["keep"] if hood.offsets[i] == 0
-            else colours["new"] if chosen and hood.offsets[i] == hood.candidate_offset
+            colours["keep"]
+            if hood.offsets[i] == 0
+            else colours["new"]
+            if chosen and hood.offsets[i] == hood.candidate_offset
             else colours["bar"]
             for i in shown
-        ]  # fmt: skip
+        ]
         # An empty bar takes the pointer where the real one is too low to hit.
         figure.add_bar(
             x=x, y=[bars] * len(x), base=base, width=step, customdata=hover, marker={"color": "rgba(0,0,0,0)"},
@@ -312,8 +314,9 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
     figure.update_layout(
         xaxis={"domain": [0, 0.47], "range": [low, low + (high - low) * 1.32]},
         xaxis2={"domain": [0.53, 1], "range": [0, top * 1.4], "anchor": "y"},
-        barmode="overlay", hovermode="closest",
-    )  # fmt: skip
+        barmode="overlay",
+        hovermode="closest",
+    )
     for text, axis, x in (("similarity", "x", min(low, 0.0)), ("chance at this ε", "x2", 0.0)):
         figure.add_annotation(
             x=x, xref=axis, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom",
@@ -377,8 +380,9 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
     figure.update_layout(
         xaxis={"domain": [0, 0.45], "range": [0, (float(view.proposed.max()) or 1.0) * 1.45]},
         xaxis2={"domain": [0.53, 1], "range": [0, (float(view.shift.max()) or 1.0) * 1.6], "anchor": "y"},
-        barmode="overlay", hovermode="closest",
-    )  # fmt: skip
+        barmode="overlay",
+        hovermode="closest",
+    )
     for text, axis in (("proposed from what is public", "x"), ("private text: times", "x2")):
         figure.add_annotation(
             x=0, xref=axis, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom",

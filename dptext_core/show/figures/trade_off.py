@@ -135,9 +135,10 @@ def _line(
     if hidden != "epsilon" and any(p.value(hidden).draws for p in mine):
         values = [p.value(hidden) for p in mine]
         trace["error_x"] = bars | {
-            "symmetric": False, "array": [v.mean - v.low for v in values],
+            "symmetric": False,
+            "array": [v.mean - v.low for v in values],
             "arrayminus": [v.high - v.mean for v in values],
-        }  # fmt: skip
+        }
     return trace
 
 

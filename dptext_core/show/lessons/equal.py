@@ -40,9 +40,7 @@ def _held() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
 
 def stays(epsilon: float) -> dict[str, float]:
     """The mean chance that one of WORDS stays what it is, by the title of the mechanism."""
-    return {
-        m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _held().values()
-    }  # fmt: skip
+    return {m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _held().values()}
 
 
 class Equal(Lesson):
@@ -91,9 +89,8 @@ class Equal(Lesson):
                 + ", ".join(f"{percent(p)} ({t})" for t, p in at.items())
                 + ".",
                 "They hide equally well, in this one sense, where each has an ε of its own: half of the words stay at "
-                + ", ".join(
-                    f"{number(c.epsilon)} ({c.mechanism.title})" for c in found if c.epsilon is not None
-                ) + ".",
+                + ", ".join(f"{number(c.epsilon)} ({c.mechanism.title})" for c in found if c.epsilon is not None)
+                + ".",
             ),
             (
                 "An ε without its unit says nothing. What can be compared is what is measured: how often a word stays, "
@@ -105,10 +102,13 @@ class Equal(Lesson):
                 Facts(
                     ("mechanism", "promise", f"ε where {percent(TARGET)} stay"),
                     tuple(
-                        (c.mechanism.title, NOTIONS[type(c.mechanism).notion],
-                         "not reached" if c.epsilon is None else number(c.epsilon))
+                        (
+                            c.mechanism.title,
+                            NOTIONS[type(c.mechanism).notion],
+                            "not reached" if c.epsilon is None else number(c.epsilon),
+                        )
                         for c in found
                     ),
                 ),
             ),
-        )  # fmt: skip
+        )

@@ -67,10 +67,12 @@ class Line(Lesson):
         (hood,) = walk(value).lists
         return (
             Lane(
-                f"Around “{hood.original}” on the line", hood.words, tuple(hood.offsets.tolist()),
+                f"Around “{hood.original}” on the line",
+                hood.words,
+                tuple(hood.offsets.tolist()),
                 tuple(hood.probs.tolist()),
             ),
-        )  # fmt: skip
+        )
 
     def ask(self, value: Any) -> Question:
         return Question(

@@ -67,7 +67,7 @@ class Memory(Lesson):
         rows = tuple(
             Row(f"{case_study.SETS[pre]} rewrites {case_study.SETS[data]}", p, percent(p), "original" * (pre == data))
             for (pre, data), p in own.items()
-        )  # fmt: skip
+        )
         return Reveal(
             bin_of(share, (0.01, 0.1)),
             (

@@ -53,10 +53,11 @@ class OneWord(Lesson):
         best = max(kept, key=lambda e: kept[e])
         words = len(note.rewritten(OFFERED[0]).distribution(note.place(note.rewritten(OFFERED[0]))))
         curve = Curves(
-            "All drawn words of the note", "share that stays",
+            "All drawn words of the note",
+            "share that stays",
             {"mean chance of staying": (tuple(kept), tuple(kept.values()))},
             at=(OFFERED[right], epsilon_text(OFFERED[right])),
-        )  # fmt: skip
+        )
         return Reveal(
             right,
             (f"Of the drawn words stay on average: {each}.",),
