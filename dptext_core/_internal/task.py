@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from ..errors import Cancelled
 
@@ -26,7 +25,14 @@ class Task:
     Parameters
     ----------
     listener
-        Called as ``listener(done, of)`` in the thread of the work; a bar is one (``on_bar``). None: nobody is told.
+        Called as ``listener(done, of)`` in the thread of the work; None: nobody is told.
+
+    Examples
+    --------
+    A bar of tqdm listens, as the bar of a page does::
+
+        bar = tqdm(total=1)
+        task = dpt.Task(lambda done, of: bar.update(done / of - bar.n))
     """
 
     def __init__(self, listener: Listener | None = None) -> None:
@@ -107,22 +113,14 @@ class _Unwatched(Task):
 UNWATCHED: Task = _Unwatched()
 
 
-def on_bar(bar: Any) -> Listener:
-    """A listener that moves a ``tqdm`` bar, and closes it at the end."""
+def on_terminal(what: str) -> Task:
+    """A task with a line that counts on the terminal, where somebody watches."""
+    watched = sys.stderr
+    if watched is None or not watched.isatty():
+        return UNWATCHED
 
     def show(done: int, of: int) -> None:
-        bar.total = of
-        bar.update(done - bar.n)
-        if done >= of:
-            bar.close()
+        end = "\r" if done < of else "\n"
+        print(f"{what} … {100 * done // max(of, 1)}%", end=end, file=watched, flush=True)
 
-    return show
-
-
-def on_terminal(what: str) -> Task:
-    """A task with a bar on the terminal; without one where nobody watches."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return UNWATCHED
-    from tqdm import tqdm
-
-    return Task(on_bar(tqdm(desc=what, bar_format="{desc} … {percentage:.0f}% ({remaining} left)")))
+    return Task(show)

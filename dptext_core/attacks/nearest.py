@@ -92,11 +92,7 @@ def space_of(mechanism: Mechanism) -> WordSpace:
 
 
 def attack(
-    mechanism: Mechanism,
-    result: RewriteResult,
-    *,
-    space: WordSpace | None = None,
-    task: Task = UNWATCHED,
+    mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
     """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
     mechanism.check_alignment("leaves no word in whose place another stands")

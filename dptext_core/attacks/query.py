@@ -104,11 +104,7 @@ class QueryCurve:
 
 
 def query_number(
-    d: TokenDistribution,
-    *,
-    repeats: int = REPEATS,
-    seed: int | None = None,
-    task: Task = UNWATCHED,
+    d: TokenDistribution, *, repeats: int = REPEATS, seed: int | None = None, task: Task = UNWATCHED
 ) -> QueryNumber:
     """The number of answers that give the original of ``d`` away. Raises InputError where it has no original."""
     if d.source is None:
@@ -133,7 +129,7 @@ def query_number(
         return made(math.inf, 0.0, f"“{rival}” comes out more often.")
     if p0 - p1 <= 1e-12 * p0:
         return made(math.inf, 0.5, f"“{rival}” comes out as often.")
-    return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, task.quiet))
+    return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, task))
 
 
 def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tuple[float, float, str]:

@@ -256,12 +256,7 @@ def _exchanged(text: str, places: Sequence[Token], other: str, mechanism: Mechan
 
 
 def attack(
-    mechanism: Mechanism,
-    results: Sequence[RewriteResult],
-    texts: Lineup,
-    *,
-    draws: int = 0,
-    task: Task = UNWATCHED,
+    mechanism: Mechanism, results: Sequence[RewriteResult], texts: Lineup, *, draws: int = 0, task: Task = UNWATCHED
 ) -> WhichText:
     """The posterior over the texts from rewrites of the same original, and how often such a guess is right.
 
@@ -431,9 +426,8 @@ class WhichOne(TextAttacker):
         check(mechanism)
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *,
-        word: str | None = None, candidates: Sequence[str] | None = None, answers: int = 1, draws: int | None = None,
-        task: Task | None = None,
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, word: str | None = None,
+        candidates: Sequence[str] | None = None, answers: int = 1, draws: int | None = None, task: Task | None = None,
     ) -> WhichText:  # fmt: skip
         """word: the one that the attacker does not know. candidates: a list of texts in the place of the one that is
         made by exchanging it. answers: how many rewrites the attacker sees. draws: fresh rewrites that measure how

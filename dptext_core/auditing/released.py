@@ -83,14 +83,14 @@ def _rewritten(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -
     some = list(dict.fromkeys([texts[-1], *texts]))[:most]
     for k, text in enumerate(some):
         meter.at(0.01 + 0.01 * k / len(some))
-        yield "a text", m.rewrite(text, seeds(), task=task.quiet)
-        prepared = m.prepare(text, task=task.quiet)
-        yield "a prepared text", m.rewrite(prepared, seeds(), task=task.quiet)
-        for result in m.rewrites(prepared, FRESH, seeds(), task=task.quiet):
+        yield "a text", m.rewrite(text, seeds(), task=task)
+        prepared = m.prepare(text, task=task)
+        yield "a prepared text", m.rewrite(prepared, seeds(), task=task)
+        for result in m.rewrites(prepared, FRESH, seeds(), task=task):
             yield "fresh draws", result
     for start in range(0, len(texts), LIST):
         meter.at(0.02)
-        for result in m.rewrite(texts[start : start + LIST], seeds(), task=task.quiet):
+        for result in m.rewrite(texts[start : start + LIST], seeds(), task=task):
             yield "a list of texts", result
 
 

@@ -321,11 +321,11 @@ def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter) -> Ite
     while len(seen) < n:
         size = min(most, n - len(seen))
         if way == "fresh draws":
-            results = m.rewrites(text.prepared, size, seeds(), task=task.quiet)
+            results = m.rewrites(text.prepared, size, seeds(), task=task)
         elif way == "a list of texts":
-            results = m.rewrite([text.text] * size, seeds(), task=task.quiet)
+            results = m.rewrite([text.text] * size, seeds(), task=task)
         else:
-            results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), task=task.quiet)]
+            results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), task=task)]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
         if not fresh:
             told = f"Two calls of {way} have noise of the same name: it is not drawn anew."

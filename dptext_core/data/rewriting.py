@@ -186,12 +186,7 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
 
 
 def measured(
-    data: Source,
-    folder: Path,
-    column: str,
-    measures: Sequence[str],
-    task: Task = UNWATCHED,
-    step: int = 1,
+    data: Source, folder: Path, column: str, measures: Sequence[str], task: Task = UNWATCHED, step: int = 1
 ) -> dict[str, dict[str, float]]:
     """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
     step: of so many rows, one is looked at."""

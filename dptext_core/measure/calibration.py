@@ -132,12 +132,7 @@ def calibrate(
 
 
 def measured(
-    mechanism: Mechanism,
-    kind: str,
-    text: str | Prepared,
-    *,
-    stream: NoiseStream | None = None,
-    task: Task = UNWATCHED,
+    mechanism: Mechanism, kind: str, text: str | Prepared, *, stream: NoiseStream | None = None, task: Task = UNWATCHED
 ) -> Callable[[float], Measured]:
     """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
 

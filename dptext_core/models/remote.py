@@ -225,13 +225,7 @@ class RemoteEngine:
                 self._handle, self._error = handle, None
         return self._handle
 
-    def score(
-        self,
-        reqs: Sequence[MaskRequest],
-        *,
-        task: Task = UNWATCHED,
-        timeout: float | None = None,
-    ) -> np.ndarray:
+    def score(self, reqs: Sequence[MaskRequest], *, task: Task = UNWATCHED, timeout: float | None = None) -> np.ndarray:
         """As ``Engine.score``."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._state:

@@ -103,13 +103,7 @@ class Engine:
         with self._state:
             self._start()
 
-    def score(
-        self,
-        reqs: Sequence[MaskRequest],
-        *,
-        task: Task = UNWATCHED,
-        timeout: float | None = None,
-    ) -> np.ndarray:
+    def score(self, reqs: Sequence[MaskRequest], *, task: Task = UNWATCHED, timeout: float | None = None) -> np.ndarray:
         """Raw, unclipped logits of the candidates at each request's mask: float32 (len(reqs), |V|).
 
         Loads the model on the first call. `task` is told in the caller's thread. Raises Cancelled
@@ -150,12 +144,7 @@ class Engine:
                 self._check(task, end)
                 self._state.wait(_POLL)
 
-    def _run(
-        self,
-        job: _Job,
-        task: Task,
-        end: float | None,
-    ) -> np.ndarray:
+    def _run(self, job: _Job, task: Task, end: float | None) -> np.ndarray:
         total, told = len(job.inputs), 0
         if not total:
             return job.out

@@ -348,7 +348,7 @@ class Nearest(Private):
 
 def rewritten(asked: Question, task: Task = UNWATCHED) -> RewriteResult:
     """The sentence, rewritten as it is asked."""
-    return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, task=task.quiet)
+    return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, task=task)
 
 
 def data_folder() -> Path | None:

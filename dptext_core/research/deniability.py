@@ -48,12 +48,7 @@ class Curve:
     draws: int | None
 
 
-def curve(
-    mechanism: WordMechanism,
-    rows: np.ndarray,
-    epsilons: np.ndarray,
-    task: Task = UNWATCHED,
-) -> Curve:
+def curve(mechanism: WordMechanism, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> Curve:
     """N_w and S_w of words, given by their rows in the mechanism's vocabulary, at every ε."""
     channels = mechanism.channels(rows)
     n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))

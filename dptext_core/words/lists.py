@@ -120,11 +120,7 @@ def list_space(name: str) -> str:
     return _parse(name)[0]
 
 
-def word_list(
-    name: str = FULL,
-    task: Task | None = None,
-    language: Language = ENGLISH,
-) -> WordList:
+def word_list(name: str = FULL, task: Task | None = None, language: Language = ENGLISH) -> WordList:
     """A list by name: one of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``).
 
     The latter is built where it is first asked for (see ``user_list``, which takes all the rest).
@@ -160,12 +156,7 @@ _built: dict[tuple[str, int, Language], tuple[object, WordList]] = {}
 _building = threading.Lock()
 
 
-def user_list(
-    space: str,
-    start_seed: int,
-    task: Task = UNWATCHED,
-    language: Language = ENGLISH,
-) -> WordList:
+def user_list(space: str, start_seed: int, task: Task = UNWATCHED, language: Language = ENGLISH) -> WordList:
     """The list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
 
     Kept for the process (a changed file: built again); one is built at a time. The start is public, so a seed takes

@@ -63,9 +63,8 @@ class Outcome(Private):
 
 
 def rewrites(
-    asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None,
-    task: dpt.Task,
-) -> list[Outcome]:  # fmt: skip
+    asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
+) -> list[Outcome]:
     """What becomes of each column. What is kept, and what the Playground's run has, is used again. edited: the text
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
@@ -73,7 +72,7 @@ def rewrites(
     draws: list[Draw | str] = []
     for c in asked.columns:
         try:
-            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, task.quiet, ledger=ledger, edited=edited))
+            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, task, ledger=ledger, edited=edited))
         except dpt.Cancelled:
             raise
         except dpt.DPTextError as error:

@@ -113,11 +113,7 @@ class MaskedPrepared(Prepared):
         context = self.pieces if self.contextualize else None
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
 
-    def logits(
-        self,
-        keys: Sequence[tuple[int, bool]],
-        task: Task = UNWATCHED,
-    ) -> np.ndarray:
+    def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
         """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
         rows = self._rows
         with self._lock:

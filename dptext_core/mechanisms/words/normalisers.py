@@ -56,12 +56,7 @@ class Spread:
             return np.log(self.own * np.exp(-shift) + self.counts @ np.exp(lines - shift)) + shift
 
 
-def count_distances(
-    space: WordSpace,
-    first: int = 0,
-    task: Task = UNWATCHED,
-    bins: int = BINS,
-) -> Spread:
+def count_distances(space: WordSpace, first: int = 0, task: Task = UNWATCHED, bins: int = BINS) -> Spread:
     """One pass over all pairs: each word against the words from row ``first`` on. About 10 s for 21,719 words."""
     n = len(space)
     vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -95,12 +90,7 @@ _lock = threading.Lock()
 
 
 def log_z(
-    space: WordSpace,
-    epsilon: float,
-    *,
-    gamma: float | None = None,
-    first: int = 0,
-    task: Task = UNWATCHED,
+    space: WordSpace, epsilon: float, *, gamma: float | None = None, first: int = 0, task: Task = UNWATCHED
 ) -> tuple[np.ndarray, float]:
     """ln Σ_y exp(−ε·min(d(x, y), γ)/2) over the words y from row ``first`` on, for every x: float64 (V,); and how far
     it may be off.
@@ -162,11 +152,7 @@ def _table():
 
 
 def log_distances(
-    space: WordSpace,
-    released: str,
-    epsilon: float,
-    first: int = 0,
-    task: Task = UNWATCHED,
+    space: WordSpace, released: str, epsilon: float, first: int = 0, task: Task = UNWATCHED
 ) -> tuple[np.ndarray, float]:
     """ln of exp(−ε·d(x, y)/2) / Z(x) for the word y that was released and every word x, float64 (V,), and how far it
     may be off."""

@@ -185,14 +185,7 @@ class Payload(TypedDict):
 
 
 def payload(
-    result: RewriteResult,
-    *,
-    run: int,
-    low: float,
-    high: float,
-    default: float,
-    pin: str = "",
-    task: Task = UNWATCHED,
+    result: RewriteResult, *, run: int, low: float, high: float, default: float, pin: str = "", task: Task = UNWATCHED
 ) -> Payload:
     """The data of the token view of a rewrite, over the ε from ``low`` to ``high``.
 
