@@ -196,9 +196,9 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
         key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)), help=said_of("ε"),
     )  # fmt: skip
-    asked = core.Asked(upload.file, column, header, tuple(keep), spec.name, tuple(sorted(chosen.items())))
+    asked = core.Asked(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen))
     try:
-        asked.make()
+        asked.setting.make()
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return None

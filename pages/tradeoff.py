@@ -149,7 +149,7 @@ def start(tried: Tried) -> None:
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, trade_off.options_of(m), run, task)
+            return kept.prepared(tried.text, m, m.setting.options, run, task)
 
         for point in trade_off.tradeoff(
             tried.text, tried.mechanisms(), None, tried.draws, CHEAP, points=tried.points, prepare=prepare,
@@ -168,7 +168,7 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, trade_off.options_of(m), run, task)
+            return kept.prepared(tried.text, m, m.setting.options, run, task)
 
         for i, point in enumerate(
             trade_off.more(list(found), names, prepare, task=task)
@@ -273,7 +273,7 @@ def answer(advice: Advice, live: bool, early: bool) -> None:
 
 
 def setting_of(point: Point) -> links.Setting:
-    return {"mechanism": point.mechanism.name, "options": point.options, "epsilon": point.epsilon}
+    return point.mechanism.setting.to_dict()
 
 
 def open_point(point: Point) -> None:

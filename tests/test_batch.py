@@ -19,6 +19,7 @@ from test_office import paragraph, word
 
 import dptext_core as dpt
 from dptext_core import cli
+from dptext_core.cli import arguments
 from dptext_core.data import batch as core
 from dptext_core.data.batch import Asked, Batch
 
@@ -50,8 +51,8 @@ def registered():
 def made(folder, n: int = 40, **other) -> Batch:
     rows = "".join(f'{i},"{TEXTS.get(i, f"Row {i}: {TEXT}")}",{i % 2}{CELLS.get(i, "")}\n' for i in range(n))
     (folder / "my notes.csv").write_text("id,the text,label\n" + rows, encoding="utf-8")
-    given = dict(file="my notes.csv", column="the text", header=True, keep=("label",), mechanism=Picky.name)
-    return Batch(folder, Asked(**(given | other), options=(("epsilon", 2.0),)))
+    given = dict(file="my notes.csv", column="the text", header=True, keep=("label",))
+    return Batch(folder, Asked(**(given | other), setting=dpt.Setting(Picky.name, {}, 2.0)))
 
 
 def test_a_file_is_looked_at_and_its_text_is_guessed(tmp_path):
@@ -113,7 +114,7 @@ def test_the_words_of_a_row_that_is_too_long_anyhow_are_not_counted_and_of_other
     counted: list[int] = []
     parse = core.Document.parse
     monkeypatch.setattr(core.Document, "parse", lambda text: counted.append(len(text)) or parse(text))
-    data = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, (), "santext", ()), 500).data()
+    data = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, (), dpt.Setting("santext")), 500).data()
     for _ in range(3):
         first, second, *others = data.rows()
         assert "more than 50,000 characters" in first.why and "more than 500 words and marks" in second.why
@@ -128,7 +129,7 @@ def test_what_stands_in_lists_of_lists_is_written_in_every_format_or_refused(tmp
     (tmp_path / "a.jsonl").write_text(
         f'{{"text": "My doctor.", "b": {inner}}}\n' + '{"text": "a [[[[", "b": 1}\n' * 3, encoding="utf-8"
     )
-    batch = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, ("b",), "custext", (("epsilon", 3.0),)))
+    batch = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, ("b",), dpt.Setting("custext", {}, 3.0)))
     found = batch.rewrite()
     assert found.rows == 4 and len(found.errors) == (deep > 100)
     assert all("line 1, has more than 100 lists and objects within each other" in why for _, why in found.errors)
@@ -223,7 +224,8 @@ def test_the_command_says_every_choice_so_that_it_is_read_as_meant(tmp_path, oth
     asked = made(tmp_path, **other).asked
     argv = shlex.split(core.command(asked))[3:]
     args = cli.build_parser(argv).parse_args(argv)
-    assert args.text_column == asked.column and args.data == asked.file and args.option_epsilon == 2.0
+    assert args.text_column == asked.column and args.data == asked.file
+    assert arguments.mechanism_of(args).config == asked.setting.make().config
     assert tuple(next(csv.reader([args.keep], skipinitialspace=True), [])) == asked.keep
     default = not all(c.isdecimal() for c in (asked.column, *asked.keep))
     assert (default if args.header is None else args.header) == asked.header
@@ -254,8 +256,8 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
     said = {}
     for strategy in ("token", "record", "dataset"):
         asked = made(tmp_path).asked
-        options = (("epsilon", 2.0), ("strategy", strategy))
-        m = Batch(tmp_path, Asked(asked.file, asked.column, True, (), "custext", options))
+        setting = dpt.Setting("custext", {"strategy": strategy}, 2.0)
+        m = Batch(tmp_path, Asked(asked.file, asked.column, True, (), setting))
         said[strategy] = " ".join(m.meaning())
         assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
     assert m.first_promise() == "", "it is that of all rows"
@@ -265,8 +267,8 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
 
 def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
     asked = made(tmp_path).asked
-    options = (("epsilon", 2.0), ("strategy", "dataset"))
-    batch = Batch(tmp_path, Asked(asked.file, asked.column, True, (), "custext", options))
+    setting = dpt.Setting("custext", {"strategy": "dataset"}, 2.0)
+    batch = Batch(tmp_path, Asked(asked.file, asked.column, True, (), setting))
     seen: list[bytes] = []
     fresh = dpt.NoiseStream.__init__
 

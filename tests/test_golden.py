@@ -157,7 +157,8 @@ def test_links_and_commands():
             "query": query, "file": links.to_file({"mechanism": name, "options": options}), "read": read,
             "problem": problem, "arguments": m.setting.flags(), "described": codec.describe(options, name),
             "command": parts.as_command(m, 3), "python": parts.as_python(m, 3),
-            "asked": rewriting.asked(m), "options": rewriting.options_of(m),
+            "asked": rewriting.asked(m),
+            "options": {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)},
         }  # fmt: skip
     held("links", out)
 

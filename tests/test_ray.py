@@ -66,7 +66,7 @@ def test_seeded_rows_are_those_of_one_machine(tmp_path, tiny_model, one_machine,
 
 def test_workers_whose_model_is_missing_say_so(tmp_path, one_machine):
     data, m = rows(tmp_path, 4), dpt.get_mechanism("custext", epsilon=2.0)
-    orders = blocks.Orders("dp-mlm", {"epsilon": 1.0, "model": "/nowhere/model"}, {}, "text", (), None)
+    orders = blocks.Orders(dpt.Setting("dp-mlm", {"model": "/nowhere/model"}, 1.0), {}, "text", (), None)
     with cluster.ray_workers(1)(orders) as workers, pytest.raises(dpt.DPTextError, match="nowhere"):
         while not workers.take(5.0):
             pass

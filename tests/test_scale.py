@@ -263,13 +263,13 @@ def own():
 def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     with pytest.raises(dpt.ConfigError, match="Rewrite the data set on one machine"):
         blocks.rewrite_data(data, Together.create(), tmp_path / "out", Pretend())
-    orders = blocks.Orders("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None)
+    orders = blocks.Orders(dpt.Setting("foreign-swap", {}, 1.0), {}, "text", (), None)
     with pytest.raises(dpt.ConfigError, match="Install the same one on every machine"):
         Worker(dataclasses.replace(orders, version="0.0"))
     with pytest.raises(dpt.ConfigError, match="Put the same files on every machine"):
         Worker(dataclasses.replace(orders, loads={"vectors": "0" * 64}))
     one = blocks.Block(0, 0, [{"text": "qzk"}])
-    worker = Worker(dataclasses.replace(orders, mechanism="broken"))
+    worker = Worker(dataclasses.replace(orders, setting=dpt.Setting("broken")))
     assert (
         worker.answer("rewrite", one, None).value[0]["dp"]["error"].startswith("Foreign swap stopped with RuntimeError")
     )
@@ -305,7 +305,7 @@ def test_processes_write_what_one_does_though_one_of_them_dies(tmp_path, data, v
 
 
 def test_a_process_that_cannot_begin_says_why_and_those_that_die_are_not_begun_for_ever():
-    orders = blocks.Orders("foreign-swap", {"epsilon": 1.0}, {}, "text", (), None, version="0.0")
+    orders = blocks.Orders(dpt.Setting("foreign-swap", {}, 1.0), {}, "text", (), None, version="0.0")
     with ProcessWorkers(orders, 1) as workers, pytest.raises(dpt.ConfigError, match="has version"):
         while not workers.room():
             workers.take(30)

@@ -23,7 +23,6 @@ from dptext_core.measure.trade_off import (
     front,
     grid,
     more,
-    options_of,
     second_option,
     tradeoff,
 )
@@ -188,9 +187,9 @@ def test_more_measures_draw_nothing_again():
 
 
 def test_options_are_those_that_were_chosen():
-    assert options_of(dpt.get_mechanism("custext")) == {}
-    assert options_of(dpt.get_mechanism("custext", epsilon=3, k=5)) == {"k": 5}
-    assert options_of(dpt.get_mechanism("dp-mlm", clip="paper")) == {"clip": "paper"}
+    assert dpt.get_mechanism("custext").setting.options == {}
+    assert dpt.get_mechanism("custext", epsilon=3, k=5).setting.options == {"k": 5}
+    assert dpt.get_mechanism("dp-mlm", clip="paper").setting.options == {"clip": "paper"}
     assert second_option("custext") == ("k", (5, 20, 50)) and second_option("santext") is None
     name, values = second_option("dp-mlm")
     assert name == "clip" and set(values) == set(dpt.mechanism_class("dp-mlm").clips({}))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
 import io
 import itertools
 import re
@@ -26,9 +25,9 @@ from .._internal.assets import examples, read_json
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError
-from ..mechanisms import codec
 from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import get_mechanism, mechanism_class
+from ..mechanisms.registry import fields_of
+from ..mechanisms.setting import OfSetting, Setting
 from ..privacy.guarantee import Guarantee
 from ..text.document import LETTERS, Document
 from . import release_files, tables
@@ -53,36 +52,32 @@ STRATEGIES = {
 
 
 @dataclass(frozen=True)
-class Asked(Private):
+class Asked(OfSetting, Private):
     """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
-    column: the one that is rewritten; keep: those that go out as they are; options: of the mechanism, by name."""
+    column: the one that is rewritten; keep: those that go out as they are; setting: what rewrites it."""
 
     file: str
     column: str
     header: bool
     keep: tuple[str, ...]
-    mechanism: str
-    options: tuple[tuple[str, Any], ...]
+    setting: Setting
 
     _shown: ClassVar[tuple[str, ...]] = ("mechanism",)
 
-    def make(self) -> Mechanism:
-        """Raises ConfigError."""
-        return get_mechanism(self.mechanism, **dict(self.options))
-
     def to_dict(self) -> dict[str, Any]:
-        fields = _fields(self.mechanism)
-        options = {name: codec.write(fields[name], value) for name, value in self.options}
-        return dataclasses.asdict(self) | {"keep": list(self.keep), "options": options}
+        options = self.setting.to_query()
+        del options["mechanism"]
+        return {
+            "file": self.file, "column": self.column, "header": self.header, "keep": list(self.keep),
+            "mechanism": self.mechanism, "options": options,
+        }  # fmt: skip
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Asked:
         """Raises InputError for what is none."""
         try:
-            fields = _fields(about["mechanism"])
-            options = tuple((k, codec.read(fields[k], v)) for k, v in about["options"].items())
-            names = {k: about[k] for k in ("file", "column", "header", "mechanism")}
-            return cls(**names, keep=tuple(about["keep"]), options=options)
+            setting = Setting.from_query({**about["options"], "mechanism": about["mechanism"]})
+            return cls(about["file"], about["column"], about["header"], tuple(about["keep"]), setting)
         except (KeyError, TypeError, AttributeError, ConfigError):
             raise InputError("This job was made by another version of the program. Begin it anew.") from None
 
@@ -193,7 +188,7 @@ class Batch(Private):
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        return self.asked.make()
+        return self.asked.setting.make()
 
     def data(self, task: Task = UNWATCHED) -> Source:
         """The rows, whose file is read through the first time. Raises InputError, Cancelled."""
@@ -314,7 +309,7 @@ class Batch(Private):
     @property
     def strategies(self) -> dict[str, str]:
         """What each strategy would change, where its mechanism has a choice."""
-        option = _fields(self.asked.mechanism).get("strategy")
+        option = fields_of(self.asked.mechanism).get("strategy")
         choices = (option.metadata["choices"] or ()) if option is not None else ()
         return {name: said for name, said in STRATEGIES.items() if name in choices}
 
@@ -372,26 +367,18 @@ def command(asked: Asked, release: str = ".csv") -> str:
         words += _given("--keep", _listed(asked.keep))
     if (flag := _header(asked)) is not None:
         words.append("--header" if flag else "--no-header")
-    words += ["--mechanism", asked.mechanism]
-    fields = _fields(asked.mechanism)
-    for name, value in asked.options:
-        flag_name = name.replace("_", "-")
-        if fields[name].metadata["kind"] == "flag" and isinstance(value, bool):
-            words.append(f"--{flag_name}" if value else f"--no-{flag_name}")
-        else:
-            words += _given(f"--{flag_name}", codec.write(fields[name], value))
+    words += ["--mechanism", asked.mechanism, *asked.setting.flags()]
     words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
     return "python -m dptext_core " + shlex.join(words)
 
 
 def snippet(asked: Asked) -> str:
     """Python that does the same with the same file."""
-    options = "".join(f", {name}={value!r}" for name, value in asked.options)
     header = "" if (flag := _header(asked)) is None else f", header={flag}"
     return (
         "import dptext_core as dpt\n"
         "from dptext_core.data import tables\n\n"
-        f"mechanism = dpt.get_mechanism({asked.mechanism!r}{options})\n"
+        f"mechanism = {asked.setting.call()}\n"
         f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
         f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}):\n"
         "    print(record.error or record.text, dict(record.row))\n"
@@ -415,7 +402,3 @@ def _listed(names: Sequence[str]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow(names)
     return out.getvalue()
-
-
-def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    return {f.name: f for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}

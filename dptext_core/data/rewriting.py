@@ -123,19 +123,13 @@ def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
             yield line[OWN]["row"] + 1, line[OWN]["error"]
 
 
-def options_of(m: Mechanism) -> dict[str, str]:
-    """Every option of a mechanism as text, as the command line takes it."""
-    return {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)}
-
-
 def asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
-    """The options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
+    """All options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
     nobody else has to know."""
-    options, loads = options_of(m), dict(m.loads())
-    fields = {f.name: f for f in dataclasses.fields(m.config)}
-    for name in options:
-        given = getattr(m.config, name)
-        options[name] = codec.write(fields[name], told(fields[name], given))
+    options, loads = {}, dict(m.loads())
+    for field in dataclasses.fields(m.config):
+        name, given = field.name, getattr(m.config, field.name)
+        options[name] = codec.write(field, told(field, given))
         if not isinstance(given, str) or not os.path.exists(there := os.path.expanduser(given)):
             continue
         path = Path(there).resolve()

@@ -19,7 +19,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +28,6 @@ from .._internal.private import Private
 from .._internal.statistics import student
 from .._internal.task import UNWATCHED, Task
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
-from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import counted, get_mechanism, mechanism_class
 from ..privacy.guarantee import number
@@ -102,16 +100,10 @@ class Point(Private):
     def epsilon(self) -> float:
         return self.mechanism.config.epsilon
 
-    @cached_property
-    def options(self) -> dict[str, Any]:
-        """What differs from the mechanism's default options, ε apart."""
-        return options_of(self.mechanism)
-
-    @cached_property
+    @property
     def label(self) -> str:
         """The setting without its ε, in words."""
-        said = codec.describe(self.options, self.mechanism.name)
-        return f"{self.mechanism.title} ({said})" if said else self.mechanism.title
+        return self.mechanism.setting.label()
 
     def has(self, name: str) -> bool:
         return name == "epsilon" or name in self.scores or name in self.measured
@@ -125,20 +117,6 @@ class Point(Private):
         if name in self.scores:
             return _of_draws(self.scores[name], about(name))
         raise NoDistribution(self.reasons.get(name) or self.error or f"{about(name).title} was not measured here.")
-
-
-def options_of(mechanism: Mechanism) -> dict[str, Any]:
-    """What differs from a mechanism's default options, ε apart, as :func:`get_mechanism` takes it."""
-    plain = type(mechanism).create(epsilon=1.0).config
-    fields = dataclasses.fields(plain)
-    values = {f.name: getattr(mechanism.config, f.name) for f in fields if f.name != "epsilon"}
-    found = {n: v for n, v in values.items() if v != getattr(plain, n)}
-    # What follows from other options is not said beside them.
-    for name in list(found):
-        less = {n: v for n, v in found.items() if n != name}
-        if type(mechanism).create(epsilon=1.0, **less).config == type(mechanism).create(epsilon=1.0, **values).config:
-            found = less
-    return found
 
 
 def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
@@ -155,7 +133,7 @@ def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
 def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
     """So many ε from one end of a mechanism's own axis to the other, evenly on a logarithmic one, to three digits."""
     points = whole("points, the number of ε,", points, least=1)
-    low, high, default = type(mechanism).epsilon_range(options_of(mechanism))
+    low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     high = min(high, mechanism.max_epsilon)
     found = [default] if points == 1 else np.geomspace(low, high, points).tolist()
     return tuple(dict.fromkeys(float(f"{e:.3g}") for e in found))
@@ -435,7 +413,7 @@ def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
     out = []
     for p in sorted(points, key=lambda p: (p.setting, p.epsilon)):
         row: dict[str, Any] = {
-            "mechanism": p.mechanism.name, "options": codec.describe(p.options, p.mechanism.name),
+            "mechanism": p.mechanism.name, "options": p.mechanism.setting.described(),
             "epsilon": p.epsilon, "counts": counted(p.mechanism.name),
             "total_epsilon": None if math.isnan(p.total) else p.total, "draws": len(p.texts),
         }  # fmt: skip

@@ -167,7 +167,7 @@ class Mechanism(ABC):
                     needed = rest
             except DPTextError:
                 pass
-        return Setting(self.name, needed, needed.pop("epsilon"))
+        return Setting.of(self.name, **needed)
 
     @property
     def can(self) -> frozenset[str]:

@@ -61,6 +61,12 @@ class Setting:
         object.__setattr__(self, "options", Options(self.options))
         object.__setattr__(self, "epsilon", _fixed(self.epsilon))
 
+    @classmethod
+    def of(cls, mechanism: str, /, **given: Any) -> Setting:
+        """From what ``get_mechanism`` takes, ε among the options."""
+        epsilon = given.pop("epsilon", None)
+        return cls(mechanism, given, epsilon)
+
     def make(self) -> Mechanism:
         """The mechanism. Raises ConfigError on anything unknown or out of range, before a model is loaded."""
         return mechanism_class(self.mechanism).create(**self.given())
@@ -112,9 +118,14 @@ class Setting:
             raise ConfigError("A setting names its mechanism. Add mechanism=NAME.")
         bare = cls(query["mechanism"])
         given = {name: codec.read(bare._field(name), text) for name, text in query.items() if name != "mechanism"}
-        return cls(bare.mechanism, given, given.pop("epsilon", None))
+        return cls.of(bare.mechanism, **given)
 
-    # --- a command line
+    # --- a command line, and Python
+
+    def call(self) -> str:
+        """As Python: the call that makes it."""
+        arguments = [repr(self.mechanism), *(f"{name}={value!r}" for name, value in self.given().items())]
+        return f"dpt.get_mechanism({', '.join(arguments)})"
 
     def flags(self, places: bool = True) -> list[str]:
         """As arguments of a command that has chosen the mechanism; ε is left out where it is the default. places:

@@ -10,7 +10,6 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure.calibration import TARGETS, Calibration, equal_privacy, refusals
-from dptext_core.measure.trade_off import options_of
 from dptext_core.privacy.guarantee import bound, number
 from pages.ui import runs
 from pages.ui.session import COLUMNS, session
@@ -156,7 +155,7 @@ def to_compare(found: list[Calibration]) -> None:
 def compare(found: list[Calibration]) -> None:
     session().compare(
         [
-            {"mechanism": c.mechanism.name, "options": options_of(c.mechanism), "epsilon": c.epsilon}
+            c.mechanism.setting.at(c.epsilon).to_dict()
             for c in found[:COLUMNS]
         ]
     )

@@ -30,6 +30,7 @@ from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
 from ...errors import ConfigError, DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import BATCH, Mechanism
+from ...mechanisms.setting import OfSetting, Setting
 from ...privacy.sampling import NoiseStream
 from .. import rewriting
 from ..folder import RunFolder
@@ -50,12 +51,11 @@ Kind = Literal["count", "rewrite"]
 
 
 @dataclass(frozen=True, eq=False)
-class Orders(Private):
-    """What a worker has to know once. options: of the mechanism, by name; loads: SHA-256 of the files that they name;
+class Orders(OfSetting, Private):
+    """What a worker has to know once. loads: SHA-256 of the files that its options name;
     plugins: files that register mechanisms, at the same place on every machine; key: of the noise that all share."""
 
-    mechanism: str
-    options: dict[str, Any]
+    setting: Setting
     loads: dict[str, str]
     column: str
     keep: tuple[str, ...]
@@ -108,7 +108,6 @@ class Worker:
 
     def _made(self) -> Mechanism:
         from ..._internal import plugins
-        from ...mechanisms.registry import get_mechanism
 
         orders = self._orders
         if orders.version != __version__:
@@ -118,7 +117,7 @@ class Worker:
             )
         for file in orders.plugins:
             plugins.load_file(file)
-        m = get_mechanism(orders.mechanism, **orders.options)
+        m = orders.setting.make()
         loads = rewriting.asked(m)[1]
         if different := [name for name in orders.loads if loads.get(name) != orders.loads[name]]:
             raise ConfigError(
@@ -182,10 +181,8 @@ def rewrite_data(
         if run.whole.rows < data.count:
             folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
             key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.together and seed is None else None
-            options = {name: getattr(m.config, name) for name in rewriting.options_of(m)}
-            orders = Orders(
-                m.name, options, dict(rewriting.asked(m)[1]), column, tuple(keep), seed, batch, tuple(plugins), key
-            )
+            loads = rewriting.asked(m)[1]
+            orders = Orders(m.setting, loads, column, tuple(keep), seed, batch, tuple(plugins), key)
             with open_workers(orders) as workers:
                 draws = None
                 if m.together:

@@ -34,10 +34,9 @@ def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = Tru
 
 def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
     """The same in Python, which reads the text from the same file."""
-    arguments = ", ".join(f"{k}={v!r}" for k, v in mechanism.setting.given().items())
     return (
         "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
-        f"m = dpt.get_mechanism({mechanism.name!r}, {arguments})\n"
+        f"m = {mechanism.setting.call()}\n"
         f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
         f"r = m.rewrite(text{'' if seed is None else f', seed={seed}'})\n"
         "print(r.text)\nprint(r.guarantee.sentence())\n"
