@@ -273,7 +273,7 @@ def test_what_workers_cannot_do_is_said(tmp_path, data, own):
     assert (
         worker.answer("rewrite", one, None).value[0]["dp"]["error"].startswith("Foreign swap stopped with RuntimeError")
     )
-    refused = Worker(dataclasses.replace(orders, options={"epsilon": (1.0, 2.0)})).answer("rewrite", one, None)
+    refused = Worker(dataclasses.replace(orders, setting=orders.setting.at((1.0, 2.0)))).answer("rewrite", one, None)
     assert isinstance(pickle.loads(pickle.dumps(refused)).refused, dpt.ConfigError)
     worker.rewrite = lambda *_: 1 / 0
     assert worker.answer("rewrite", one, None).lost == "it stopped with ZeroDivisionError"
