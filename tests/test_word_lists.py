@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from dptext_core import Task
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
-from dptext_core.research.speed.lists import line, main, measure, plain_list
+from dptext_core.research.speed.lists import line, main, measure, plain_step
 from dptext_core.words import lists
 from dptext_core.words.lists import (
     CONFIGURATIONS,
@@ -30,6 +30,16 @@ from dptext_core.words.lists import (
 from dptext_core.words.space import WordSpace, common_vocabulary, word_space, words_sha256
 
 # Algorithm 1
+
+
+def plain_list(vectors: np.ndarray, start: int) -> np.ndarray:
+    """Algorithm 1 by the plain loop; int64 (n,)."""
+    order = [start]
+    taken = np.zeros(len(vectors), dtype=bool)
+    while len(order) < len(vectors):
+        taken[order[-1]] = True
+        order.append(plain_step(vectors, taken, order[-1]))
+    return np.array(order)
 
 
 @pytest.fixture

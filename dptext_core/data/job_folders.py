@@ -144,11 +144,6 @@ def sweep(now: float | None = None) -> list[Path]:
     return over
 
 
-def next_end() -> float | None:
-    """When the next kept folder is over, by the clock of the day; None where there is none."""
-    return min((about["expires"] for path in base().glob(f"{_KEPT}*") if (about := _about(path))), default=None)
-
-
 def _of(code: str) -> Path:
     return base() / f"{_KEPT}{hashlib.sha256(code.encode('utf-8', 'replace')).hexdigest()}"
 

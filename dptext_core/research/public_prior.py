@@ -48,10 +48,7 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "DP-MLM, paper's range": ("dp-mlm", {"clip": "paper"}),
     "with prior, parallel": ("dp-mlm-prior", {}),
     "with prior, sequential": ("dp-mlm-prior", {"order": "sequential"}),
-    "with prior, proposals untrained": (
-        "dp-mlm-prior",
-        {"model": str(assets.assets_folder() / "models" / "masked_lm")},
-    ),
+    "with prior, proposals untrained": ("dp-mlm-prior", {"model": UNTRAINED}),
     "with prior, budget by what is public": ("dp-mlm-prior", {}),
     "DP-MLM, all words drawn": ("dp-mlm", {"keep_stopwords": False}),
     "with prior, all words drawn": ("dp-mlm-prior", {"keep_stopwords": False}),

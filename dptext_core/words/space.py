@@ -58,7 +58,6 @@ SIZES = {
     "cooccurrence": (18_060, 1.675),
 }
 
-_TRAINED = ("word2vec", "fasttext", "cooccurrence")
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000

@@ -751,11 +751,6 @@ def places_of(candidates: Sequence[str], word: str) -> np.ndarray:
     return np.flatnonzero([c.lower() == key for c in candidates])
 
 
-def metric_promise(name: str, near: float, largest: float) -> dict[str, Any]:
-    """Fields of a metric guarantee: name of the distance, that of a typical nearest other word, the largest."""
-    return {"notion": "metric", "metric": name, "near": near, "largest": largest}
-
-
 def word_mechanism(name: str, **options: Any) -> WordMechanism:
     """A mechanism that draws from a vocabulary, for what is measured of its words. Raises ConfigError for another."""
     found = get_mechanism(name, **options)

@@ -167,7 +167,6 @@ DRAWS: dict[str, tuple[tuple[bool, bool] | None, Callable[..., np.ndarray]]] = {
     "vickrey-others": (None, vickrey_others),
     "vickrey-unit": ((False, True), vickrey),
 }
-REFERENCES = (*CHANNELS, *DRAWS)
 
 
 def reference_draws(name: str, space: Vectors, row: int, epsilon: float, n: int, stream: np.random.Generator,

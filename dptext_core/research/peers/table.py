@@ -19,7 +19,7 @@ class Peer:
     ours: name and options of our mechanism. theirs: name of the adapter. scale: what ``epsilon`` is multiplied by:
     "gap", 1 over the usual distance to the nearest word; "noise", √dimension over that distance; "gumbel", the ε from
     which on the Gumbel scale is positive; empty, nothing. by_place: words are compared by their place on each side's
-    own list. reason: how their formula differs. reference: the name of that formula in `REFERENCES`.
+    own list. reason: how their formula differs. reference: the name of that formula in `CHANNELS` or `DRAWS`.
     """
 
     package: str

@@ -30,16 +30,6 @@ def plain_step(vectors: NDArray, taken: NDArray[np.bool_], row: int) -> int:
     return int(distances.argmin())
 
 
-def plain_list(vectors: NDArray, start: int) -> NDArray[np.int64]:
-    """Algorithm 1 by the plain loop; int64 (n,)."""
-    order = [start]
-    taken = np.zeros(len(vectors), dtype=bool)
-    while len(order) < len(vectors):
-        taken[order[-1]] = True
-        order.append(plain_step(vectors, taken, order[-1]))
-    return np.array(order)
-
-
 def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> dict[str, float]:
     """Build one list of the ``n`` most frequent words of a space (default: all) and time it against the plain loop.
 
