@@ -8,7 +8,7 @@ from pathlib import Path
 from ..._internal.task import on_terminal
 from ...errors import InputError
 from ...result import RewriteResult
-from ..arguments import add_text, mechanism_of, text_attacker, whole
+from ..arguments import add_seed, add_text, mechanism_of, text_attacker
 from ..console import OWNER_ONLY, SEED_WARNING, emit, note, read_text
 
 HELP = "rewrite one text, and write a page with its promise and its setting"
@@ -28,8 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="of an inspection, what this attacker finds out; may be repeated",
     )  # fmt: skip
     parser.add_argument("--out", metavar="F", help="write to this file or into this folder (default: standard output)")
-    parser.add_argument("--seed", type=whole("the seed"), metavar="N",
-                        help="repeat the same draw: a demonstration, not private")  # fmt: skip
+    add_seed(parser)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH
-from ..arguments import gpus, mechanism_of, positive, whole
+from ..arguments import add_seed, gpus, mechanism_of, positive
 from ..console import SEED_WARNING, note, resumable
 
 HELP = "rewrite one column of a data set, row by row"
@@ -73,8 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                        help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)")  # fmt: skip
     parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
                         help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged")  # fmt: skip
-    parser.add_argument("--seed", type=whole("the seed"), metavar="N",
-                        help="repeat the same draws: a demonstration, not private")  # fmt: skip
+    add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
 
 

@@ -14,7 +14,7 @@ from ...measure import trade_off
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
 from ...mechanisms.registry import mechanism_class
-from ..arguments import add_text, positive, read_by, whole
+from ..arguments import add_seed, add_text, positive, read_by
 from ..console import SEED_WARNING, emit, note, read_text
 
 HELP = "what mechanisms keep of a text and what they hide, over ε, as CSV"
@@ -36,8 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", action="append", metavar="NAME", choices=trade_off.MEASURES,
                         help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated "
                         "(default: cosine, unchanged, n_w)")  # fmt: skip
-    parser.add_argument("--seed", type=whole("the seed"), metavar="N",
-                        help="repeat the same draws: a demonstration, not private")  # fmt: skip
+    add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
 
