@@ -254,8 +254,9 @@ def released_words(subject: Subject) -> Check | None:
             f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {epsilon:.3g}; the stated distribution "
             f"gives it {p:.2g}."
         )
-        witness = Witness(word, word, (became,), math.log(n / AGAIN), math.log(p) if p else -math.inf, 0.0,
-                          kind="sampler", told=told)  # fmt: skip
+        witness = Witness(
+            word, word, (became,), math.log(n / AGAIN), math.log(p) if p else -math.inf, 0.0, kind="sampler", told=told
+        )
         reason = "what is released for one word of the vocabulary does not follow what is stated of it."
         return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)
     blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"

@@ -226,7 +226,3 @@ def _point(args: argparse.Namespace) -> int:
     if told:
         print(f"{sum(told)} of {len(told)} metrics lie inside the intervals of their rows.")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -493,8 +493,9 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
     if args.judges and args.format == "latex":
         raise ConfigError("--judges prints CSV or JSON.")
-    found = board(rows, args.set, judge, privacy, steps[1] if args.at is None else args.at,
-                  not args.draw_stop_words, args.every)  # fmt: skip
+    found = board(
+        rows, args.set, judge, privacy, steps[1] if args.at is None else args.at, not args.draw_stop_words, args.every
+    )
     name = _title(args.set)
     if not found.entries and (args.judges or args.format != "text"):
         raise ConfigError(answer(found, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")

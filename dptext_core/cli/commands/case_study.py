@@ -19,8 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--atis", metavar="CHECKPOINT", default="atis", help="pre-trained on ATIS (default: bundled)")
     parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
-    parser.add_argument("--n", type=positive, metavar="N",
-                        help="rewrite at most N training sentences of each data set (default: all)")  # fmt: skip
+    parser.add_argument(
+        "--n", type=positive, metavar="N", help="rewrite at most N training sentences of each data set (default: all)"
+    )
     parser.add_argument("--summary", metavar="FILE", help="also write the scores, without any sentence, to this file")
 
 

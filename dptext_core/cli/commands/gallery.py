@@ -13,8 +13,9 @@ HELP = "write the examples under every mechanism, and the lessons, as pages that
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pages go; the same one goes on")
-    parser.add_argument("--mechanism", metavar="NAME", action="append", default=[],
-                        help="only this one; may be repeated (default: all)")  # fmt: skip
+    parser.add_argument(
+        "--mechanism", metavar="NAME", action="append", default=[], help="only this one; may be repeated (default: all)"
+    )
     parser.add_argument("--example", metavar="NAME", action="append", default=[],
                         help="only this one, such as clinic-note; may be repeated (default: all)")  # fmt: skip
     parser.add_argument("--lesson", metavar="NAME", action="append", default=[],

@@ -56,8 +56,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="in .csv and .tsv, leave cells that a spreadsheet would run as formulas as they are, and write no "
         "byte-order mark",
     )
-    parser.add_argument("--batch", type=positive, default=BATCH, metavar="N",
-                        help=f"rows that are rewritten together (default {BATCH})")  # fmt: skip
+    parser.add_argument(
+        "--batch", type=positive, default=BATCH, metavar="N", help=f"rows that are rewritten together (default {BATCH})"
+    )
     group = parser.add_argument_group("more than one process, see docs/scale.md")
     group.add_argument(
         "--engine", choices=("local", "ray"), default="local",
@@ -69,8 +70,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how many (default: local none, all in one process; ray one a processor)",
     )  # fmt: skip
     group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
-    group.add_argument("--gpus", type=gpus, metavar="X",
-                       help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)")  # fmt: skip
+    group.add_argument(
+        "--gpus", type=gpus, metavar="X", help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)"
+    )
     parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
                         help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged")  # fmt: skip
     add_seed(parser, "repeat the same draws: a demonstration, not private")

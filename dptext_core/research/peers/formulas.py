@@ -65,8 +65,9 @@ class Vectors:
         return np.sqrt(np.maximum(square, 0.0))
 
 
-def sphere(n: int, dim: int, epsilon: float, stream: np.random.Generator, root: np.ndarray | None = None,
-           unit: bool = False) -> np.ndarray:  # fmt: skip
+def sphere(
+    n: int, dim: int, epsilon: float, stream: np.random.Generator, root: np.ndarray | None = None, unit: bool = False
+) -> np.ndarray:
     """n noise vectors, float64 (n, dim): a direction, times `root` where given (and to length 1 again), times Gamma."""
     z = stream.standard_normal((n, dim))
     z /= np.linalg.norm(z, axis=1, keepdims=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..measurement import markdown
 from .compare import Comparison, Speed
 
 
@@ -11,42 +12,36 @@ def _number(x: float) -> str:
     return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def report(rows: Sequence[Comparison]) -> Iterator[str]:
-    """Lines of Markdown: the table of speed and memory, the table of distributions, what the differences are."""
-    yield _line(("package", "mechanism", "ε", "words/s ours", "theirs", "ratio", "MB ours", "theirs"))
-    yield _line(["---"] * 8)
-    for c in rows:
-        cells = [c.peer.package, c.peer.title]
-        if isinstance(c.speed, str):
-            yield _line([*cells, "", "", f"stops: {c.speed}", "", "", ""])
-            continue
-        s = c.speed
-        peaks = ["–" if b is None else f"{b / 1e6:.0f}" for b in s.peak]
-        yield _line(
-            [*cells, f"{s.epsilon:g}", _number(s.ours), _number(s.theirs), f"{_number(s.ours / s.theirs)}×", *peaks]
-        )
-    yield ""
-    yield _line(
-        ("package", "mechanism", "ε", "draws ours", "theirs", "N_w ours", "theirs", "TV", "by chance", "verdict")
+    """Markdown: the table of speed and memory, the table of distributions, what the differences are."""
+    yield markdown(
+        ["package", "mechanism", "ε", "words/s ours", "theirs", "ratio", "MB ours", "theirs"], map(_speed, rows)
     )
-    yield _line(["---"] * 10)
-    for c in rows:
-        cells = [c.peer.package, c.peer.title]
-        if isinstance(c.match, str):
-            yield _line([*cells, "", "", "", "", "", "", "", f"theirs stops: {c.match}"])
-            continue
-        m = c.match
-        draws = [f"{n:,}" if n else "closed form" for n in m.draws]
-        figures = [f"{x:.3f}" for x in (*m.keep, m.difference.tv, m.difference.chance)]
-        yield _line([*cells, f"{m.epsilon:g}", *draws, *figures, m.verdict])
     yield ""
-    told = list(_differences(rows))
-    if told:
+    heading = ["package", "mechanism", "ε", "draws ours", "theirs", "N_w ours", "theirs", "TV", "by chance", "verdict"]
+    yield markdown(heading, map(_match, rows))
+    yield ""
+    if told := list(_differences(rows)):
         yield from ("Where theirs differs:", "", *told)
+
+
+def _speed(c: Comparison) -> list[str]:
+    cells = [c.peer.package, c.peer.title]
+    if isinstance(c.speed, str):
+        return [*cells, "", "", f"stops: {c.speed}", "", "", ""]
+    s = c.speed
+    peaks = ["–" if b is None else f"{b / 1e6:.0f}" for b in s.peak]
+    return [*cells, f"{s.epsilon:g}", _number(s.ours), _number(s.theirs), f"{_number(s.ours / s.theirs)}×", *peaks]
+
+
+def _match(c: Comparison) -> list[str]:
+    cells = [c.peer.package, c.peer.title]
+    if isinstance(c.match, str):
+        return [*cells, "", "", "", "", "", "", "", f"theirs stops: {c.match}"]
+    m = c.match
+    draws = [f"{n:,}" if n else "closed form" for n in m.draws]
+    figures = [f"{x:.3f}" for x in (*m.keep, m.difference.tv, m.difference.chance)]
+    return [*cells, f"{m.epsilon:g}", *draws, *figures, m.verdict]
 
 
 def _differences(rows: Sequence[Comparison]) -> Iterator[str]:

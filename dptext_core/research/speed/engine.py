@@ -167,7 +167,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     if lm.device == "cpu" and isinstance(lm._logits, FastBert):
         print("\n".join(share.report(engine, lm, texts, args.repeats)))
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

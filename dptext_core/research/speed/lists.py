@@ -98,7 +98,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         takes.error("--steps must be at least 1, --words at least 2")
     print(line(measure(args.words, args.space, args.steps)))
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

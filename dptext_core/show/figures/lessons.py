@@ -98,8 +98,9 @@ def _facts(part: Facts) -> str:
 
 @draw.register(Marked)
 def _marked(part: Marked) -> str:
-    said = "".join(f'<span class="{escape(mark)}">{escape(text)}</span>' if mark else escape(text)
-                   for text, mark in part.pieces)  # fmt: skip
+    said = "".join(
+        f'<span class="{escape(mark)}">{escape(text)}</span>' if mark else escape(text) for text, mark in part.pieces
+    )
     legend = "".join(
         f'<li><span class="{escape(mark)}">word</span> {escape(why)}</li>' for mark, why in part.legend.items()
     )
