@@ -219,7 +219,7 @@ def open_point(found: results.Results) -> None:
     """
     row = next((r for r in found.rows if r.point == state.bench_opened), None)
     try:
-        query = links.to_query(row.setting.to_dict()) if row is not None else {}
+        query = links.to_query(row.setting) if row is not None else {}
     except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
         st.error(literal(str(error)))
         query = {}

@@ -60,7 +60,7 @@ def follow_link() -> None:
         st.warning(literal(mine.link_problem))
 
 
-def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
+def follow(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     """Show these; what is wrong with the link, where something is."""
     mode, text = query.get("equal", "own"), query.get("at", "")
     refused = "This link was not followed:"
@@ -94,7 +94,7 @@ def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
     settings = [setting for _, setting in session().columns]
     if mode == "own":
         return links.several_to_query(settings)
-    query = links.several_to_query([{k: v for k, v in s.items() if k != "epsilon"} for s in settings])
+    query = links.several_to_query([s.at(None) for s in settings])
     return query | {"equal": mode} | ({} if target is None else {"at": f"{target[1]:.6g}"})
 
 
@@ -103,7 +103,7 @@ def settle() -> None:
     mine = session()
     if not mine.columns:
         first = [] if mine.run is None else [setting_of_run()]
-        others = [n for n in FIRST if not first or n != first[0]["mechanism"]]
+        others = [n for n in FIRST if not first or n != first[0].mechanism]
         first += [plain(n) for n in others]
         mine.compare(first[:2])
     fresh, mine.columns_new = mine.columns_new, False
@@ -111,27 +111,26 @@ def settle() -> None:
         # Streamlit forgets a control's value when another page is shown.
         if fresh or f"compare{id_}_mechanism" not in state:
             state.update(links.widget_state(setting, f"compare{id_}"))
-            state[f"compare{id_}_mechanism"] = setting["mechanism"]
+            state[f"compare{id_}_mechanism"] = setting.mechanism
 
 
-def setting_of_run() -> links.Setting:
+def setting_of_run() -> dpt.Setting:
     run = session().run
     assert run is not None
     epsilon = run.payload["eps"]
     if not run.spread:
         # Where the browser's slider stands by now.
         epsilon = view_of(state.get("play_strip")).get("eps", epsilon)
-    options = {k: v for k, v in run.inputs.options if k != "epsilon"}
-    return {"mechanism": run.inputs.mechanism, "options": options, "epsilon": float(epsilon)}
+    return run.inputs.setting.at(float(epsilon))
 
 
-def plain(name: str) -> links.Setting:
-    return {"mechanism": name, "options": {}, "epsilon": dpt.mechanism_class(name).epsilon_range({})[2]}
+def plain(name: str) -> dpt.Setting:
+    return dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2])
 
 
 def add() -> None:
     mine = session()
-    there = {s["mechanism"] for _, s in mine.columns}
+    there = {s.mechanism for _, s in mine.columns}
     name = next((n for n in (*NEXT, *(s.name for s in dpt.mechanisms())) if n not in there), NEXT[0])
     mine.columns.append((mine.next_number(), plain(name)))
 
@@ -144,7 +143,7 @@ def remove(id_: int) -> None:
 # --- controls
 
 
-def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> Column:
+def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Column:
     """The controls of one column, and what they are at."""
     specs = {s.name: s for s in dpt.mechanisms()}
     name = st.selectbox(
@@ -157,16 +156,15 @@ def column_controls(id_: int, setting: links.Setting, mode: str, more: bool) -> 
             chosen = controls.options(specs[name], f"compare{id_}", skip=frozenset({"clip_min", "clip_max"}))
         if more:
             st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove, args=(id_,))
-    if name == setting["mechanism"]:  # what a link or another page set, and no control here does
-        chosen = {k: v for k, v in setting["options"].items() if k in ("clip_min", "clip_max")} | chosen
+    if name == setting.mechanism:  # what a link or another page set, and no control here does
+        chosen = {k: v for k, v in setting.options.items() if k in ("clip_min", "clip_max")} | chosen
     st.caption(literal(f"ε counts: {counted(name)}."))
     epsilon = None
     if mode == "own":
         low, high, default = controls.epsilon_range(specs[name], chosen)
-        now = setting["epsilon"] if name == setting["mechanism"] else default
+        now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
         epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
-    setting |= {"mechanism": name, "options": chosen, "epsilon": epsilon or setting["epsilon"]}
-    return Column(id_, name, tuple(sorted(chosen.items())), epsilon)
+    return Column(id_, dpt.Setting(name, chosen, epsilon))
 
 
 def epsilon_slider(label: str, low: float, high: float, now: float, key: str, symbol: str = "ε") -> float:
@@ -178,7 +176,7 @@ def epsilon_slider(label: str, low: float, high: float, now: float, key: str, sy
     return st.select_slider(label, found, format_func=number, key=key, help=said_of(symbol))
 
 
-def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], text: str) -> tuple[str, float] | None:
+def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tuple[str, float] | None:
     """The one slider for all, where something is equal."""
     if mode == "own":
         return None
@@ -188,14 +186,14 @@ def target_controls(mode: str, drafts: Sequence[tuple[str, dict[str, Any]]], tex
             help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw.",
         )  # fmt: skip
         return mode, share / 100
-    ranges = [dpt.mechanism_class(name).epsilon_range(options) for name, options in drafts]
+    ranges = [dpt.mechanism_class(s.mechanism).epsilon_range(s.options) for s in drafts]
     if mode == "epsilon":
         ends = min(r[0] for r in ranges), max(r[1] for r in ranges)
         return mode, epsilon_slider("ε of each draw, the same for all", *ends, ranges[0][2], stay("compare_epsilon"))
     totals = []
-    for (name, options), (low, high, default) in zip(drafts, ranges, strict=True):
+    for setting, (low, high, default) in zip(drafts, ranges, strict=True):
         try:
-            m = dpt.get_mechanism(name, **options)
+            m = setting.make()
             totals.append([m.with_(epsilon=e).guarantee(text).total for e in (low, high, default)])
         except dpt.DPTextError:  # said in its column
             continue
@@ -258,8 +256,7 @@ def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) 
             "Playground", icon=":material/edit_note:", key=f"compare{column.id}_open",
             help="Open this setting in the Playground",
         ):  # fmt: skip
-            setting = {"mechanism": column.mechanism, "options": dict(column.options), "epsilon": outcome.epsilon}
-            links.open_playground(setting)
+            links.open_playground(column.setting.at(outcome.epsilon))
 
 
 def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:
@@ -352,8 +349,12 @@ def compared(text: str) -> None:
     for (id_, setting), place in zip(mine.columns, places, strict=True):
         with place:
             columns.append(column_controls(id_, setting, mode, len(mine.columns) > 2))
+    mine.columns = [
+        (c.id, c.setting.at(before.epsilon if c.epsilon is None else c.epsilon))
+        for c, (_, before) in zip(columns, mine.columns, strict=True)
+    ]
     with one_slider:
-        target = target_controls(mode, [(c.mechanism, dict(c.options)) for c in columns], text)
+        target = target_controls(mode, [c.setting for c in columns], text)
     query = query_of(mode, target)
     address.show(query | hide.query())
     with st.container(horizontal=True):

@@ -117,8 +117,7 @@ def set_controls() -> None:
     inputs = work.asked if work.job is not None else None if mine.run is None else mine.run.inputs
     if inputs is None:
         return
-    setting = {"mechanism": inputs.mechanism, "options": dict(inputs.options)}
-    state.update(links.widget_state(setting, "play"))
+    state.update(links.widget_state(inputs.setting, "play"))
     state.play_mechanism, state.play_seeded = inputs.mechanism, inputs.seed is not None
     if inputs.seed is not None:
         state.play_seed = inputs.seed
@@ -136,7 +135,7 @@ def follow_link() -> None:
             st.warning(literal(mine.link_problem))
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
-        state.play_mechanism, state.play_budget_on = setting["mechanism"], False
+        state.play_mechanism, state.play_budget_on = setting.mechanism, False
         mine.link, mine.link_new = setting, True
 
 
@@ -214,7 +213,7 @@ def options_column() -> runs.Inputs | None:
     text = state.play_text
     if not text.strip() or too_long(text):
         return None
-    return runs.Inputs(text, spec.name, tuple(sorted(chosen.items())), seed)
+    return runs.Inputs(text, dpt.Setting.of(spec.name, **chosen).ordered(), seed)
 
 
 def public_start(
@@ -316,10 +315,10 @@ def clip_figure() -> None:
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
     """Lower end, upper end and default of the ε axis, which reaches to a link's ε."""
-    low, high, default = controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), dict(inputs.options))
+    low, high, default = controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), inputs.options)
     link = session().link
-    if link is not None and (link["mechanism"], link["options"]) == (inputs.mechanism, dict(inputs.options)):
-        default = link["epsilon"]
+    if link is not None and link.at(None) == inputs.setting and isinstance(link.epsilon, float):
+        default = link.epsilon
     return min(low, default), max(high, default), default
 
 
@@ -349,7 +348,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     example = example_of(inputs.text)
     pin = example.sensitive if example else ""
 
-    given = precomputed.load(inputs.text, inputs.mechanism, dict(inputs.options))
+    given = precomputed.load(inputs.text, inputs.setting)
 
     def work(task: dpt.Task):
         made = runs.make(
@@ -385,7 +384,7 @@ def overtaken(run: runs.Run) -> bool:
 
 def under_way(inputs: runs.Inputs) -> str:
     try:
-        ready = dpt.get_mechanism(inputs.mechanism, **dict(inputs.options)).model_ready
+        ready = inputs.setting.make().model_ready
     except dpt.DPTextError:  # said where the rewrite would stand
         ready = True
     return "Rewriting …" if ready else "Loading the language model …"

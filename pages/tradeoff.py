@@ -22,7 +22,6 @@ from dptext_core.show.figures import to_html
 from dptext_core.show.figures.glossary import said_of
 from pages.ui import address, download, hide, links, live, share
 from pages.ui.jobs import LOOK, Work
-from pages.ui.kept import Options
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
 from pages.ui.shell import beside, within_app
@@ -72,19 +71,19 @@ def follow_link() -> None:
         st.warning(literal(mine.link_problem))
 
 
-def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
+def follow(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     """Set the controls; what is wrong with the link, where something is."""
     found: dict[str, Any] = {}
     for setting in settings:
-        name = setting["mechanism"]
+        name = setting.mechanism
         option, tries = trade_off.second_option(name) or ("", ())
-        value = setting["options"].get(option, dpt.Setting(name).full().get(option))
-        if setting["options"].keys() - {option} or (option and value not in tries):
+        value = setting.full().get(option)
+        if setting.options.keys() - {option} or (option and value not in tries):
             return f"This link was not followed: this page does not try these options of {curves.title(name)}."
         if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):
             values.append(value)
     if settings:
-        found["trade_mechanisms"] = list(dict.fromkeys(s["mechanism"] for s in settings))
+        found["trade_mechanisms"] = list(dict.fromkeys(s.mechanism for s in settings))
     known: dict[str, Sequence[Any]] = {"points": POINTS, "draws": DRAWS, "kept": KEPT, "hidden": list(HIDDEN)}
     known["limit"] = range(1, 100)
     for name, values in known.items():
@@ -101,20 +100,20 @@ def follow(settings: list[links.Setting], query: Mapping[str, str]) -> str:
 
 def query_of(tried: Tried, hidden: str, kept: str) -> dict[str, str]:
     """What the controls are at, as parameters of the address."""
-    query = links.several_to_query([{"mechanism": n, "options": dict(o)} for n, o in tried.settings])
+    query = links.several_to_query(tried.settings)
     query |= {"points": str(tried.points), "draws": str(tried.draws), "kept": kept, "hidden": hidden}
     limit = state.get(f"trade_limit_{hidden}")
     return query | ({} if limit is None else {"limit": str(limit)})
 
 
-def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
+def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
     """The settings, how many ε of each, and how many draws at each."""
     specs = {s.name: s for s in dpt.mechanisms()}
     first = [n for n in FIRST if n in specs]
     names = st.multiselect(
         "Mechanisms", list(specs), first, format_func=lambda n: specs[n].title, key=stay("trade_mechanisms", first),
     )  # fmt: skip
-    found: list[tuple[str, Options]] = []
+    found: list[dpt.Setting] = []
     with st.expander("More points"):
         points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=said_of("ε"))
         draws = st.select_slider(
@@ -125,7 +124,7 @@ def settings_controls() -> tuple[tuple[tuple[str, Options], ...], int, int]:
             values: Sequence[Any] = ()
             if (second := trade_off.second_option(name)) is not None:
                 values = second_control(name, *second)
-            found += [(name, ((second[0], v),) if second and v is not None else ()) for v in values or (None,)]
+            found += [dpt.Setting(name, {second[0]: v} if second and v is not None else {}) for v in values or (None,)]
     return tuple(found), int(points), int(draws)
 
 
@@ -149,7 +148,7 @@ def start(tried: Tried) -> None:
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, m.setting.options, run, task)
+            return kept.prepared(tried.text, m, run, task)
 
         for point in trade_off.tradeoff(
             tried.text, tried.mechanisms(), None, tried.draws, CHEAP, points=tried.points, prepare=prepare,
@@ -168,7 +167,7 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
-            return kept.prepared(tried.text, m, m.setting.options, run, task)
+            return kept.prepared(tried.text, m, run, task)
 
         for i, point in enumerate(
             trade_off.more(list(found), names, prepare, task=task)
@@ -272,8 +271,8 @@ def answer(advice: Advice, live: bool, early: bool) -> None:
             st.switch_page("pages/compare.py")
 
 
-def setting_of(point: Point) -> links.Setting:
-    return point.mechanism.setting.to_dict()
+def setting_of(point: Point) -> dpt.Setting:
+    return point.mechanism.setting
 
 
 def open_point(point: Point) -> None:
@@ -352,10 +351,7 @@ def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None
 
 
 def as_python(tried: Tried, hidden: str, kept: str) -> str:
-    made = [
-        f"    dpt.get_mechanism({', '.join([repr(name), *(f'{k}={v!r}' for k, v in options)])}),\n"
-        for name, options in tried.settings
-    ]
+    made = [f"    {setting.call()},\n" for setting in tried.settings]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
     return (
         f"from pathlib import Path\n\nimport dptext_core as dpt\nfrom dptext_core.measure import trade_off\n\n"

@@ -255,7 +255,7 @@ def session(data: bytes) -> None:
     from pages.ui import links
 
     saved = exports.read_session(data)
-    _, problem = links.from_query({**saved.options, "mechanism": saved.mechanism})
+    _, problem = links.from_query(saved.query)
     assert problem is None or problem[-1] in ".)?"
 
 

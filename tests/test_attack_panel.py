@@ -21,11 +21,12 @@ TEXT = "The movie was wonderful but the weather in Xyzzyville ruined our holiday
 def script() -> None:
     import streamlit as st
 
+    import dptext_core as dpt
     from pages.ui import attackers, runs
 
     state = st.session_state
     if "run" not in state:
-        inputs = runs.Inputs(state["text"], state["mechanism"], state["options"], 3)
+        inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)
         axis = state["axis"]
         state["run"] = runs.make(inputs, 1, axis[2], axis)
     run = state["run"]
@@ -182,10 +183,11 @@ def test_words_that_were_not_replaced_say_so():
 def elsewhere() -> None:
     import streamlit as st
 
+    import dptext_core as dpt
     from pages.ui import equal_privacy, runs
 
     state = st.session_state
-    inputs = runs.Inputs(state["text"], state["mechanism"], state["options"], 3)
+    inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)
     run = runs.make(inputs, 1, state["axis"][2], state["axis"])
     equal_privacy.panel(run, run.result)
 

@@ -224,27 +224,24 @@ def test_a_choice_that_is_no_longer_shown_is_let_go(found):
 @pytest.mark.parametrize(
     "setting",
     [
-        {"mechanism": "dp-mlm", "options": {}, "epsilon": 250.0},
-        {"mechanism": "dp-mlm", "options": {"clip": "paper"}, "epsilon": 250.0},
-        {"mechanism": "diffractor", "options": {"lists": ["L0"], "noise": "tem"}, "epsilon": 0.1},
-        {"mechanism": "custext", "options": {"k": 50, "keep_stopwords": False, "strategy": "record"}, "epsilon": 3.0},
-        {"mechanism": "dp-mlm-plus", "options": {"add_prob": 0.25, "del_prob": 0.05}, "epsilon": 25.0},
-        {"mechanism": "tem", "options": {"gamma": 0.5, "space": "word2vec"}, "epsilon": 1 / 3},
-        {"mechanism": "diffractor", "options": {"lists": ["minilm-1", "fasttext-2"]}, "epsilon": 1.0},
+        dpt.Setting("dp-mlm", {}, 250.0),
+        dpt.Setting("dp-mlm", {"clip": "paper"}, 250.0),
+        dpt.Setting("diffractor", {"lists": ["L0"], "noise": "tem"}, 0.1),
+        dpt.Setting("custext", {"k": 50, "keep_stopwords": False, "strategy": "record"}, 3.0),
+        dpt.Setting("dp-mlm-plus", {"add_prob": 0.25, "del_prob": 0.05}, 25.0),
+        dpt.Setting("tem", {"gamma": 0.5, "space": "word2vec"}, 1 / 3),
+        dpt.Setting("diffractor", {"lists": ["minilm-1", "fasttext-2"]}, 1.0),
     ],
 )
 def test_a_setting_goes_through_an_address_and_back(setting):
     query = links.to_query(setting)
     assert all(isinstance(v, str) for v in query.values())
     back, problem = links.from_query(query)
-    assert problem is None and back["mechanism"] == setting["mechanism"]
-    assert back["epsilon"] == setting["epsilon"]
-    one, other = (dpt.get_mechanism(s["mechanism"], **s["options"]).config for s in (setting, back))
-    assert one == other
+    assert problem is None and back.make().config == setting.make().config
 
 
 def test_what_has_no_control_is_not_sent():
-    query = links.to_query({"mechanism": "custext", "options": {"stopwords": "a/file", "k": 20}, "epsilon": 1})
+    query = links.to_query(dpt.Setting("custext", {"stopwords": "a/file", "k": 20}, 1))
     assert query == {"mechanism": "custext", "epsilon": "1"}, "k is at its default"
 
 
@@ -301,9 +298,7 @@ def test_a_point_that_no_link_can_hold_says_so(found, monkeypatch):
 def test_an_address_without_a_setting_or_without_epsilon():
     assert links.from_query({}) == links.from_query({"utm": "x"}) == (None, None)
     setting, problem = links.from_query({"mechanism": "diffractor", "noise": "tem"})
-    assert (
-        problem is None and setting["epsilon"] == dpt.mechanism_class("diffractor").epsilon_range({"noise": "tem"})[2]
-    )
+    assert problem is None and setting.epsilon == setting.at(None).make().config.epsilon
 
 
 # --- the Playground follows -----------------------------------------------------------------------------------------

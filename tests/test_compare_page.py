@@ -21,8 +21,8 @@ from pages.ui.session import Session
 PAGE = Path(__file__).resolve().parents[1] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
 TWO = [
-    {"mechanism": "diffractor", "options": {}, "epsilon": 1.1},
-    {"mechanism": "diffractor", "options": {"noise": "tem"}, "epsilon": 0.7},
+    dpt.Setting("diffractor", {}, 1.1),
+    dpt.Setting("diffractor", {"noise": "tem"}, 0.7),
 ]
 
 
@@ -148,11 +148,11 @@ def test_the_address_carries_what_is_compared_and_brings_it_back(page):
     # Another page was shown: Streamlit has forgotten the controls, and the session has not.
     again = opened((), mine=mine(page))
     assert again.segmented_control(key="compare_mode").value == "n_w" and again.slider(key="compare_n_w").value == 30
-    assert [s["options"] for _, s in mine(again).columns] == [{}, {"noise": "tem"}]
+    assert [s.options for _, s in mine(again).columns] == [{}, {"noise": "tem"}]
     # A link, in a session of its own.
     other = opened((), mine=Session(query=query | {"at": "0.7"}))
     assert other.slider(key="compare_n_w").value == 70 and not other.warning
-    assert [s["options"] for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
+    assert [s.options for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
     for wrong, said in (
         ({"at": "much"}, "at "), ({"equal": "x"}, "equal is one of"), ({"2.mechanism": "x"}, "Unknown mechanism"),
         ({"3.mechanism": "tem", "4.mechanism": "tem", "5.mechanism": "tem"}, "2 to 4"),
@@ -226,7 +226,7 @@ def test_draw_again_is_fresh_noise_for_all(page):
 def test_a_third_is_added_and_taken_away(page):
     page.button(key="compare_add").click()
     settle(page)
-    assert len(views(page)) == 3 and mine(page).columns[2][1]["mechanism"] == "santext"
+    assert len(views(page)) == 3 and mine(page).columns[2][1].mechanism == "santext"
     third = mine(page).columns[2][0]
     page.button(key=f"compare{third}_close").click()
     settle(page)
@@ -242,10 +242,10 @@ def test_a_row_of_equal_privacy_opens_here_with_its_options_and_epsilon(monkeypa
     equal_privacy.compare(found * 3)
     assert went == ["pages/compare.py"] and here.columns_new and len(here.columns) == 4
     settings = [s for _, s in here.columns[:2]]
-    assert [s["options"] for s in settings] == [{}, {"noise": "tem"}]
-    assert [s["epsilon"] for s in settings] == [c.epsilon for c in found]
+    assert [s.options for s in settings] == [{}, {"noise": "tem"}]
+    assert [s.epsilon for s in settings] == [c.epsilon for c in found]
     assert all(abs(c.reached - 0.4) <= 0.01 for c in found)
-    options = (("epsilon", 2.0), ("lists", ("L2",)), ("never", ("heck",)))
+    options = {"lists": ("L2",), "never": ("heck",)}
     run = SimpleNamespace(mechanism=mechanisms[0], inputs=SimpleNamespace(options=options))
     assert equal_privacy.like(run, "tem").config.never == ("heck",) and equal_privacy.like(run, "adept")
 

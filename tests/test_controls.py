@@ -99,8 +99,8 @@ def test_a_text_that_is_no_value_is_said_and_not_used(typed):
     ],
 )
 def test_a_link_sets_the_controls(options):
-    back, problem = links.from_query(links.to_query({"mechanism": "odd", "options": options, "epsilon": 1 / 3}))
-    assert problem is None and back == {"mechanism": "odd", "options": options, "epsilon": 1 / 3}
+    back, problem = links.from_query(links.to_query(dpt.Setting("odd", options, 1 / 3)))
+    assert problem is None and back == dpt.Setting("odd", options, 1 / 3)
     at = form(**links.widget_state(back, "k"))
     assert not at.exception and not at.error and at.session_state["chosen"] == options
 
@@ -109,7 +109,7 @@ def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
     mine, went = Session(), []
     monkeypatch.setattr(links, "session", lambda: mine)
     monkeypatch.setattr(links.st, "switch_page", lambda page, query_params: went.append(query_params))
-    setting = {"mechanism": "santext", "options": {"never": ("darn", "heck")}, "epsilon": 16.0}
+    setting = dpt.Setting("santext", {"never": ("darn", "heck")}, 16.0)
     links.open_playground(setting)
     assert went == [{"mechanism": "santext", "epsilon": "16"}]
     assert links.from_query(mine.query) == (setting, None)
@@ -118,7 +118,7 @@ def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
 def test_every_option_of_every_mechanism_is_held_as_its_control_has_it():
     """The default through ``held`` is what the control shows by itself: nothing is chosen."""
     for spec in dpt.mechanisms():
-        state = links.widget_state({"mechanism": spec.name, "options": {}, "epsilon": 1.0}, "k")
+        state = links.widget_state(dpt.Setting(spec.name, {}, 1.0), "k")
         names = {f"k-{spec.name}-{f.name}" for f in dataclasses.fields(spec.config_cls)}
         assert set(state) <= names and f"k-{spec.name}-epsilon" not in state
     field = next(f for f in dataclasses.fields(dpt.mechanism_class("diffractor").config_cls) if f.name == "lists")

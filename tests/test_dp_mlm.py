@@ -222,7 +222,7 @@ def test_the_first_example_goes_from_nothing_kept_to_most_kept_along_its_axis():
     folder = Path(assets_folder()) / "examples"
     first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
     text = (folder / first["file"]).read_text(encoding="utf-8").strip()
-    prepared = precomputed.load(text, "dp-mlm", {})
+    prepared = precomputed.load(text, dpt.Setting("dp-mlm"))
     assert prepared is not None
 
     def kept(epsilon: float, **options) -> float:

@@ -29,11 +29,12 @@ def found(tmp_path, monkeypatch) -> results.Results:
 def script() -> None:
     import streamlit as st
 
+    import dptext_core as dpt
     from pages.ui import evidence, runs
 
     state = st.session_state
     if "run" not in state:
-        inputs = runs.Inputs(state["text"], "custext", state["options"], 3)
+        inputs = runs.Inputs(state["text"], dpt.Setting.of("custext", **dict(state["options"])), 3)
         state["run"] = runs.make(inputs, 1, state["epsilon"], (1.0, 28.0, state["epsilon"]))
     evidence.panel(state["run"], state["run"].result, state["epsilon"])
 

@@ -193,8 +193,10 @@ def test_a_command_and_python_make_the_same_mechanism():
 # --- session files
 
 plain = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=60)
+names, options = plain.filter(bool), st.dictionaries(plain, plain, max_size=5)
+queries = st.builds(lambda name, options: {**options, "mechanism": name}, names, options)
 sessions = st.builds(
-    exports.SavedSession, plain.filter(bool), st.dictionaries(plain, plain, max_size=5),
+    exports.SavedSession, queries,
     st.none() | st.integers(-session_file.MAX_SEED, session_file.MAX_SEED), st.none() | plain,
 )  # fmt: skip
 
@@ -205,7 +207,7 @@ def test_a_session_is_read_as_it_was_saved(saved):
     assert exports.read_session(saved.to_json().encode()) == saved
 
 
-GOOD = exports.SavedSession("custext", {"epsilon": "3", "k": "5"}, 7, "My doctor.").to_json()
+GOOD = exports.SavedSession({"mechanism": "custext", "epsilon": "3", "k": "5"}, 7, "My doctor.").to_json()
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | plain, lambda v: st.lists(v) | st.dictionaries(plain, v)
 )
@@ -244,7 +246,7 @@ def test_a_hostile_or_cut_file_is_a_session_or_one_sentence_that_quotes_no_text(
 
 
 def test_a_session_without_its_text_has_none_and_one_with_it_says_so():
-    bare = exports.SavedSession("custext", {"epsilon": "3"}).to_json()
+    bare = exports.SavedSession({"mechanism": "custext", "epsilon": "3"}).to_json()
     assert set(json.loads(bare)) == {"kind", "version", "mechanism", "options"}
     assert "private" in json.loads(GOOD) and "My doctor" not in repr(exports.read_session(GOOD.encode()))
 

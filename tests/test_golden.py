@@ -151,10 +151,10 @@ def test_links_and_commands():
     out = {}
     for name, options in settings():
         m = dpt.get_mechanism(name, **options)
-        query = links.to_query({"mechanism": name, "options": options, "epsilon": 12.5})
+        query = links.to_query(dpt.Setting(name, options, 12.5))
         read, problem = links.from_query(query)
         out[f"{name} {json.dumps(options)}"] = {
-            "query": query, "file": links.to_file({"mechanism": name, "options": options}), "read": read,
+            "query": query, "file": links.to_file(dpt.Setting(name, options)), "read": read and read.to_dict(),
             "problem": problem, "arguments": m.setting.flags(), "described": codec.describe(options, name),
             "command": parts.as_command(m, 3), "python": parts.as_python(m, 3),
             "asked": rewriting.asked(m),
@@ -182,8 +182,9 @@ def test_ids_of_points():
 def test_a_session_file_of_version_1():
     data = (FOLDER / "session.dptext").read_bytes()
     saved = read_session(data)
-    setting, problem = links.from_query({"mechanism": saved.mechanism, **saved.options})
-    held("session", {"read": setting, "problem": problem, "seed": saved.seed, "text": saved.text})
+    setting, problem = links.from_query(saved.query)
+    assert setting is not None
+    held("session", {"read": setting.to_dict(), "problem": problem, "seed": saved.seed, "text": saved.text})
     assert saved.to_json().encode() == data
 
 

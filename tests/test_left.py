@@ -71,8 +71,8 @@ STATE = {
     "audit": {"audit_mechanism": "diffractor"},
 }  # fmt: skip
 SETTINGS = [
-    {"mechanism": "diffractor", "options": {}, "epsilon": 1.1},
-    {"mechanism": "diffractor", "options": {"noise": "tem"}, "epsilon": 0.7},
+    dpt.Setting("diffractor", {}, 1.1),
+    dpt.Setting("diffractor", {"noise": "tem"}, 0.7),
 ]
 
 

@@ -20,7 +20,7 @@ FAST = ("custext", "diffractor", "santext", "santext-plus", "vickrey")
 
 def run_of(name: str, text: str, before: runs.Run | None = None, **given) -> runs.Run:
     axis = dpt.mechanism_class(name).epsilon_range({})
-    return runs.make(runs.Inputs(text, name, (), None), 1, axis[2], axis, before=before, **given)
+    return runs.make(runs.Inputs(text, dpt.Setting(name), None), 1, axis[2], axis, before=before, **given)
 
 
 def drawn(run: runs.Run, before: int) -> list[str]:

@@ -135,7 +135,7 @@ def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded(monkeypatch):
 def test_the_bundled_scores_are_those_of_the_bundled_model():
     m = dpt.get_mechanism("dp-mlm")
     for example in examples():
-        given = precomputed.load(example.text, "dp-mlm", {})
+        given = precomputed.load(example.text, dpt.Setting("dp-mlm"))
         assert given.document == dpt.Document.parse(example.text)
         i = next(i for i in given.targets if given.document.tokens[i].text == example.sensitive)
         ours, kept = m.plan(example.text).logits([(i, False)]), given.logits([(i, False)])
@@ -144,8 +144,8 @@ def test_the_bundled_scores_are_those_of_the_bundled_model():
         assert np.abs(kept - ours)[ours > 3].max() < 0.3
     text = example.text
     assert m.distribution(given, given.targets[0]).candidates == dpt_candidates()
-    assert precomputed.load(text + " ", "dp-mlm", {}) is None
-    assert precomputed.load(text, "dp-mlm", {"order": "sequential"}) is None
+    assert precomputed.load(text + " ", dpt.Setting("dp-mlm")) is None
+    assert precomputed.load(text, dpt.Setting("dp-mlm", {"order": "sequential"})) is None
 
 
 def dpt_candidates():
@@ -668,14 +668,14 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert "k=100" in code and "doctor" not in code
     names = [b.proto.label for b in at.get("download_button")]
     assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
-    saved = exports.SavedSession("custext", {"epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")
+    saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")
     at.file_uploader(key="play_upload").set_value(("mine.json", saved.to_json().encode(), "application/json"))
     settle(at)
     run = at.session_state["session"].run
     assert (run.inputs.text, run.inputs.seed) == ("A sister of mine.", 5)
     config = run.mechanism.config
     assert (config.epsilon, config.oov, config.k) == (9.0, "keep", 20), "what is not named has its default"
-    wrong = exports.SavedSession("custext", {"stopwords": "secret.txt"}).to_json()
+    wrong = exports.SavedSession({"mechanism": "custext", "stopwords": "secret.txt"}).to_json()
     at.file_uploader(key="play_upload").set_value(("wrong.json", wrong.encode(), "application/json"))
     settle(at)
     assert any("not opened" in e.value and "no option" in e.value for e in at.error)

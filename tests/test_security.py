@@ -212,7 +212,7 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
     with pytest.raises(dpt.InputError, match="1,001 rows, and this server takes up to 1,000"):
         batch.look(upload.path, most=public.limits().rows)
     with pytest.raises(dpt.InputError, match="keeps no job"):
-        upload.keep(batch.Asked("a.txt", "text", False, (), "santext", ()))
+        upload.keep(batch.Asked("a.txt", "text", False, (), dpt.Setting("santext")))
     with pytest.raises(dpt.InputError, match="keeps no job"):
         uploads.opened("code", Work(), "")
     upload.forget()
@@ -260,7 +260,7 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
         kept = text.shortened(long)
         assert long.startswith(kept) and not text.too_long(kept) and text.too_long(kept + mark * 2)
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": mark * 20_000}) + '\n{"text": "My doctor."}\n')
-    asked = batch.Asked("a.jsonl", "text", False, (), "santext", ())
+    asked = batch.Asked("a.jsonl", "text", False, (), dpt.Setting("santext"))
     long_row, short_row = batch.Batch(tmp_path, asked, PUBLIC.row).first()
     assert "more than 500 words and marks" in long_row.error and short_row.text
     assert not batch.Batch(tmp_path, asked).first()[0].error, "on one's own machine it is rewritten"

@@ -141,7 +141,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     link |= {"3.mechanism": "custext", "3.k": "5", f"{'9' * 5000}.mechanism": "tem"}
     other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
-    assert mine(other).tried.settings == (("diffractor", ()), ("custext", (("k", 5),)))
+    assert mine(other).tried.settings == (dpt.Setting("diffractor"), dpt.Setting("custext", {"k": 5}))
     assert not mine(other).link_problem
     assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).tried.points == 3
     for wrong in ({"2.k": "6"}, {"points": "4"}, {"limit": "0"}, {"1.noise": "tem"}):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from .._internal.assets import assets_folder
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.registry import get_mechanism
+from ..mechanisms.setting import Setting
 from ..text.document import Document, Token
 
 _FILE = "precomputed.npz"
@@ -70,13 +70,13 @@ def _scores(k: int) -> np.ndarray:
         return _LEVELS.astype(np.float32)[z[f"low {k}"] | z[f"high {k}"].astype(np.uint16) << 8]
 
 
-def load(text: str, mechanism: str, options: Mapping[str, Any]) -> Prepared | None:
+def load(text: str, setting: Setting) -> Prepared | None:
     """A bundled text as if it had just been prepared; None for any other text, mechanism or options."""
-    if options or (about := _about()) is None or about["mechanism"] != mechanism:
+    if setting.options or (about := _about()) is None or about["mechanism"] != setting.mechanism:
         return None
     k = next((k for k, one in enumerate(about["texts"]) if one["text"] == text), None)
     if k is None or about["model"] != _model_hash():
         return None
     # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text, tuple(Token(*t) for t in about["texts"][k]["tokens"]))
-    return get_mechanism(mechanism).with_scores(document, _scores(k))
+    return setting.at(None).make().with_scores(document, _scores(k))

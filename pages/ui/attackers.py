@@ -414,7 +414,7 @@ def _texts_of(
 ) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
     """Controls for the texts that it could have been: what was asked for, and what makes them."""
     words = _work(
-        "which words", (run.inputs.text, run.inputs.mechanism, run.inputs.options), "Looking words up",
+        "which words", (run.inputs.text, run.inputs.setting), "Looking words up",
         lambda task: which_text.content_words(mechanism, result.original),
     )  # fmt: skip
     if words is None:

@@ -12,8 +12,8 @@ import dptext_core as dpt
 from dptext_core._internal.private import Private
 from dptext_core.measure import side_by_side
 from dptext_core.measure.ledger import Ledger
-from dptext_core.research import curves
-from pages.ui.kept import Draw, Kept, Looked, Options
+from dptext_core.mechanisms.setting import OfSetting
+from pages.ui.kept import Draw, Kept, Looked
 from pages.ui.runs import Run
 
 #: How far from the wanted N_w a search may end: less than anybody sees.
@@ -21,18 +21,15 @@ NEAR = 0.002
 
 
 @dataclass(frozen=True)
-class Column:
-    """One setting on the page. epsilon: None where it follows from what is equal."""
+class Column(OfSetting):
+    """One setting on the page, without ε where that follows from what is equal."""
 
     id: int
-    mechanism: str
-    options: Options
-    epsilon: float | None
+    setting: dpt.Setting
 
     @property
     def title(self) -> str:
-        said = curves.describe(dict(self.options), self.mechanism)
-        return curves.title(self.mechanism) + (f" ({said})" if said else "")
+        return self.setting.label()
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def rewrites(
     draws: list[Draw | str] = []
     for c in asked.columns:
         try:
-            draws.append(kept.draw(asked.text, c.mechanism, c.options, run, task, ledger=ledger, edited=edited))
+            draws.append(kept.draw(asked.text, c.setting, run, task, ledger=ledger, edited=edited))
         except dpt.Cancelled:
             raise
         except dpt.DPTextError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -155,6 +156,6 @@ def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
     return tuple(several) or ("L2",)
 
 
-def epsilon_range(spec: MechanismSpec, chosen: dict[str, Any]) -> tuple[float, float, float]:
+def epsilon_range(spec: MechanismSpec, chosen: Mapping[str, Any]) -> tuple[float, float, float]:
     """Lower end, upper end and default of the mechanism's ε axis for the chosen options."""
     return mechanism_class(spec.name).epsilon_range(chosen)

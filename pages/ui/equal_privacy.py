@@ -53,7 +53,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         format_func=lambda n: specs[n].title, key=f"equal_with_{run.inputs.mechanism}",
     )  # fmt: skip
     work = session().at("equal privacy")
-    asked = Asked(run.inputs.text, result.config if value is None else run.inputs.options, kind, value, tuple(chosen))
+    asked = Asked(run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen))
     if st.button("Find their ε", key="equal_start", disabled=work.running(0)):
         start(asked, run, result, chosen, kind, value)
     if work.running():
@@ -112,7 +112,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
     fields = {f.name for f in dataclasses.fields(other.config_cls)}
     if other.needs != run.mechanism.needs:
         fields -= {"model"}
-    options = {k: v for k, v in run.inputs.options if k in _SHARED & fields}
+    options = {k: v for k, v in run.inputs.options.items() if k in _SHARED & fields}
     return dpt.get_mechanism(name, epsilon=1.0, **options)
 
 
@@ -153,12 +153,7 @@ def to_compare(found: list[Calibration]) -> None:
 
 
 def compare(found: list[Calibration]) -> None:
-    session().compare(
-        [
-            c.mechanism.setting.at(c.epsilon).to_dict()
-            for c in found[:COLUMNS]
-        ]
-    )
+    session().compare([c.mechanism.setting.at(c.epsilon) for c in found[:COLUMNS]])
     st.switch_page("pages/compare.py")
 
 

@@ -4,7 +4,6 @@ gives at every ε that was looked at. Going back to a setting costs nothing and 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -21,7 +20,6 @@ SETTINGS, TEXTS, EPSILONS = 12, 12, 24
 
 K = TypeVar("K")
 V = TypeVar("V")
-Options = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Kept(Private):
     """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's. seconds: that the
     settings of Compare took on the newest text."""
 
-    draws: dict[tuple[str, str, Options], Draw] = field(default_factory=dict)
+    draws: dict[tuple[str, dpt.Setting], Draw] = field(default_factory=dict)
     scores: dict[tuple[str, tuple], dpt.Prepared] = field(default_factory=dict)
     shown: dict[int, dpt.RewriteResult] = field(default_factory=dict)
     likeness: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -66,7 +64,7 @@ class Kept(Private):
     _shown: ClassVar[tuple[str, ...]] = ("draws", "scores", "shown")
 
     def prepared(
-        self, text: str, mechanism: dpt.Mechanism, options: Mapping[str, Any], run: Run | None = None,
+        self, text: str, mechanism: dpt.Mechanism, run: Run | None = None,
         task: Task = UNWATCHED,
     ) -> dpt.Prepared:  # fmt: skip
         """The text with its scores: those that are here, those of the Playground's run, bundled ones, or new ones."""
@@ -75,26 +73,27 @@ class Kept(Private):
         if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
             found = run.prepared
         if found is None:
-            found = precomputed.load(text, mechanism.name, options)
+            found = precomputed.load(text, mechanism.setting)
         if found is None:
             found = mechanism.prepare(text, task=task.quiet)
         with self.lock:
             return _newest(self.scores, key, found, TEXTS)
 
     def draw(
-        self, text: str, name: str, options: Options, run: Run | None = None, task: Task = UNWATCHED,
+        self, text: str, setting: dpt.Setting, run: Run | None = None, task: Task = UNWATCHED,
         *, ledger: Ledger, edited: str | None = None,
     ) -> Draw:  # fmt: skip
         """The draw of a setting, made where there is none: that of the Playground's run where it is the same one. Else
         it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
         own, unless that was released by the ``ledger``."""
-        key = (text, name, options)
+        setting = setting.at(None)
+        key = (text, setting)
         if (found := self.draws.get(key)) is None or not found.free(text, ledger):
-            mechanism = dpt.get_mechanism(name, epsilon=1.0, **dict(options))
-            prepared = self.prepared(text, mechanism, dict(options), run, task)
-            same = run is not None and (run.inputs.text, run.inputs.mechanism, run.inputs.options) == key
+            mechanism = setting.at(1.0).make()
+            prepared = self.prepared(text, mechanism, run, task)
+            same = run is not None and (run.inputs.text, run.inputs.setting) == key
             streams = [run.stream] if run is not None and same and run.inputs.seed is None else []
-            streams += [d.stream for d in [self.draws.get((edited or "", name, options))] if d is not None]
+            streams += [d.stream for d in [self.draws.get((edited or "", setting))] if d is not None]
             stream = next((s for s in streams if not ledger.spent(noise_of(s), text)), None)
             found = Draw(mechanism, prepared, stream or dpt.NoiseStream())
         with self.lock:

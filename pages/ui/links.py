@@ -13,44 +13,39 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core import words
+from dptext_core import Setting, words
 from dptext_core._internal.checks import shown, told
-from dptext_core.mechanisms import codec
+from dptext_core.mechanisms.registry import fields_of
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls, public
 from pages.ui.runs import Inputs
 from pages.ui.session import session
 
-#: What a link sets: {"mechanism": name, "options": {name: value}, "epsilon": ε}. Options not named have their default.
-Setting = dict[str, Any]
 #: Set by another kind of control than the one of their field.
 _APART = frozenset({"clip_min", "clip_max"})
 MAX_LISTS = 10
 
 
-def to_query(setting: Mapping[str, Any]) -> dict[str, str]:
+def to_query(setting: Setting) -> dict[str, str]:
     """The parameters of the address. Options that the page has no control for, what is typed into one, and defaults
     are left out.
 
     Raises ConfigError for a value that its option does not take.
     """
-    return _query(setting, _linked(setting["mechanism"]))
+    return _query(setting, _linked(setting.mechanism))
 
 
-def to_file(setting: Mapping[str, Any]) -> dict[str, str]:
+def to_file(setting: Setting) -> dict[str, str]:
     """As :func:`to_query`, with what is typed: for what stays with the user. :func:`from_query` reads it."""
-    return _query(setting, _fields(setting["mechanism"]))
+    return _query(setting, _fields(setting.mechanism))
 
 
-def _query(setting: Mapping[str, Any], fields: Mapping[str, dataclasses.Field]) -> dict[str, str]:
-    name = setting["mechanism"]
-    query = {"mechanism": name}
-    if "epsilon" in setting:
-        query["epsilon"] = codec.write(_epsilon_field(name), setting["epsilon"])
-    for option, value in setting["options"].items():
-        if option in fields and not _same(fields[option], value) and not _lies(fields[option], value):
-            query[option] = codec.write(fields[option], value)
-    return query
+def _query(setting: Setting, fields: Mapping[str, dataclasses.Field]) -> dict[str, str]:
+    told = {
+        name: value for name, value in setting.options.items()
+        if name in fields and not _same(fields[name], value) and not _lies(fields[name], value)
+    }  # fmt: skip
+    return dataclasses.replace(setting, options=told).to_query()
 
 
 def _lies(field: dataclasses.Field, value: Any) -> bool:
@@ -60,14 +55,11 @@ def _lies(field: dataclasses.Field, value: Any) -> bool:
 
 def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
     """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
-    given = dict(inputs.options)
     missing = [] if inputs.seed is None else ["the seed"]
-    spread = given.pop("epsilon", None)
-    setting: Setting = {"mechanism": inputs.mechanism, "options": given}
-    if spread:
+    setting = inputs.setting.at(float(f"{epsilon:.6g}"))
+    if inputs.epsilon is not None:
         missing.append("the ε of each word")
-    else:
-        setting["epsilon"] = float(f"{epsilon:.6g}")
+        setting = setting.at(None)
     fields = (_fields if file else _linked)(inputs.mechanism)
     return _query(setting, fields), missing + left_out([setting], fields)
 
@@ -81,31 +73,28 @@ def from_query(
     name = params["mechanism"]
     try:
         fields = _fields(name)
-        epsilon = _epsilon(name, params["epsilon"]) if "epsilon" in params else None
-        options = {}
-        for key, text in params.items():
-            if key in ("mechanism", "epsilon"):
-                continue
-            if key not in fields:
-                raise dpt.ConfigError(f"{name} has no option {shown(key)} that a link can set.")
-            value = _value(fields[key], text)
-            if not _same(fields[key], value):
-                options[key] = value
-        dpt.get_mechanism(name, **options)
+        for key in params.keys() - {"mechanism", "epsilon"} - fields.keys():
+            raise dpt.ConfigError(f"{name} has no option {shown(key)} that a link can set.")
+        setting = Setting.from_query(params)
+        if isinstance(setting.epsilon, tuple):
+            raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
+        for key, value in setting.options.items():
+            _check_offered(fields[key], value)
+        options = {key: value for key, value in setting.options.items() if not _same(fields[key], value)}
+        Setting(name, options).make()
     except dpt.DPTextError as error:
         return None, f"{refused}: {error}"
     low, _, default = dpt.mechanism_class(name).epsilon_range(options)
-    if epsilon is None:
-        epsilon = default
+    epsilon = float(default if setting.epsilon is None else setting.epsilon)
     if epsilon < low / 1000:
         return (
             None,
             f"{refused}: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
         )
-    return {"mechanism": name, "options": options, "epsilon": float(epsilon)}, None
+    return Setting(name, options, epsilon), None
 
 
-def several_to_query(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def several_to_query(settings: Sequence[Setting]) -> dict[str, str]:
     """The parameters for settings beside each other: those of each begin with its number."""
     return {f"{n}.{k}": v for n, setting in enumerate(settings, 1) for k, v in to_query(setting).items()}
 
@@ -127,15 +116,15 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
     return found, ""
 
 
-def left_out(settings: Sequence[Mapping[str, Any]], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
+def left_out(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
     """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
     said: dict[str, None] = {}
     for setting in settings:
-        known = _linked(setting["mechanism"]) if fields is None else fields
-        config = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(setting["mechanism"]).config_cls)}
+        known = _linked(setting.mechanism) if fields is None else fields
+        config = fields_of(setting.mechanism)
         said |= dict.fromkeys(
             config[name].metadata["label"]
-            for name, value in setting["options"].items()
+            for name, value in setting.options.items()
             if name not in known or _lies(known[name], value)
         )
     return list(said)
@@ -144,18 +133,18 @@ def left_out(settings: Sequence[Mapping[str, Any]], fields: Mapping[str, datacla
 def widget_state(setting: Setting, key: str) -> dict[str, Any]:
     """Values for the controls that ``controls.options`` makes under this key: the setting's, for the rest defaults."""
     values: dict[str, Any] = {}
-    for name, field in _fields(setting["mechanism"]).items():
-        value = setting["options"].get(name, field.default)
-        values |= controls.held(field, value, f"{key}-{setting['mechanism']}-{name}")
+    for name, field in _fields(setting.mechanism).items():
+        value = setting.options.get(name, field.default)
+        values |= controls.held(field, value, f"{key}-{setting.mechanism}-{name}")
     return values
 
 
 def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
     """The options that the page has controls for."""
     return {
-        f.name: f
-        for f in dataclasses.fields(dpt.mechanism_class(mechanism).config_cls)
-        if f.metadata["kind"] != "epsilon" and public.page_has(f.metadata) and f.name not in _APART
+        name: field
+        for name, field in fields_of(mechanism).items()
+        if name != "epsilon" and public.page_has(field.metadata) and name not in _APART
     }
 
 
@@ -172,13 +161,12 @@ def open_playground(setting: Setting) -> None:
 
 def _same(field: dataclasses.Field, value: Any) -> bool:
     """Whether this is the option's default."""
-    return value is None or (tuple(value) if isinstance(value, list) else value) == field.default
+    return value is None or value == field.default
 
 
-def _value(field: dataclasses.Field, text: str) -> Any:
-    """A parameter as the option wants it, and as its control offers it. Raises ConfigError."""
+def _check_offered(field: dataclasses.Field, value: Any) -> None:
+    """Raises ConfigError for a value that the control of the option does not offer."""
     meta, name = field.metadata, field.name
-    value = codec.read(field, text)
     offered = public.offered(meta, field.default)
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
@@ -186,16 +174,3 @@ def _value(field: dataclasses.Field, text: str) -> Any:
         known = words.word_lists()
         if not 0 < len(value) <= MAX_LISTS or any(v not in known for v in value) or len(set(value)) < len(value):
             raise dpt.ConfigError(f"{name} is L0, L1, L2, or up to {MAX_LISTS} of {', '.join(known)}, each once.")
-    return value
-
-
-def _epsilon(mechanism: str, text: str) -> float:
-    """Raises ConfigError."""
-    value = codec.read(_epsilon_field(mechanism), text)
-    if isinstance(value, tuple):
-        raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
-    return value
-
-
-def _epsilon_field(mechanism: str) -> dataclasses.Field:
-    return next(f for f in dataclasses.fields(dpt.mechanism_class(mechanism).config_cls) if f.name == "epsilon")

@@ -10,16 +10,16 @@ import dptext_core as dpt
 from dptext_core._internal.private import Private
 from dptext_core._internal.task import UNWATCHED, Task
 from dptext_core.measure.coverage import coverage_note
+from dptext_core.mechanisms.setting import OfSetting
 from dptext_core.show.figures.token_view import Payload, payload
 
 
 @dataclass(frozen=True)
-class Inputs(Private):
-    """What a rewrite is made from. Equal inputs need no new run."""
+class Inputs(OfSetting, Private):
+    """What a rewrite is made from; setting: without ε where one slider sets it. Equal inputs need no new run."""
 
     text: str
-    mechanism: str
-    options: tuple[tuple[str, Any], ...]
+    setting: dpt.Setting
     seed: int | None
 
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "options", "seed")
@@ -96,7 +96,7 @@ def make(
 
     given: the text with scores that are bundled, so that no model is loaded. pin: the word to look at first.
     """
-    mechanism = dpt.get_mechanism(inputs.mechanism, **({"epsilon": epsilon} | dict(inputs.options)))
+    mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
     same_text = before is not None and before.inputs.text == inputs.text
     edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
     seconds = None
@@ -141,7 +141,7 @@ def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
         return False
     if run.plain is not None:
         return run.plain[0].name == inputs.mechanism
-    plain = dpt.get_mechanism(inputs.mechanism, **dict(inputs.options)).from_nothing()
+    plain = inputs.setting.make().from_nothing()
     return plain is not None and plain.name == run.inputs.mechanism
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+import dptext_core as dpt
 from dptext_core.measure.budget import Budget
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.trade_off import Point
@@ -54,7 +55,7 @@ class Session:
     undo: str = ""
     upload_error: str = ""
     query: dict[str, str] | None = None
-    link: dict[str, Any] | None = None
+    link: dpt.Setting | None = None
     link_new: bool = False
     link_problem: str = ""
     addresses: dict[tuple[tuple[str, str], ...], None] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Session:
     uploads: int = 0
     batch_error: str = ""
     kept: Kept = field(default_factory=Kept)
-    columns: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    columns: list[tuple[int, dpt.Setting]] = field(default_factory=list)
     columns_new: bool = False
     word: int | None = None
     compared: tuple[str, str | None] = ("", None)
@@ -90,9 +91,9 @@ class Session:
         for key in list(self.recent)[:-RECENT]:
             del self.recent[key]
 
-    def compare(self, settings: Sequence[dict[str, Any]]) -> None:
-        """Have Compare show these settings, each {"mechanism": name, "options": {name: value}, "epsilon": ε}."""
-        self.columns = [(self.next_number(), dict(setting)) for setting in settings[:COLUMNS]]
+    def compare(self, settings: Sequence[dpt.Setting]) -> None:
+        """Have Compare show these settings, each with an ε."""
+        self.columns = [(self.next_number(), setting) for setting in settings[:COLUMNS]]
         self.columns_new = True
 
     def next_number(self) -> int:

@@ -65,13 +65,10 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
         with keep:
             st.caption("A file with this setting and its seed. “Open a file” brings it back. It never holds the noise.")
             with_text = st.toggle("With my text", key="share_with_text")
-            options, lacks = links.of(run.inputs, epsilon, file=True)
+            query, lacks = links.of(run.inputs, epsilon, file=True)
             if lacks := [what for what in lacks if what != "the seed"]:
                 st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
-            saved = exports.SavedSession(
-                run.inputs.mechanism, {k: v for k, v in options.items() if k != "mechanism"}, run.inputs.seed,
-                run.inputs.text if with_text else None,
-            )  # fmt: skip
+            saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)
             download.button(
                 "Save the session", saved.to_json, f"{'PRIVATE-' if with_text else ''}session.json", "application/json",
                 icon=":material/save:", key="share_session", on_click="ignore",
@@ -101,11 +98,10 @@ def is_session(name: str) -> bool:
 def open_session(data: bytes, name: str, use_text: Callable[[str], None]) -> None:
     """Set the page to what a session file holds. Raises InputError, and then changes nothing."""
     saved = exports.read_session(data, name)
-    query = {**saved.options, "mechanism": saved.mechanism}
-    _, problem = links.from_query(query, "The file was not opened")
+    _, problem = links.from_query(saved.query, "The file was not opened")
     if problem is not None:
         raise InputError(problem)
-    session().query = query
+    session().query = dict(saved.query)
     state.play_seeded = saved.seed is not None
     if saved.seed is not None:
         state.play_seed = saved.seed

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import dptext_core as dpt
 from dptext_core._internal.private import Private
-from pages.ui.kept import Options
 
 
 @dataclass(frozen=True)
@@ -15,7 +14,7 @@ class Tried(Private):
     """What the points are measured for. draw: how often it was drawn again."""
 
     text: str
-    settings: tuple[tuple[str, Options], ...]
+    settings: tuple[dpt.Setting, ...]
     points: int
     draws: int
     draw: int
@@ -23,4 +22,4 @@ class Tried(Private):
     _shown: ClassVar[tuple[str, ...]] = ("settings", "points", "draws")
 
     def mechanisms(self) -> list[dpt.Mechanism]:
-        return [dpt.get_mechanism(name, **dict(options)) for name, options in self.settings]
+        return [setting.make() for setting in self.settings]

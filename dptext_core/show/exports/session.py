@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..._internal.checks import shown
@@ -27,19 +27,18 @@ _NEEDED, _MAY = {"kind", "version", "mechanism", "options"}, {"seed", "text"}
 
 @dataclass(frozen=True)
 class SavedSession(Private):
-    """What a session file holds. options: as text, ``epsilon`` among them; those not named have their default."""
+    """What a session file holds. query: its setting as a link has it (``Setting.to_query``), not checked yet."""
 
-    mechanism: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str]
     seed: int | None = None
     text: str | None = None
 
-    _shown: ClassVar[tuple[str, ...]] = ("mechanism", "seed")
+    _shown: ClassVar[tuple[str, ...]] = ("seed",)
 
     def to_json(self) -> str:
-        out: dict[str, Any] = {
-            "kind": KIND, "version": VERSION, "mechanism": self.mechanism, "options": dict(self.options),
-        }  # fmt: skip
+        options = dict(self.query)
+        mechanism = options.pop("mechanism")
+        out: dict[str, Any] = {"kind": KIND, "version": VERSION, "mechanism": mechanism, "options": options}
         if self.seed is not None:
             out["seed"] = self.seed
         if self.text is not None:
@@ -109,4 +108,4 @@ def _checked(found: Mapping[str, Any], name: str) -> SavedSession:
             raise InputError(f"{name} has a text that is none, or too long. Save the session again.")
         if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
             raise InputError(f"{name} has a text with broken characters. Save the session again.")
-    return SavedSession(mechanism, dict(options), seed, text)
+    return SavedSession({**options, "mechanism": mechanism}, seed, text)

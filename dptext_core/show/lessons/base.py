@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...explain import same_word
+from ...mechanisms.setting import Setting
 from ...privacy.distribution import TokenDistribution
 from ...privacy.guarantee import percent
 
@@ -117,14 +118,14 @@ class Reveal:
 
 class Lesson(ABC):
     """One lesson. said: two or three short sentences. promise: in a few words, what it is about, for a list.
-    door: the mechanism and its options that the Playground opens with."""
+    door: what the Playground opens with."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     promise: ClassVar[str]
     said: ClassVar[tuple[str, ...]]
     control: ClassVar[Control]
-    door: ClassVar[Mapping[str, Any]]
+    door: ClassVar[Setting]
 
     @abstractmethod
     def show(self, value: Any) -> tuple[Part, ...]:
@@ -138,9 +139,9 @@ class Lesson(ABC):
     def reveal(self, value: Any) -> Reveal:
         """The answer, worked out."""
 
-    def setting(self, value: Any) -> dict[str, Any]:
-        """What the Playground opens with: {"mechanism": name, "options": {name: value}, "epsilon": ε}."""
-        return {"options": {}, **self.door}
+    def setting(self, value: Any) -> Setting:
+        """What the Playground opens with, with the control at ``value``."""
+        return self.door
 
     def checked(self, value: Any) -> Any:
         """A value of the control. Raises InputError for one that it does not have."""

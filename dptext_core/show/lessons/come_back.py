@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ...explain import same_word
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.setting import Setting
 from ...privacy.distribution import Channel
 from ...privacy.guarantee import number, odds_text, percent
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, epsilon_text, likely
@@ -21,7 +21,7 @@ WORD, OTHER = "doctor", "nurse"
 @lru_cache(maxsize=1)
 def channels() -> tuple[Channel, Channel]:
     """What the two words are drawn from."""
-    by_word = get_mechanism(ComeBack.door["mechanism"]).by_word
+    by_word = get_mechanism(ComeBack.door.mechanism).by_word
     assert by_word is not None
     words = [w.lower() for w in by_word.vocabulary.words]
     one, other = by_word.channels(np.array([words.index(WORD), words.index(OTHER)]))
@@ -52,10 +52,10 @@ class ComeBack(Lesson):
         "Move ε and see how often it comes back.",
     )
     control = Control("Privacy budget", (5.0, 10.0, 15.0, 20.0, 25.0), 15.0, epsilon_text)
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": "santext", "epsilon": 15.0}
+    door: ClassVar[Setting] = Setting("santext", {}, 15.0)
 
-    def setting(self, value: Any) -> dict[str, Any]:
-        return {**super().setting(value), "epsilon": float(value)}
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
         rows = likely(channels()[0].at(value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 from ...measure.calibration import equal_privacy
 from ...mechanisms.base import Mechanism
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.setting import Setting
 from ...privacy.distribution import Channel
 from ...privacy.guarantee import NOTIONS, number, percent
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
@@ -53,10 +53,10 @@ class Equal(Lesson):
         f"Here is one of them, 1-Diffractor, on {len(WORDS)} everyday words. Choose an ε.",
     )
     control = Control("Privacy budget", (0.5, 1.0, 2.0, 5.0), 1.0, epsilon_text)
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": "custext", "epsilon": 1.0}
+    door: ClassVar[Setting] = Setting("custext", {}, 1.0)
 
-    def setting(self, value: Any) -> dict[str, Any]:
-        return {**super().setting(value), "epsilon": float(value)}
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
         title, p = next(iter(stays(value).items()))

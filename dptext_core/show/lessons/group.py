@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..._internal.checks import many
 from ...explain import GroupView
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.setting import Setting
 from ...privacy.guarantee import percent
 from ...words import WordSpace, word_space
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely
@@ -23,7 +23,7 @@ def group(k: int) -> GroupView:
 
 
 def _result(k: int) -> Any:
-    return get_mechanism(Group.door["mechanism"], epsilon=EPSILON, k=k).rewrite(WORD, seed=1)
+    return get_mechanism(Group.door.mechanism, epsilon=EPSILON, k=k).rewrite(WORD, seed=1)
 
 
 def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
@@ -47,10 +47,10 @@ class Group(Lesson):
         "Change K and see the group of one word.",
     )
     control = Control("Output words K", (5, 10, 20, 50), 20, "K = {}".format)
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": "custext", "epsilon": EPSILON}
+    door: ClassVar[Setting] = Setting("custext", {}, EPSILON)
 
-    def setting(self, value: Any) -> dict[str, Any]:
-        return {**self.door, "options": {"k": int(value)}}
+    def setting(self, value: Any) -> Setting:
+        return Setting(self.door.mechanism, {"k": int(value)}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
         result, view = _result(value), group(value)
@@ -73,7 +73,7 @@ class Group(Lesson):
     def reveal(self, value: Any) -> Reveal:
         space, view = word_space(), group(value)
         alone = {w: len(own_sets(space, w, value)) - 1 for w in (WORD, *OTHERS)}
-        m = get_mechanism(self.door["mechanism"], epsilon=EPSILON, k=value)
+        m = get_mechanism(self.door.mechanism, epsilon=EPSILON, k=value)
         shared = {w: len(m.rewrite(w, seed=1).views(0)[0].crowd) - 1 for w in alone}
         lonely = sum(n == 0 for n in alone.values())
         return Reveal(

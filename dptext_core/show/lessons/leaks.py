@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ...mechanisms.setting import Setting
 from ...privacy.guarantee import percent
 from ...result import RewriteResult
 from . import note
@@ -51,10 +51,10 @@ class Leaks(Lesson):
         "Choose an ε and read it as a stranger would: what do you learn?",
     )
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": note.MECHANISM, "epsilon": 50.0}
+    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 50.0)
 
-    def setting(self, value: Any) -> dict[str, Any]:
-        return {**super().setting(value), "epsilon": float(value)}
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
         return (Marked(f"The note at {epsilon_text(value)}", ((note.rewritten(value).text, ""),), {}),)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...errors import InputError
 from ...explain import DiffractionView
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.setting import Setting
 from ...privacy.guarantee import odds_text, percent
 from ...words import word_list, word_lists, word_space
 from ...words.lists import list_space
@@ -35,7 +35,7 @@ def places(word: str) -> dict[str, int]:
 
 def walk(word: str) -> DiffractionView:
     """The words around it on the line, with their chances."""
-    m = get_mechanism(Line.door["mechanism"], epsilon=EPSILON, keep_stopwords=False)
+    m = get_mechanism(Line.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
     result = m.rewrite(word, seed=1)
     for i in range(len(result.units)):
         for view in result.views(i):
@@ -55,7 +55,7 @@ class Line(Lesson):
         f"Type a word and see its neighbours, with their chances at ε = {EPSILON:g} for each place.",
     )
     control = Control("Your word", (), "doctor", help="It stays in this session, and is not stored.")
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": "diffractor", "epsilon": EPSILON}
+    door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
     def checked(self, value: Any) -> str:
         word = super().checked(value)

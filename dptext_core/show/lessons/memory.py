@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from ...errors import InputError
 from ...mechanisms.registry import mechanism_class
+from ...mechanisms.setting import Setting
 from ...privacy.guarantee import percent
 from ...research import case_study
 from ...result import RewriteResult
@@ -42,11 +42,11 @@ class Memory(Lesson):
     control = Control("The network learned from", tuple(case_study.SETS), "snips", lambda n: {
         "snips": "Snips: music, books, restaurants, weather", "atis": "ATIS: questions about flights"
     }.get(n, n))  # fmt: skip
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": case_study.MECHANISM}
+    door: ClassVar[Setting] = Setting(case_study.MECHANISM)
 
-    def setting(self, value: Any) -> dict[str, Any]:
+    def setting(self, value: Any) -> Setting:
         default = mechanism_class(case_study.MECHANISM).epsilon_range({"checkpoint": value})[2]
-        return {**self.door, "options": {"checkpoint": value}, "epsilon": default}
+        return Setting(case_study.MECHANISM, {"checkpoint": value}, default)
 
     def show(self, value: Any) -> tuple[Part, ...]:
         result = rewritten(value)

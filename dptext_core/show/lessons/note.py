@@ -15,6 +15,7 @@ from ..._internal.assets import examples
 from ...errors import ModelUnavailable
 from ...mechanisms.base import Mechanism, Prepared
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.setting import Setting
 from ...result import RewriteResult
 from .. import precomputed
 
@@ -30,7 +31,7 @@ def _read() -> tuple[Mechanism, Prepared]:
     if not every:
         raise ModelUnavailable("The bundled examples are missing. Take the folder 'assets' from the repository again.")
     mechanism = get_mechanism(MECHANISM)
-    given = precomputed.load(every[0].text, MECHANISM, {})
+    given = precomputed.load(every[0].text, Setting(MECHANISM))
     return mechanism, mechanism.prepare(every[0].text) if given is None else given
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...mechanisms.setting import Setting
 from ...privacy.guarantee import percent
 from . import note
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
@@ -26,10 +26,10 @@ class OneWord(Lesson):
         "Move ε and watch the chances of one word of a doctor's note.",
     )
     control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": note.MECHANISM, "epsilon": 20.0}
+    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 20.0)
 
-    def setting(self, value: Any) -> dict[str, Any]:
-        return {**super().setting(value), "epsilon": float(value)}
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
         result = note.rewritten(value)

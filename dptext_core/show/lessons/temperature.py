@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...mechanisms.setting import Setting
 from ...privacy.distribution import TokenDistribution, logsumexp
 from ...privacy.guarantee import percent
 from . import note
@@ -47,7 +47,7 @@ class Temperature(Lesson):
         f"With a temperature of 2 × width / ε it is differential privacy. Here ε is {EPSILON:g}: change the range.",
     )
     control = Control("The range of scores", WIDTHS, 1.0, named)
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": note.MECHANISM, "epsilon": EPSILON}
+    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
         own, _, temperature = drawn_from(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from ...explain import same_word
 from ...measure.ledger import Ledger
 from ...mechanisms.base import Mechanism
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.setting import Setting
 from ...privacy.guarantee import bound, number, percent
 from ...result import RewriteResult
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
@@ -24,7 +24,7 @@ WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "sch
 
 
 def mechanism() -> Mechanism:
-    return get_mechanism(Twice.door["mechanism"], epsilon=EPSILON)
+    return get_mechanism(Twice.door.mechanism, epsilon=EPSILON)
 
 
 @lru_cache(maxsize=1)
@@ -64,7 +64,7 @@ class Twice(Lesson):
         f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen.",
     )
     control = Control("Answers seen", (1, 2, 5, 10, 20), 1, lambda n: f"{n} answer{'s' * (n != 1)}")
-    door: ClassVar[Mapping[str, Any]] = {"mechanism": "diffractor", "epsilon": EPSILON}
+    door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
         words = [r.text for r in answers()[:value]]
