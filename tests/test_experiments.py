@@ -17,6 +17,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import disk
 import numpy as np
@@ -31,7 +32,7 @@ from dptext_core._internal import plugins
 from dptext_core.data import components, tables
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.records import Unread
-from dptext_core.data.rewriting import rewrite_data, rewrite_file
+from dptext_core.data.rewriting import rewrite_data
 from dptext_core.mechanisms.config import option
 from dptext_core.models import sentence_encoder
 from dptext_core.research import case_study, tasks
@@ -88,6 +89,12 @@ def write(path: Path, text: str) -> Path:
 
 def numbered(folder: Path, n: int) -> Path:
     return write(folder / "data.csv", "label,text\n" + "".join(f"{i % 2},Row {i}: {TEXT}\n" for i in range(n)))
+
+
+def rewrite_file(given: str | Path, m: dpt.Mechanism, out: str | Path, **options: Any) -> dict[str, Any]:
+    """The run over a file or a named data set."""
+    columns = (options.get("column", "text"), *options.get("keep", ()))
+    return rewrite_data(tables.source(given, columns, each=True), m, out, **options)
 
 
 def lines(folder: Path) -> list[dict]:
@@ -394,14 +401,16 @@ def test_a_killed_process_loses_no_row_and_draws_none_twice(tmp_path, swap):
     import sys, time
     sys.path.insert(0, "tests")
     from foreign import Swap
-    from dptext_core.data.rewriting import rewrite_file
+    from dptext_core.data.rewriting import rewrite_data
+    from dptext_core.data.tables import source
 
     class Slow(Swap):
         def _rewrite(self, *rest):
             time.sleep(0.005)
             return super()._rewrite(*rest)
 
-    rewrite_file(sys.argv[1] + "/data.csv", Slow.create(epsilon=2.0), sys.argv[1] + "/out", batch=2)
+    data = source(sys.argv[1] + "/data.csv", ("text",), each=True)
+    rewrite_data(data, Slow.create(epsilon=2.0), sys.argv[1] + "/out", batch=2)
     """
     child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], cwd=ROOT)
     rows, end = tmp_path / "out" / "rows.jsonl", time.monotonic() + 60

@@ -28,7 +28,7 @@ from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import Guarantee
 from .folder import RunFolder, read_lines
 from .records import Overall, Record, rewrite_records
-from .tables import Source, source
+from .tables import Source
 
 #: The one name that no column may have.
 OWN = "dp"
@@ -202,10 +202,3 @@ def measured(
         if len(x):
             out[name] = {"mean": float(x.mean()), "error": standard_error(x) or 0.0, "n": len(x)}
     return out
-
-
-def rewrite_file(given: str | Path, m: Mechanism, out: str | Path, **options: Any) -> dict[str, Any]:
-    """:func:`rewrite_data` of a file or a named data set; ``header`` and ``split`` as in ``tables.source``."""
-    header, split = options.pop("header", None), options.pop("split", "")
-    columns = (options.get("column", "text"), *options.get("keep", ()))
-    return rewrite_data(source(given, columns, header, split, each=True), m, out, **options)

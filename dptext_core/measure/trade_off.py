@@ -46,7 +46,6 @@ POINTS, DRAWS = 7, 5
 #: Points of each setting before there is a first answer: the middle, both ends, and one between them.
 FEWEST = 4
 #: Steps of progress that a point has.
-_STEPS = 100
 
 Prepare = Callable[[Mechanism], Prepared]
 
