@@ -387,7 +387,7 @@ def test_a_claims_verdict_follows_its_rows(claim, nothing_else):
     for sign, verdict in ((1, f.AGREES), (-1, f.DISAGREES)):
         rows = CLAIMS[claim](sign, nothing_else)
         found = claim(f.Runs(rows))
-        assert found.verdict == verdict, found.outcome
+        assert found.verdict == verdict, found
         assert found.numbers and found.reason and found.effect and not found.missing
         assert not rows or (found.rows and all(any(own is r for r in rows) for own in found.rows))
 

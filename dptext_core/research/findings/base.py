@@ -253,15 +253,14 @@ class Claim:
     look: Callable[[Runs], Outcome]
 
     def __call__(self, runs: Runs) -> Finding:
-        return Finding(self, self.look(runs))
+        return Finding(**vars(self.look(runs)), of=self)
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A claim with what the rows say about it."""
+class Finding(Outcome):
+    """What the rows say about a claim, with the claim."""
 
-    of: Claim
-    outcome: Outcome
+    of: Claim = field(kw_only=True)
 
     @property
     def name(self) -> str:
@@ -279,38 +278,6 @@ class Finding:
     def itself(self) -> str:
         """Where the paper says something else, with both places; "" where it does not. Counted in its own rows."""
         return self.of.itself if isinstance(self.of.itself, str) else self.of.itself()
-
-    @property
-    def verdict(self) -> str:
-        return self.outcome.verdict
-
-    @property
-    def effect(self) -> str:
-        return self.outcome.effect
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        return self.outcome.numbers
-
-    @property
-    def reason(self) -> str:
-        return self.outcome.reason
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        return self.outcome.rows
-
-    @property
-    def missing(self) -> str:
-        return self.outcome.missing
-
-    @property
-    def figure(self) -> str:
-        return self.outcome.figure
-
-    @property
-    def drawn(self) -> tuple[Any, ...]:
-        return self.outcome.drawn
 
 
 #: The paper of claims that no paper makes.
