@@ -41,25 +41,24 @@ LOOK = """<style>
 
 @dataclass(frozen=True)
 class Request(Private):
-    """What is audited. fault: the name of a planted one, "" for none; twin: its mechanism without it."""
+    """What is audited. setting: of a mechanism, or of a planted fault by its name; twin: the fault is taken out."""
 
     title: str
-    mechanism: str
-    fault: str
+    setting: dpt.Setting
+    planted: bool
     twin: bool
-    options: tuple[tuple[str, Any], ...]
     lines: tuple[str, ...]
     claim: float | None
     draws: int
 
     def make(self) -> dpt.Mechanism:
-        if self.fault:
-            return (sound if self.twin else broken)(self.fault, **dict(self.options))
-        return dpt.get_mechanism(self.mechanism, **dict(self.options))
+        if self.planted:
+            return (sound if self.twin else broken)(self.setting.mechanism, **self.setting.given())
+        return self.setting.make()
 
 
-def chosen_mechanism(choice: Any, below: Any) -> tuple[str, str, str, bool, dict[str, Any]]:
-    """Title, mechanism, fault, twin and options from the controls: what is audited, and below it how."""
+def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, bool]:
+    """Title, setting, planted and twin from the controls: what is audited, and below it how."""
     kind = choice.radio(
         "Audit",
         ["A mechanism", "A planted fault"],
@@ -77,8 +76,8 @@ def chosen_mechanism(choice: Any, below: Any) -> tuple[str, str, str, bool, dict
             help="The audit then looks at the same mechanism as it should be.",
         )
         epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
-        chosen = {"epsilon": epsilon_input(choice, epsilon, f"fault-{name}")}
-        return (fault.sound if twin else fault.broken).title, "", name, twin, chosen
+        setting = dpt.Setting(name, {}, epsilon_input(choice, epsilon, f"fault-{name}"))
+        return (fault.sound if twin else fault.broken).title, setting, True, twin
     specs = {s.name: s for s in dpt.mechanisms()}
     titles = {name: s.title for name, s in specs.items()}
     spec = specs[
@@ -89,8 +88,8 @@ def chosen_mechanism(choice: Any, below: Any) -> tuple[str, str, str, bool, dict
     with below:
         chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
     default = controls.epsilon_range(spec, chosen)[2]
-    chosen["epsilon"] = epsilon_input(choice, default, f"{spec.name}-{default:g}")
-    return spec.title, spec.name, "", False, chosen
+    epsilon = epsilon_input(choice, default, f"{spec.name}-{default:g}")
+    return spec.title, dpt.Setting(spec.name, chosen, epsilon), False, False
 
 
 def epsilon_input(place: Any, default: float, key: str) -> float:
@@ -102,7 +101,7 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     """What the controls ask for, and whether the button was pressed."""
-    title, mechanism, fault, twin, chosen = chosen_mechanism(choice, below)
+    title, setting, planted, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
         "Words or texts, one on each line", key=stay("audit_lines"), height=120,
@@ -120,7 +119,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
         ):
             claim = float(
                 st.number_input(
-                    "Claimed ε", min_value=0.0, value=float(chosen["epsilon"]), format="%g", key=stay("audit_claim")
+                    "Claimed ε", min_value=0.0, value=setting.given()["epsilon"], format="%g", key=stay("audit_claim")
                 )
             )
     lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
@@ -130,7 +129,7 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     if said := too_long(typed):
         choice.error(said)
         return None, False
-    return Request(title, mechanism, fault, twin, tuple(sorted(chosen.items())), lines, claim, draws), pressed
+    return Request(title, setting, planted, twin, lines, claim, draws), pressed
 
 
 def start(wanted: Request) -> None:

@@ -212,15 +212,17 @@ def test_other_data_stands_in_only_where_the_metric_allows_it():
 
 
 def test_a_users_options_find_the_series_they_are_nearest_to(found):
-    (exact,) = curves.nearest_series(found, "diffractor", {"lists": ("L0",), "oov": "keep"})
-    assert exact.label == "1-Diffractor, L0" and curves.differences(exact, {"lists": ("L0",), "oov": "keep"}) == []
-    (default,) = curves.nearest_series(found, "diffractor", {})
+    own = dpt.Setting("diffractor", {"lists": ("L0",), "oov": "keep"})
+    (exact,) = curves.nearest_series(found, own)
+    assert exact.label == "1-Diffractor, L0" and curves.differences(exact, own) == []
+    (default,) = curves.nearest_series(found, dpt.Setting("diffractor", {}))
     assert default.options["lists"] == ("L2",), "an option that is not given has its default"
-    assert curves.differences(default, {}) == ["unknown words: keep"]
-    assert curves.differences(default, {"oov": "keep", "gamma": 7}) == ["gamma at its default"]
-    both = curves.nearest_series(found, "custext", {"k": 20, "oov": "keep"})
+    assert curves.differences(default, dpt.Setting("diffractor", {})) == ["unknown words: keep"]
+    other = dpt.Setting("diffractor", {"oov": "keep", "gamma": 7})
+    assert curves.differences(default, other) == ["gamma at its default"]
+    both = curves.nearest_series(found, dpt.Setting("custext", {"k": 20, "oov": "keep"}))
     assert {s.options["k"] for s in both} == {5, 50}
-    assert curves.nearest_series(found, "tem", {}) == []
+    assert curves.nearest_series(found, dpt.Setting("tem", {})) == []
 
 
 # --- the plane ------------------------------------------------------------------------------------------------------

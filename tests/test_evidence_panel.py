@@ -59,7 +59,7 @@ def trace(at: AppTest, name: str) -> dict | None:
 
 def test_the_users_epsilon_stands_on_the_curve_of_the_nearest_configuration(found):
     at = panel(3.0, k=50)
-    (series,) = curves.nearest_series(found, "custext", {"k": 50}, "sst2", "accuracy")
+    (series,) = curves.nearest_series(found, dpt.Setting("custext", {"k": 50}), "sst2", "accuracy")
     assert series.options["k"] == 50
     at_3 = next(p.value for p in series.points if p.x == 3.0)
     assert trace(at, benchmark_figures.YOURS)["y"] == [pytest.approx(at_3)]

@@ -302,31 +302,29 @@ def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
     return sum(k in options and _plain(options[k]) != _plain(v) for k, v in series.options.items())
 
 
-def differences(series: Series, options: Mapping[str, Any]) -> list[str]:
-    """What of a series' options a user's own options set otherwise, in words. Options not given have their default."""
+def differences(series: Series, own: Setting) -> list[str]:
+    """What of a series' options a user's own setting has otherwise, in words. Options not given have their default."""
     try:
-        defaults = Setting(series.mechanism).full()
+        defaults, have = Setting(own.mechanism).full(), own.full()
     except ConfigError:
-        defaults = {}
-    have = defaults | dict(options)
+        defaults, have = {}, dict(own.options)
     other = {k: v for k, v in series.options.items() if _plain(have.get(k)) != _plain(v)}
-    ignored = (*series.options, "epsilon", "recase", "stopwords")
-    more = [k for k, v in options.items() if k not in ignored and _plain(v) != _plain(defaults.get(k))]
+    ignored = (*series.options, "recase", "stopwords")
+    more = [k for k, v in own.options.items() if k not in ignored and _plain(v) != _plain(defaults.get(k))]
     return [describe({k: v}, series.mechanism) for k, v in other.items()] + [f"{k} at its default" for k in more]
 
 
 def nearest_series(
     results: Results,
-    mechanism: str,
-    options: Mapping[str, Any],
+    own: Setting,
     data: str = "sst2",
     metric: str = "accuracy",
     x: str = "epsilon",
 ) -> list[Series]:
-    """The series of a mechanism that differ least from a user's own options; ``differences`` says in what."""
-    found = [s for s in series(results, data, metric, [mechanism], x) if s.points]
-    least = min((len(differences(s, options)) for s in found), default=0)
-    return [s for s in found if len(differences(s, options)) == least]
+    """The series of a mechanism that differ least from a user's own setting; ``differences`` says in what."""
+    found = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
+    least = min((len(differences(s, own)) for s in found), default=0)
+    return [s for s in found if len(differences(s, own)) == least]
 
 
 # --- the plane ------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
-    name, options = run.inputs.mechanism, dict(run.inputs.options)
+    name = run.inputs.mechanism
     mine = [] if found is None else [r for r in found.rows if r.mechanism == name]
     if found is None or not mine:
         st.info(
@@ -39,7 +39,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     measured = {r.metric for r in mine if r.data == data}
     there = [m for m in curves.metrics_of(found, data) if m in measured]
     metric = right.selectbox("Metric", there, format_func=lambda m: measure(m).title, key=f"play_bench_{data}")
-    shown = curves.nearest_series(found, name, options, data, metric)
+    shown = curves.nearest_series(found, run.inputs.setting, data, metric)
     printed = curves.paper_series(data, metric, [name], shown)
     whole = curves.baseline(found, data, metric)
     figure = benchmark_figures.curves(
@@ -55,7 +55,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     if run.spread:
         st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:
-        other = curves.differences(series, options)
+        other = curves.differences(series, run.inputs.setting)
         setting = curves.describe(series.options, series.mechanism) or "the default options"
         said = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
         st.caption(literal(f"{said} Stop words there: {found.about.get('stopwords', 'the default list')}."))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 import dptext_core as dpt
 
@@ -13,7 +12,7 @@ from ...errors import ConfigError
 from ...measure import trade_off
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
-from ...mechanisms.registry import mechanism_class
+from ...mechanisms.registry import fields_of
 from ..arguments import add_seed, add_text, positive, read_by
 from ..console import SEED_WARNING, emit, note, read_text
 
@@ -43,18 +42,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def read_setting(text: str) -> Mechanism:
     """A mechanism with options. Raises ConfigError."""
     name, *given = text.split(":")
-    fields = {f.name: f for f in dataclasses.fields(mechanism_class(name).config_cls)}
+    names = [option for option in fields_of(name) if option != "epsilon"]
     options = {}
     for part in given:
         key, equals, value = part.partition("=")
         key = key.strip().replace("-", "_")
-        if not equals or key not in fields or key == "epsilon":
+        if not equals or key not in names:
             raise ConfigError(
-                f"{shown(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of "
-                f"{', '.join(f for f in fields if f != 'epsilon')}."
+                f"{shown(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of {', '.join(names)}."
             )
-        options[key] = codec.read(fields[key], value)
-    return dpt.get_mechanism(name, **options)
+        options[key] = value
+    return dpt.Setting.from_query({**options, "mechanism": name}).make()
 
 
 def _epsilons(text: str) -> list[float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...mechanisms import codec
 from ...text.cells import to_csv
 from ...text.latex import tabular
 from ..further import command
@@ -40,7 +39,7 @@ def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows that a finding stands on, each with the command that measures its point again."""
     return [
         {
-            "mechanism": r.mechanism, "options": codec.describe(r.options, r.mechanism), "ε": r.epsilon, "data": r.data,
+            "mechanism": r.mechanism, "options": r.setting.described(), "ε": r.epsilon, "data": r.data,
             "metric": r.metric, "value": r.value, "low": r.low, "high": r.high, "n": r.n, "seeds": r.seeds,
             "point": r.point, "again": command(r),
         }
