@@ -12,7 +12,6 @@ import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core._internal.private import Private
 from dptext_core.auditing.planted import FAULTS, broken, sound
-from dptext_core.mechanisms import codec
 from dptext_core.privacy.guarantee import at_least, bound, number
 from dptext_core.research import audit as bench
 from dptext_core.show.figures import audit_figure
@@ -221,7 +220,7 @@ def table() -> None:
     st.dataframe(
         {
             "mechanism": [r["mechanism"] for r in rows],
-            "options": [codec.describe(r["options"], r["mechanism"]) for r in rows],
+            "options": [bench.of_row(r).described() for r in rows],
             "ε": [number(float(r["epsilon"])) for r in rows],
             "verdict": [core.LINES[r["verdict"]] for r in rows],
             "claimed": [bound(float(r["claimed"])) for r in rows],

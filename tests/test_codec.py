@@ -198,14 +198,13 @@ def test_options_in_words():
         "minilm-1+fasttext-2, γ from ε"
     )
     assert codec.describe({"gamma": 0.5}, "tem") == "γ = 0.5"
-    assert codec.describe({"k": 50, "oov": "keep"}, "custext", only=["oov"]) == "unknown words: keep"
     assert codec.describe({}, "custext") == ""
 
 
-def test_a_config_says_what_is_not_at_its_default():
-    assert codec.describe(dpt.get_mechanism("custext", epsilon=3).config) == ""
-    config = dpt.get_mechanism("custext", epsilon=3, k=7, keep_stopwords=False).config
-    assert codec.describe(config) == "stop words drawn, K = 7"
+def test_a_mechanism_says_what_is_not_at_its_default():
+    assert dpt.get_mechanism("custext", epsilon=3).setting.described() == ""
+    m = dpt.get_mechanism("custext", epsilon=3, k=7, keep_stopwords=False)
+    assert m.setting.described() == "stop words drawn, K = 7"
 
 
 def test_options_of_somebody_elses_mechanism_are_said_too():

@@ -88,7 +88,7 @@ def test_a_judge_is_asked_once_a_text_and_its_numbers_are_kept(tmp_path):
 
 
 def test_every_system_and_what_it_is_beside_is_there():
-    for name, (mechanism, options) in public_prior.SYSTEMS.items():
-        assert dpt.get_mechanism(mechanism, **options).name == mechanism, name
+    for name, setting in public_prior.SYSTEMS.items():
+        assert setting.make().name == setting.mechanism, name
     assert set(public_prior.BESIDE) <= set(public_prior.SYSTEMS)
     assert {b for names in public_prior.BESIDE.values() for b in names} <= set(public_prior.SYSTEMS)

@@ -18,7 +18,6 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, cli
-from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.blocklist import Never, fold, forms, word_set
 from dptext_core.mechanisms.masked.masked_words import candidates
 from dptext_core.mechanisms.words.custext import build_groups, utilities
@@ -271,7 +270,7 @@ def test_the_command_takes_words_and_files_and_is_written_back(tmp_path, space, 
     assert "none.txt cannot be read" in capsys.readouterr().err
     m = made("santext", space)
     assert ["--never", ",".join(sorted(LISTED))] in [m.setting.flags()[i : i + 2] for i in range(9)]
-    assert "5 words never released" in codec.describe(m.config)
+    assert "5 words never released" in m.setting.described()
 
 
 def smaller_spaces() -> int:

@@ -19,7 +19,6 @@ from dptext_core.data import release_files, tables
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.measure import trade_off
 from dptext_core.measure.ledger import Ledger
-from dptext_core.mechanisms import codec
 from dptext_core.show import exports
 from pages.ui import links
 from pages.ui.runs import Inputs
@@ -92,7 +91,7 @@ def test_no_file_that_leaves_names_a_place_of_the_owners_machine(home, tmp_path,
     ledger.record(result, released=True)
     found["ledger"] = ledger.to_json()
     found["command"] = exports.as_command(m, places=False)
-    found["in words"] = codec.describe(m.config)
+    found["in words"] = m.setting.described()
     if m.by_word is not None:
         found["audit"] = json.dumps(dpt.audit(m, ["doctor", "nurse"]).to_dict())
     if "alignment" in m.can:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .._internal.checks import MOST_BITS, many, shown, told
@@ -103,22 +103,12 @@ def whole(name: str, text: str) -> int:
     return int(found[0])
 
 
-def describe(options: Any, mechanism: str = "", only: Iterable[str] | None = None) -> str:
-    """Options in a few words, as tables and labels name them. Never raises: tables also hold what others measured.
-
-    options: a config, of which what is not at its default is said, ε apart; or a mapping, of which all is. mechanism:
-    whose they are, where they are a mapping. only: the names of those to say.
-    """
+def describe(options: Mapping[str, Any], mechanism: str) -> str:
+    """Options in a few words, as tables and labels name them. Never raises: tables also hold what others measured."""
     fields: dict[str, dataclasses.Field] = {}
-    if dataclasses.is_dataclass(options):
-        fields = {f.name: f for f in dataclasses.fields(options)}
-        values = {n: v for n, f in fields.items() if n != "epsilon" and (v := getattr(options, n)) != f.default}
-    else:
-        values = dict(options)
-        with contextlib.suppress(ConfigError):
-            fields = fields_of(mechanism)
-    kept = values if only is None else set(only)
-    return ", ".join(in_words(name, value, fields.get(name)) for name, value in values.items() if name in kept)
+    with contextlib.suppress(ConfigError):
+        fields = fields_of(mechanism)
+    return ", ".join(in_words(name, value, fields.get(name)) for name, value in options.items())
 
 
 def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> str:

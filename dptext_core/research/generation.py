@@ -22,21 +22,22 @@ import numpy as np
 from .._internal.statistics import half_width
 from ..measure.metrics import score
 from ..mechanisms.registry import get_mechanism
+from ..mechanisms.setting import Setting
 from ..models import causal
 from ..privacy.sampling import NoiseStream
 from . import data_sets
 from .measurement import Measurement, markdown, options_of, parser, which_stop_words
 
 #: Systems: mechanism, and options.
-SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "DP-MLM": ("dp-mlm", {}),
-    "DP-MLM, all words drawn": ("dp-mlm", {"keep_stopwords": False}),
-    "DP-Prompt": ("dp-prompt", {}),
-    "DP-Prompt, paper's range": ("dp-prompt", {"clip": "paper"}),
-    "DP-Prompt with prior": ("dp-prompt", {"prior": "released"}),
-    "DP-Paraphrase": ("dp-paraphrase", {}),
-    "DP-Paraphrase, paper's range": ("dp-paraphrase", {"clip": "paper"}),
-    "DP-Paraphrase with prior": ("dp-paraphrase", {"prior": "released"}),
+SYSTEMS = {
+    "DP-MLM": Setting("dp-mlm"),
+    "DP-MLM, all words drawn": Setting("dp-mlm", {"keep_stopwords": False}),
+    "DP-Prompt": Setting("dp-prompt"),
+    "DP-Prompt, paper's range": Setting("dp-prompt", {"clip": "paper"}),
+    "DP-Prompt with prior": Setting("dp-prompt", {"prior": "released"}),
+    "DP-Paraphrase": Setting("dp-paraphrase"),
+    "DP-Paraphrase, paper's range": Setting("dp-paraphrase", {"clip": "paper"}),
+    "DP-Paraphrase with prior": Setting("dp-paraphrase", {"prior": "released"}),
 }
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 TEXTS, MOST_WORDS, SEED = 100, 20, 1
@@ -73,9 +74,9 @@ def run(
     found = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
     texts = [found.texts[i][0] for i in found.test]
     for system in systems:
-        kind, own = SYSTEMS[system]
-        mine = dict(options) if kind.startswith("dp-mlm") else ({} if model is None else {"model": model})
-        base = get_mechanism(kind, **mine, **own)
+        own = SYSTEMS[system]
+        mine = dict(options) if own.mechanism.startswith("dp-mlm") else ({} if model is None else {"model": model})
+        base = get_mechanism(own.mechanism, **mine, **own.options)
         base.rewrite(texts[:1])
         for epsilon in epsilons:
             m, start = base.with_(epsilon=float(epsilon)), time.perf_counter()

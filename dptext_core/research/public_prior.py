@@ -31,6 +31,7 @@ from ..measure.budget import distribute
 from ..measure.metrics import score
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.registry import get_mechanism
+from ..mechanisms.setting import Setting
 from ..models import causal
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
@@ -43,17 +44,17 @@ from .measurement import Measurement, markdown, options_of, parser, which_stop_w
 #: The bundled model by its folder: it proposes with weights of their own only where it goes by its name.
 UNTRAINED = str(assets.assets_folder() / "models" / "masked_lm")
 #: Systems: mechanism, and options. The first two are what the others are compared with.
-SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "DP-MLM, tuned range": ("dp-mlm", {"clip": "tuned"}),
-    "DP-MLM, paper's range": ("dp-mlm", {"clip": "paper"}),
-    "with prior, parallel": ("dp-mlm-prior", {}),
-    "with prior, sequential": ("dp-mlm-prior", {"order": "sequential"}),
-    "with prior, proposals untrained": ("dp-mlm-prior", {"model": UNTRAINED}),
-    "with prior, budget by what is public": ("dp-mlm-prior", {}),
-    "DP-MLM, all words drawn": ("dp-mlm", {"keep_stopwords": False}),
-    "with prior, all words drawn": ("dp-mlm-prior", {"keep_stopwords": False}),
-    "SanText": ("santext", {}),
-    "SanText with prior": ("santext", {"prior": "skeleton"}),
+SYSTEMS = {
+    "DP-MLM, tuned range": Setting("dp-mlm", {"clip": "tuned"}),
+    "DP-MLM, paper's range": Setting("dp-mlm", {"clip": "paper"}),
+    "with prior, parallel": Setting("dp-mlm-prior"),
+    "with prior, sequential": Setting("dp-mlm-prior", {"order": "sequential"}),
+    "with prior, proposals untrained": Setting("dp-mlm-prior", {"model": UNTRAINED}),
+    "with prior, budget by what is public": Setting("dp-mlm-prior"),
+    "DP-MLM, all words drawn": Setting("dp-mlm", {"keep_stopwords": False}),
+    "with prior, all words drawn": Setting("dp-mlm-prior", {"keep_stopwords": False}),
+    "SanText": Setting("santext"),
+    "SanText with prior": Setting("santext", {"prior": "skeleton"}),
 }
 #: Whom a system is compared with: the better of these at each ε and measure.
 BESIDE: Mapping[str, tuple[str, ...]] = {
@@ -159,8 +160,8 @@ def run(
         found = data_sets.load(name, folder, n_test=sizes.get(name), max_words=MOST_WORDS)
         texts = [found.texts[i][0] for i in found.test]
         for system in systems:
-            kind, own = SYSTEMS[system]
-            base = get_mechanism(kind, **{**options, **own})
+            own = SYSTEMS[system]
+            base = get_mechanism(own.mechanism, **{**options, **own.options})
             check_mechanism(base)
             prepared: list[Prepared] = []
             for epsilon in epsilons:
