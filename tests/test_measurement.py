@@ -11,7 +11,7 @@ import pytest
 from dptext_core._internal import assets
 from dptext_core.cli.main import BENCHES
 from dptext_core.errors import InputError
-from dptext_core.research.measurement import Measurement, about, markdown, options_of, parser, which_stop_words
+from dptext_core.research.measurement import Measurement, about, markdown, options_in, parser, which_stop_words
 
 MODULES = {name: importlib.import_module(f"dptext_core.{module}") for name, module in BENCHES.items()}
 MEASURED = [m.MEASUREMENT for m in MODULES.values() if hasattr(m, "MEASUREMENT")]
@@ -62,9 +62,9 @@ def test_numbers_are_as_short_as_is_said_and_a_missing_path_writes_nothing(tmp_p
 def test_the_common_options_are_those_that_are_asked_for(capsys):
     takes = parser("found", "Words that are found.\n\nMore of them.", "data", "stopwords", required=["data"])
     args = takes.parse_args(["--data", "here", "--stopwords", "list.txt"])
-    assert (args.data.name, options_of(args), which_stop_words(args)) == ("here", {"stopwords": "list.txt"}, "given")
+    assert (args.data.name, options_in(args), which_stop_words(args)) == ("here", {"stopwords": "list.txt"}, "given")
     args = takes.parse_args(["--data", "here"])
-    assert (options_of(args), which_stop_words(args)) == ({}, "the default list")
+    assert (options_in(args), which_stop_words(args)) == ({}, "the default list")
     for wrong in ([], ["--data", "here", "--space", "minilm"]):
         with pytest.raises(SystemExit):
             takes.parse_args(wrong)

@@ -23,7 +23,7 @@ from ..mechanisms.masked.masked_words import MaskedPrepared
 from ..models.clip import WIDTHS as PRESETS
 from ..privacy.sampling import NoiseStream
 from . import data_sets
-from .measurement import Measurement, markdown, options_of, parser, which_stop_words
+from .measurement import Measurement, markdown, options_in, parser, which_stop_words
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -117,7 +117,7 @@ def main(argv: Sequence[str] = ()) -> int:
     args = takes.parse_args(argv)
     found = data_sets.load(DATA, args.data, n_test=args.n, max_words=40)
     texts = [found.texts[i][0] for i in found.test]
-    mechanism = DPMLM.create(**options_of(args))
+    mechanism = DPMLM.create(**options_in(args))
     rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism))
     print(table(rows))
     about = MEASUREMENT.about(

@@ -26,7 +26,7 @@ from ..mechanisms.setting import Setting
 from ..models import causal
 from ..privacy.sampling import NoiseStream
 from . import data_sets
-from .measurement import Measurement, markdown, options_of, parser, which_stop_words
+from .measurement import Measurement, markdown, options_in, parser, which_stop_words
 
 #: Systems: mechanism, and options.
 SYSTEMS = {
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] = ()) -> int:
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     lines = []
-    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options_of(args), judge, args.model):
+    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options_in(args), judge, args.model):
         lines.append(line)
         print(f"{line.system}, ε {line.epsilon:g}: {line.tokens} tokens in {line.seconds} s", flush=True)
     print(f"\n{table(lines)}")

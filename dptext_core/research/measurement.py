@@ -42,7 +42,7 @@ def about(name: str, **more: Any) -> dict[str, Any]:
     return {"command": f"{_PROG} {name}", "version": __version__} | more
 
 
-def options_of(args: argparse.Namespace) -> dict[str, Any]:
+def options_in(args: argparse.Namespace) -> dict[str, Any]:
     """What the common options say of a mechanism's."""
     return {"stopwords": args.stopwords} if args.stopwords else {}
 

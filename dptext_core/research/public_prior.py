@@ -39,7 +39,7 @@ from ..text.document import Document
 from ..text.lexicon import Lexicon
 from ..text.lexicons import stop_words
 from . import data_sets
-from .measurement import Measurement, markdown, options_of, parser, which_stop_words
+from .measurement import Measurement, markdown, options_in, parser, which_stop_words
 
 #: The bundled model by its folder: it proposes with weights of their own only where it goes by its name.
 UNTRAINED = str(assets.assets_folder() / "models" / "masked_lm")
@@ -296,7 +296,7 @@ def main(argv: Sequence[str] = ()) -> int:
     args.rows.parent.mkdir(parents=True, exist_ok=True)
     if args.judge:
         causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
-    for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_of(args), sizes):
+    for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_in(args), sizes):
         print(
             f"{row['data']}, {row['system']}, ε {row['epsilon']:g}, seed {row['seed']}: {row['seconds']} s", flush=True
         )
