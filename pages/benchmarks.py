@@ -340,6 +340,8 @@ def main() -> None:
         st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
     if mixed:
         st.caption(literal(curves.not_equal(names)))
+    if note := results.other_model():
+        st.caption(note)
     if x != "epsilon":
         st.caption(
             "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."

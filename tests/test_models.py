@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import json
 import shutil
@@ -43,7 +42,6 @@ def folder(request):
 
 
 def float_lm(folder):
-    from dptext_core.models.masked_lm import MaskedLM
 
     return MaskedLM(masked_lm_spec(str(folder)), "cpu", "float32")
 
@@ -366,7 +364,6 @@ def test_any_other_architecture_gives_its_own_logits(bert, tmp_path, architectur
 
 
 def test_bfloat16_stays_near(bert):
-    from dptext_core.models.masked_lm import MaskedLM
 
     exact, near = float_lm(bert), MaskedLM(masked_lm_spec(str(bert)), "cpu", "bfloat16")
     pieces = exact.encode(Document.parse(TEXT))
@@ -429,40 +426,6 @@ def test_weights_on_the_trunk_give_the_trained_models_logits(tmp_path):
     want = trained_logits(trained, x)[lm.candidate_ids]
     got = lm.forward([x], *lm.shape_for(len(x.ids)))[0]
     np.testing.assert_allclose(got, want, atol=2e-4, rtol=0)
-
-
-def test_a_low_rank_change_gives_the_trained_models_logits(tmp_path):
-    import torch
-    from safetensors.torch import load_file
-
-    training = training_module("train_public_prior")
-    bundled = masked_lm_spec("bundled")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(7)
-        trained = training.MaskedLM(training.verified_trunk_folder()).eval()
-        weights = load_file(bundled.folder / "masked_lm.safetensors")
-        trained.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
-        training.add_low_rank(trained, 4)
-        params = training.trained(trained)
-        with torch.no_grad():
-            for p in params.values():
-                p.add_(torch.randn_like(p) * 0.02)
-    training.save(tmp_path / "public_prior.safetensors", params, half=False)
-    spec = dataclasses.replace(bundled, low_rank=tmp_path / "public_prior.safetensors")
-    lm = MaskedLM(spec, "cpu", "float32")
-    pieces = lm.encode(Document.parse(TEXT))
-    x = lm.model_input(MaskRequest(None, pieces, 1))
-    want = trained_logits(trained, x)[lm.candidate_ids]
-    got = lm.forward([x], *lm.shape_for(len(x.ids)))[0]
-    np.testing.assert_allclose(got, want, atol=2e-4, rtol=0)
-    assert np.abs(got - MaskedLM(bundled, "cpu", "float32").forward([x], *lm.shape_for(len(x.ids)))[0]).max() > 0.1
-
-
-def test_a_damaged_low_rank_change_says_so(tmp_path):
-    (tmp_path / "public_prior.safetensors").write_bytes(b"nothing")
-    spec = dataclasses.replace(masked_lm_spec("bundled"), low_rank=tmp_path / "public_prior.safetensors")
-    with pytest.raises(ModelUnavailable, match=f"{tmp_path.name}.* cannot be read"):
-        MaskedLM(spec, "cpu", "float32")
 
 
 def test_damaged_weights_on_the_trunk_say_so(tmp_path):

@@ -42,13 +42,6 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",
     ),
-    "models/pub*/README.md": ("written by hand", "the figures of the command it names", "MIT"),
-    "models/public_prior/*": (
-        "python tools/train_public_prior.py --corpus train.txt.gz --heldout heldout.txt --steps 1200 --eval-every 400 "
-        "--out assets/models/public_prior",
-        f"the bundled masked language model, trained further on {CORPUS}",
-        "Apache-2.0",
-    ),
     "models/pro*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/para*/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/prompted/*": (

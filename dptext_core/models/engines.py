@@ -6,7 +6,6 @@ import atexit
 import os
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 from .._internal.device import best_device, resolve_device
@@ -16,7 +15,7 @@ from .registry import masked_lm_spec
 from .remote import RemoteEngine, served_address
 from .worker import Engine
 
-_engines: dict[tuple[str, Path | None, str | None, Language], Any] = {}
+_engines: dict[tuple[str, str | None, Language], Any] = {}
 _guard = threading.Lock()
 
 
@@ -31,7 +30,7 @@ def shared_engine(name: str, device: str | None = None, language: Language = ENG
     if device is not None:
         # The best device and None are one engine; only an explicit device costs an import of torch here.
         device = None if resolve_device(device) == best_device() else device
-    key = (str(spec.folder), spec.low_rank, device if address is None else f"ray:{address}", language)
+    key = (str(spec.folder), device if address is None else f"ray:{address}", language)
     with _guard:
         if key not in _engines and address is not None:
             _engines[key] = RemoteEngine(name, address)

@@ -22,10 +22,10 @@ import torch.nn.functional as F
 
 from .internals import packed_product, packed_weight, products
 
-#: Rows in which a CPU computes what is computed at the masks alone.
-TILE = 8
-#: Queries that go through a layer together.
-QUERIES = 16
+#: Rows in which a CPU computes what is computed at the masks alone, and queries that go through a layer together. In
+#: bfloat16 reading the weights is what takes long, whatever the rows; in float32 the products are.
+TILE = {torch.bfloat16: 32, torch.float32: 8}
+QUERIES = {torch.bfloat16: 32, torch.float32: 16}
 
 
 class Batch(NamedTuple):
@@ -193,7 +193,7 @@ class _Layer:
     def ask(
         self, h: torch.Tensor, tiles: Sequence[torch.Tensor], hidden: torch.Tensor
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """A text h (L, d) and queries (QUERIES, d) each -> the text as the next layer reads it (that of the last layer
+        """A text h (L, d) and tiles of queries (M, d) -> the text as the next layer reads it (that of the last layer
         nobody reads: it stays), and what each query reads. hidden (1, 1, L): what is beyond the end of the text."""
         hidden = hidden.expand(self.heads, 1, len(h))
         q, k, v = self.parts(h)
@@ -261,9 +261,10 @@ class FastBert:
         h = self.embedded(x)[0]
         beyond = torch.arange(len(h), device=h.device) >= x.lengths
         hidden = torch.zeros(1, 1, len(h), device=h.device).masked_fill_(beyond, float("-inf"))
-        at = F.pad(x.positions, (0, -x.wanted % QUERIES))
+        together = QUERIES.get(self.dtype, 16)
+        at = F.pad(x.positions, (0, -x.wanted % together))
         queries = self.words[x.asks] + self.places[self.first_position + at] + self.types[1]
-        tiles = list(self.norm_0(queries).to(self.dtype).split(QUERIES))
+        tiles = list(self.norm_0(queries).to(self.dtype).split(together))
         for layer in self.layers:
             h, read = layer.ask(h, tiles, hidden)
             tiles = [layer.finish(tile, seen) for tile, seen in zip(tiles, read, strict=True)]
@@ -278,7 +279,7 @@ class FastBert:
     def head(self, own: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
         """The rest of the last layer, and the logits."""
         n, logits = len(own), []
-        tile = TILE if own.device.type == "cpu" else n
+        tile = TILE.get(self.dtype, 8) if own.device.type == "cpu" else n
         for at in range(0, n, tile):
             rows = [F.pad(x[at : at + tile], (0, 0, 0, max(0, at + tile - n))) for x in (own, read)]
             logits.append(self.decoder(self.norm(self.dense(self.last.finish(*rows)))).float())

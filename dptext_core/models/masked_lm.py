@@ -310,20 +310,20 @@ def best_dtype(device: str) -> str:
     return "float32"
 
 
-_loaded: dict[tuple[str, Path | None, str, Language], MaskedLM] = {}
+_loaded: dict[tuple[str, str, Language], MaskedLM] = {}
 _guard = threading.Lock()
-_locks: dict[tuple[str, Path | None, str, Language], threading.Lock] = {}
+_locks: dict[tuple[str, str, Language], threading.Lock] = {}
 
 
 def load(name: str, device: str | None = None, language: Language = ENGLISH) -> MaskedLM:
     """See `dptext_core.models.load_masked_lm`."""
     spec = masked_lm_spec(name)
-    key = (str(spec.folder), spec.low_rank, resolve_device(device), language)
+    key = (str(spec.folder), resolve_device(device), language)
     with _guard:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         if key not in _loaded:
-            _loaded[key] = read_whole(lambda: MaskedLM(spec, key[2], None, language), spec.id, spec.folder, key[2])
+            _loaded[key] = read_whole(lambda: MaskedLM(spec, key[1], None, language), spec.id, spec.folder, key[1])
         return _loaded[key]
 
 
@@ -388,33 +388,11 @@ def _trunk_state(spec: MaskedLMSpec) -> tuple[Path, dict[str, Any]]:
         for end in ("weight", "bias"):
             state[f"{head}transform.dense.{end}"] = update[f"dense.{end}"]
             state[f"{head}transform.LayerNorm.{end}"] = update[f"norm.{end}"]
-        if spec.low_rank is not None:
-            _change(state, {k: v.float() for k, v in load_file(spec.low_rank).items()})
     except (SafetensorError, OSError, KeyError, RuntimeError) as error:
-        again = "the folder" if spec.low_rank is None else "both"
-        read = spec.folder if spec.low_rank is None else f"{spec.folder} and {spec.low_rank.parent}"
         raise ModelUnavailable(
-            f"The weights in {read} cannot be read ({type(error).__name__}: {error}). Take {again} again."
+            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {error}). Take the folder again."
         ) from error
     return trunk, state
-
-
-def _change(state: dict[str, Any], changes: dict[str, Any]) -> None:
-    """Change a model's state in place: of a matrix, ``X.up`` and ``X.down`` add up · down to ``X.weight``; every other
-    name has a new value. Names of the head are those that the bundled update has. Raises KeyError."""
-    head = "cls.predictions."
-    own = {"bias": head + "bias"}
-    for end in ("weight", "bias"):
-        own |= {f"dense.{end}": f"{head}transform.dense.{end}", f"norm.{end}": f"{head}transform.LayerNorm.{end}"}
-    for name, value in changes.items():
-        if name.endswith(".down"):
-            continue
-        if name.endswith(".up"):
-            matrix = name.removesuffix("up")
-            state[matrix + "weight"] = state[matrix + "weight"] + value @ changes[matrix + "down"]
-            continue
-        name = own.get(name, name)
-        state[name] = value.reshape(state[name].shape)
 
 
 def trunk_parts(spec: MaskedLMSpec) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,15 +19,11 @@ from ..errors import ConfigError, ModelUnavailable
 T = TypeVar("T")
 
 BUNDLED = "bundled"
-#: The bundled model with the update that was trained on skeletons: for proposals, see ``public_prior``.
-BUNDLED_PROPOSER = "bundled:public-prior"
 _READ = (".json", ".safetensors", ".txt", ".model")
 #: What a folder's description is read from: which files there are, notes and settings.
 _TOLD = ("", "spec.json", "dptext.json", "config.json", "tokenizer_config.json")
 UPDATE_FILE = "masked_lm.safetensors"
 """Weights that stand on the MiniLM trunk: the format of the bundled model (written by tools/train_masked_lm.py)."""
-LOW_RANK_FILE = "public_prior.safetensors"
-"""What changes the bundled model's layers (written by tools/train_public_prior.py)."""
 LONGEST = 512
 """Positions used at most, whatever a model allows: the cost of attention grows with the square."""
 
@@ -74,7 +70,7 @@ class MaskedLMSpec:
     the caller must give one, for example from `estimate_clip_range`); `clip_source` says where it comes from. `tuned`:
     the wider range that was chosen on public text, where there is one. `max_length`: positions of one input, special
     tokens included. `queries`: whether it was trained to score all words of a text in one pass, each asked for by a
-    mask of its own. `folder`: where its files lie; `low_rank`: the file that changes its layers, where there is one.
+    mask of its own. `folder`: where its files lie.
     """
 
     id: str
@@ -86,7 +82,6 @@ class MaskedLMSpec:
     max_length: int
     folder: Path
     tuned: ClipRange | None = None
-    low_rank: Path | None = None
     queries: bool = False
 
     @property
@@ -131,15 +126,14 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     """
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shown(name)}.")
-    if name in (BUNDLED, BUNDLED_PROPOSER):
+    if name == BUNDLED:
         folder = assets_folder() / "models" / "masked_lm"
         if not (folder / UPDATE_FILE).is_file():
             raise ModelUnavailable(
                 f"The bundled masked language model is not in assets/models/masked_lm ({UPDATE_FILE} is missing). "
                 "Take that folder from the repository again, or make it with tools/train_masked_lm.py."
             )
-        spec = _describe(folder, name, name)
-        return spec if name == BUNDLED else replace(spec, low_rank=_low_rank_file())
+        return _describe(folder, name, name)
     local = usable_path(name, ConfigError)
     if local.is_dir():
         folder = local.resolve()
@@ -150,22 +144,6 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     if folder_or_none is None:
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_get(ALIASES.get(name, name))}")
     return _describe(folder_or_none, name, name)
-
-
-def proposer(model: str) -> str:
-    """The model that proposes from public text where ``model`` reads the private one: the bundled one has one of its
-    own, every other proposes itself."""
-    return BUNDLED_PROPOSER if model == BUNDLED else model
-
-
-def _low_rank_file() -> Path:
-    path = assets_folder() / "models" / "public_prior" / LOW_RANK_FILE
-    if not path.is_file():
-        raise ModelUnavailable(
-            f"The weights for public proposals are not in assets/models/public_prior ({LOW_RANK_FILE} is missing). "
-            "Take that folder from the repository again, or make it with tools/train_public_prior.py."
-        )
-    return path
 
 
 def weights_sha256(folder: Path) -> str:

@@ -3,12 +3,11 @@
     p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
 
 a: the scores that DP-MLM draws from (Meisenbacher, Chevli, Vladika, Matthes: Findings of ACL 2024), given the private
-text. b: a model's scores given the public text alone (:class:`~.public_prior.PublicText`): kept
-tokens, gaps, and the words released so far. It is the same model; beside the bundled one, whose training saw no such
-texts, a low-rank change of it that was trained on them. Between two texts with the same public text b cancels, and the
-clipped difference moves by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text
-by adaptive composition. DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens
-and gaps, and the same words released before. That is the adjacency of both.
+text. b: the same model's scores given the public text alone (:class:`~.public_prior.PublicText`): kept tokens, gaps,
+and the words released so far. Between two texts with the same public text b cancels, and the clipped difference moves
+by at most c₂ − c₁: ε for each word, by the proof of the exponential mechanism; nε for the text by adaptive composition.
+DP-MLM's bound holds between any two contexts; this one between those with the same kept tokens and gaps, and the same
+words released before. That is the adjacency of both.
 
 Clipping the difference of a private and a public score is the idea of InvisibleInk (NeurIPS 2025), which does it for
 the next token of a generator and averages over several private texts; here it is one text, word by word, at masks.
@@ -19,7 +18,7 @@ Deletions and insertions, as in DP-MLM±, are left out: a place that may vanish 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -44,7 +43,7 @@ from ..config import (
 )
 from .dp_mlm import DPMLM, DPMLMConfig
 from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, left
-from .public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits, proposer_sha256
+from .public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
 SPREAD = 200.0
@@ -262,10 +261,6 @@ class DPMLMPrior(MaskedWords):
         if low is None:
             score_deviation(config.model)
         return config
-
-    def loads(self) -> Mapping[str, str]:
-        prior = {} if self.config.prior == "frequency" else {"prior": proposer_sha256(self.config.model)}
-        return {**super().loads(), **prior}
 
     @cached_property
     def max_epsilon(self) -> float:

@@ -57,16 +57,13 @@ def proposed_logits(
 ) -> np.ndarray:
     """A masked language model's raw scores of its candidates at places of public texts: float32 (n, V).
 
-    The bundled model proposes with weights of their own, trained on skeletons (``models.registry.proposer``): how it
-    reads private texts is not touched by that.
+    The bundled model was trained on such texts too.
 
     Every place without a word is one mask, however many pieces its original had, and every word is read by itself, so
     that nothing of the input follows an original. Through the engine, whose bits do not depend on what else it scores.
     """
     from ...models import MaskRequest
-    from ...models.registry import proposer
 
-    model = proposer(model)
     lm = language_model(model, language)
     pieces: dict[str, list[int]] = {}
     requests = []
@@ -82,12 +79,11 @@ def proposed_logits(
 
 
 def proposer_sha256(model: str) -> str:
-    """SHA-256 of the weights that propose where ``model`` reads the private text."""
+    """SHA-256 of the weights of ``model``, which proposes."""
     from ...models import masked_lm_spec
-    from ...models.registry import proposer, weights_sha256
+    from ...models.registry import weights_sha256
 
-    spec = masked_lm_spec(proposer(model))
-    return weights_sha256(spec.folder if spec.low_rank is None else spec.low_rank.parent)
+    return weights_sha256(masked_lm_spec(model).folder)
 
 
 @lru_cache(maxsize=8)
