@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import os
@@ -555,6 +556,13 @@ def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):
         with FlopCounterMode(display=False) as counter:
             lm.forward([ModelInput([5] * length, [0] * length, 3)], 1, length)
         assert share.needed(size, length) == counter.get_total_flops()
+    asked = MaskedLM(dataclasses.replace(models.masked_lm_spec(str(folder)), queries=True), "cpu", "float32")
+    monkeypatch.setitem(fast_bert.QUERIES, torch.float32, 4)
+    ids = [5] * 20
+    with FlopCounterMode(display=False) as counter:
+        asked.forward([ModelInput(ids, None, at, True) for at in (3, 4, 7, 9)], 4, 20)
+    itself = 4 * size.layers * 2 * 2 * size.width  # what a query reads of itself is no product to the counter
+    assert share.needed_by_queries(size, 20, 4) == counter.get_total_flops() + itself
     # Two layers of width 2 and 4, 3 positions, 5 candidates. First layer: 4 + 8 weights of 2 x 2 a position; attention;
     # last layer: keys and values at 3 positions, the rest at one; head; output matrix.
     by_hand = 2 * 3 * (4 * 4 + 2 * 8) + 4 * 9 * 2 + 2 * 3 * 2 * 4 + 2 * (2 * 4 + 2 * 8) + 4 * 3 * 2 + 2 * 4 + 2 * 2 * 5
@@ -571,7 +579,7 @@ def test_the_passes_that_are_counted_are_the_engines(engine, lm, monkeypatch):
 
     monkeypatch.setattr(lm, "forward_all", seen)
     engine.score(share.mask_requests(lm, [LONG[:150], SHORT]))
-    inputs = [lm.model_input(r) for r in share.mask_requests(lm, [LONG[:150], SHORT])]
+    inputs = lm.model_inputs(share.mask_requests(lm, [LONG[:150], SHORT]))
     assert sorted(made) == sorted((len(some), shape) for some, shape in share.passes(lm, inputs))
     assert len({shape for _, shape in made}) > 1
 

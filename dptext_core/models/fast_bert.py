@@ -161,7 +161,7 @@ class _Layer:
         q, k, v = _wb(at.self.query), _wb(at.self.key), _wb(at.self.value)
         self.heads = heads
         self.is_last = last
-        self.attend = _attention
+        self.attend, self.ask_of = _attention, _ask
         if last:
             self.query = _Affine(q, device=device, dtype=dtype)
             self.key_value = _Affine(k, v, device=device, dtype=dtype)
@@ -196,11 +196,14 @@ class _Layer:
         """A text h (L, d) and tiles of queries (M, d) -> the text as the next layer reads it (that of the last layer
         nobody reads: it stays), and what each query reads. hidden (1, 1, L): what is beyond the end of the text."""
         hidden = hidden.expand(self.heads, 1, len(h))
-        q, k, v = self.parts(h)
+        if self.is_last:
+            k, v = self.key_value(h).view(len(h), 2, self.heads, -1).permute(1, 2, 0, 3).float().contiguous()
+        else:
+            q, k, v = self.parts(h)
         read = []
         for tile in tiles:
             asked, key, value = self.parts(tile)
-            read.append(_ask(asked, (key, value), k, v, hidden).to(h.dtype))
+            read.append(self.ask_of(asked, (key, value), k, v, hidden).to(h.dtype))
         if self.is_last:
             return h, read
         attended = self.attend(q[None], k[None], v[None], hidden)[0]

@@ -56,14 +56,40 @@ def needed(size: Size, length: int) -> int:
     return (size.layers - 1) * inner + last + 2 * d * d + 2 * d * size.candidates
 
 
+def needed_by_queries(size: Size, length: int, queries: int) -> int:
+    """The same for so many queries of one text of ``length`` positions. The last layer computes keys and values of the
+    text, and all of it at the queries; a query reads the text and itself."""
+    d, ff = size.width, size.inner
+    both = length + queries
+    inner = 2 * both * (4 * d * d + 2 * d * ff) + 4 * d * (length * length + queries * (length + 1))
+    last = 2 * length * 2 * d * d + queries * (2 * (4 * d * d + 2 * d * ff) + 4 * d * (length + 1))
+    return (size.layers - 1) * inner + last + queries * (2 * d * d + 2 * d * size.candidates)
+
+
 def passes(lm: MaskedLM, inputs: Sequence[ModelInput]) -> list[tuple[list[ModelInput], tuple[int, int]]]:
     """The passes that the engine makes of the requests of one call."""
-    by_shape: dict[tuple[int, int], list[ModelInput]] = defaultdict(list)
+    groups: dict[tuple[tuple[int, int], int], list[ModelInput]] = defaultdict(list)
     for x in inputs:
-        by_shape[lm.shape_for(len(x.ids))].append(x)
+        groups[lm.shape_for(len(x.ids), x.query), id(x.ids) if x.query else 0].append(x)
     return [
-        (some[at : at + shape[0]], shape) for shape, some in by_shape.items() for at in range(0, len(some), shape[0])
+        (some[at : at + shape[0]], shape) for (shape, _), some in groups.items() for at in range(0, len(some), shape[0])
     ]
+
+
+def _positions(lm: MaskedLM, inputs: Sequence[ModelInput], shape: tuple[int, int]) -> tuple[int, int]:
+    """How many positions a pass is about, and how many it computes."""
+    if not inputs[0].query:
+        return sum(len(x.ids) for x in inputs), shape[0] * shape[1]
+    from ...models.fast_bert import QUERIES
+
+    tile = QUERIES[lm._logits.dtype]
+    return len(inputs[0].ids) + len(inputs), shape[1] + -(-len(inputs) // tile) * tile
+
+
+def _needed(size: Size, inputs: Sequence[ModelInput]) -> int:
+    if inputs[0].query:
+        return needed_by_queries(size, len(inputs[0].ids), len(inputs))
+    return sum(needed(size, len(x.ids)) for x in inputs)
 
 
 def large_products(dtype: Any) -> dict[str, tuple[Callable[[], Any], int]]:
@@ -132,9 +158,10 @@ def _timed(fast: FastBert, spent: dict[str, float]) -> FastBert:
     inner: list[tuple[Any, str]] = [
         (layer, name) for layer in fast.layers for name in ("all_three", "out", "up", "down", "norm_1", "norm_2")
     ]
-    inner += [(layer, "attend") for layer in (*fast.layers, fast.last)]
+    inner += [(layer, name) for layer in (*fast.layers, fast.last) for name in ("attend", "ask_of")]
     inner += [(fast.last, "query"), (fast.last, "key_value"), (fast, "head"), (fast, "embedded")]
-    lines = {"norm_1": NORMS, "norm_2": NORMS, "attend": ATTENTION, "head": HEAD, "embedded": EMBEDDED}
+    lines = {"norm_1": NORMS, "norm_2": NORMS, "attend": ATTENTION, "ask_of": ATTENTION, "head": HEAD}
+    lines["embedded"] = EMBEDDED
     for owner, name in inner:
         setattr(owner, name, watch(getattr(owner, name), lines.get(name, PRODUCTS)))
     return fast
@@ -186,9 +213,11 @@ def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audi
     """The audit of ``texts`` in one call."""
     import torch
 
-    inputs, size = [lm.model_input(r) for r in mask_requests(lm, texts)], Size.of(lm)
+    inputs, size = lm.model_inputs(mask_requests(lm, texts)), Size.of(lm)
+    todo = passes(lm, inputs)
+    positions = [_positions(lm, some, shape) for some, shape in todo]
     ways = large_products(lm._logits.dtype)
-    ways[MODEL] = at_model_shapes(lm, lm.shape_for(max(len(x.ids) for x in inputs)))
+    ways[MODEL] = at_model_shapes(lm, (1, max(made for _, made in positions)))
     runs: dict[str, list[float]] = defaultdict(list)
     for _ in range(repeats + 1):
         cpu, wall = time.process_time(), time.perf_counter()
@@ -207,13 +236,12 @@ def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audi
     # Taken in other runs than the whole was.
     of_whole = (best["cpu"] - best[TOKENS]) / sum(parts.values())
     parts = {part: spent * of_whole for part, spent in parts.items()}
-    made = sum(shape[0] * shape[1] for _, shape in passes(lm, inputs))
-    parts[PADDING] = parts[PRODUCTS] * (1 - sum(len(x.ids) for x in inputs) / made)
+    parts[PADDING] = parts[PRODUCTS] * (1 - sum(n for n, _ in positions) / sum(made for _, made in positions))
     parts[PRODUCTS] -= parts[PADDING]
     parts[TOKENS] = best[TOKENS]
     return Audit(
         best["wall"], best["cpu"], lm.workers, {name: 1 / best[name] for name in ways},
-        sum(needed(size, len(x.ids)) for x in inputs), parts,
+        sum(_needed(size, some) for some, _ in todo), parts,
     )  # fmt: skip
 
 
