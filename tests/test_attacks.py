@@ -611,7 +611,7 @@ def test_mask_inference_ranks_the_original_at_each_replaced_word(tiny_model):
     seen = []
     found = mask_inference.attack(m, r, model=tiny_model, task=dpt.Task(lambda done, of: seen.append((done, of))))
     replaced = [i for i, s in enumerate(r.steps) if s.action == "replace"]
-    assert [g.step for g in found.guesses] == replaced and seen[-1] == (len(replaced), len(replaced))
+    assert [g.step for g in found.guesses] == replaced and seen[-1][0] == seen[-1][1] > 0
     # The same scores as DP-MLM's where it sees the masked text alone.
     plain = dpt.get_mechanism("dp-mlm", model=tiny_model, contextualize=False, keep_stopwords=False)
     prepared = plain.prepare(r.text)

@@ -407,6 +407,22 @@ def calm(page) -> None:
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=LONG)
 
 
+def turn(page, key: str, shown) -> None:
+    """Press a key of the presenter until what it turns to is there: one that is pressed before the page listens is
+    lost, and a person presses it again."""
+    from playwright.sync_api import TimeoutError as Late
+
+    for wait in (LONG / 4, LONG / 4, LONG):
+        page.keyboard.press(key)
+        try:
+            shown.wait_for(timeout=wait)
+            break
+        except Late:
+            if wait == LONG:
+                raise
+    calm(page)
+
+
 def clean(seen) -> None:
     # Streamlit looks for its server below the page's address first, which fails: those two requests are its own. A
     # request that becomes a download is aborted as a page.
@@ -572,15 +588,9 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     page.get_by_role("heading", level=1).wait_for(timeout=LONG)
     calm(page)
     assert not page.get_by_test_id("stHeader").is_visible() and "present=1" in page.url
-    page.keyboard.press("ArrowRight")
-    page.locator(".lane li.original").wait_for(timeout=LONG)
-    calm(page)
-    page.keyboard.press("PageDown")
-    page.get_by_role("heading", level=3).wait_for(timeout=LONG)
-    calm(page)
-    page.keyboard.press("ArrowLeft")
-    page.locator(".lane li.original").wait_for(timeout=LONG)
-    calm(page)
+    turn(page, "ArrowRight", page.locator(".lane li.original"))
+    turn(page, "PageDown", page.get_by_role("heading", level=3))
+    turn(page, "ArrowLeft", page.locator(".lane li.original"))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Present").wait_for(timeout=LONG)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")

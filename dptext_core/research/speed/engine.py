@@ -119,7 +119,7 @@ def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int
 
 def _parts(texts: Sequence[str]) -> list[str]:
     """Two texts at a time as one."""
-    return [" ".join(two) for two in zip(texts[::2], texts[1::2], strict=True)]
+    return [" ".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
 
 
 def _by_pairs(lm: Any) -> Any:
