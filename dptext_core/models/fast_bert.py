@@ -22,10 +22,10 @@ import torch.nn.functional as F
 
 from .internals import packed_product, packed_weight, products
 
-#: Rows in which a CPU computes what is computed at the masks alone, and queries that go through a layer together. In
-#: bfloat16 reading the weights is what takes long, whatever the rows; in float32 the products are.
-TILE = {torch.bfloat16: 32, torch.float32: 8}
-QUERIES = {torch.bfloat16: 32, torch.float32: 16}
+#: Rows in which a CPU computes what is computed at the masks alone.
+TILE = 8
+#: Queries that go through the model together: in bfloat16 reading the weights is what takes long, whatever the rows.
+QUERIES = {torch.bfloat16: 32, torch.float32: 24}
 
 
 class Batch(NamedTuple):
@@ -264,7 +264,7 @@ class FastBert:
         h = self.embedded(x)[0]
         beyond = torch.arange(len(h), device=h.device) >= x.lengths
         hidden = torch.zeros(1, 1, len(h), device=h.device).masked_fill_(beyond, float("-inf"))
-        together = QUERIES.get(self.dtype, 16)
+        together = QUERIES.get(self.dtype, 24)
         at = F.pad(x.positions, (0, -x.wanted % together))
         queries = self.words[x.asks] + self.places[self.first_position + at] + self.types[1]
         tiles = list(self.norm_0(queries).to(self.dtype).split(together))
@@ -272,17 +272,17 @@ class FastBert:
             h, read = layer.ask(h, tiles, hidden)
             tiles = [layer.finish(tile, seen) for tile, seen in zip(tiles, read, strict=True)]
         _, read = self.last.ask(h, tiles, hidden)
-        return self.head(torch.cat(tiles)[: x.wanted], torch.cat(read)[: x.wanted])
+        return self.head(torch.cat(tiles), torch.cat(read), together)[: x.wanted]
 
     def embedded(self, x: Batch) -> torch.Tensor:
         places = self.places[self.first_position : self.first_position + x.ids.shape[1]]
         typed = self.types[0] if x.types is None else self.types[x.types]
         return self.norm_0(F.embedding(x.ids, self.words) + places + typed).to(self.dtype)
 
-    def head(self, own: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
-        """The rest of the last layer, and the logits."""
+    def head(self, own: torch.Tensor, read: torch.Tensor, tile: int = TILE) -> torch.Tensor:
+        """The rest of the last layer, and the logits, on a CPU in products of ``tile`` rows."""
         n, logits = len(own), []
-        tile = TILE.get(self.dtype, 8) if own.device.type == "cpu" else n
+        tile = tile if own.device.type == "cpu" else n
         for at in range(0, n, tile):
             rows = [F.pad(x[at : at + tile], (0, 0, 0, max(0, at + tile - n))) for x in (own, read)]
             logits.append(self.decoder(self.norm(self.dense(self.last.finish(*rows)))).float())
