@@ -42,6 +42,8 @@ def registered():
 @pytest.fixture(autouse=True)
 def light(monkeypatch):
     """Bags of letters in place of the sentence encoder, and nothing of them kept."""
+    run.originals.cache_clear()
+    run._embedded.clear()
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
     yield
     run.originals.cache_clear()

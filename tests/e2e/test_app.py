@@ -644,8 +644,13 @@ def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Call
     page.get_by_role("button", name="Rewrite all 2 rows").click()
     page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
     calm(page)
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download, private").click()
+    for last in (False, True):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Download, private").click()
+        # One that a redraw of the page overtakes is cancelled, and a person clicks again.
+        if waiting.value.failure() is None or last:
+            break
+        calm(page)
     text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
     assert "PRIVATE" in waiting.value.suggested_filename and "\"'=HYPERLINK" in text and ',"=' not in text
     code = page.locator("[data-testid=stCode]").first.inner_text().strip()
