@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from foreign import ALL, Generator, Swap
 from streamlit.testing.v1 import AppTest
@@ -21,7 +20,6 @@ import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core.measure import budget
 from dptext_core.measure.ledger import Ledger
-from dptext_core.models import sentence_encoder
 from dptext_core.research import grid, run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,20 +37,7 @@ def registered():
         dpt.unregister(cls.name)
 
 
-@pytest.fixture(autouse=True)
-def light(monkeypatch):
-    """Bags of letters in place of the sentence encoder, and nothing of them kept."""
-    run.originals.cache_clear()
-    run._embedded.clear()
-    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
-    yield
-    run.originals.cache_clear()
-    run._embedded.clear()
-
-
-def letters(text: str) -> np.ndarray:
-    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
-    return counts / np.linalg.norm(counts)
+pytestmark = pytest.mark.usefixtures("light")
 
 
 def attack(name: str) -> Callable[[Any], str]:

@@ -78,14 +78,6 @@ def proposed_logits(
     return score(model, language, requests, task)
 
 
-def proposer_sha256(model: str) -> str:
-    """SHA-256 of the weights of ``model``, which proposes."""
-    from ...models import masked_lm_spec
-    from ...models.registry import weights_sha256
-
-    return weights_sha256(masked_lm_spec(model).folder)
-
-
 @lru_cache(maxsize=8)
 def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
     """ln of the shares of words in public text, every count raised by one: float64 (V,), at most SPREAD apart."""

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._internal.task import UNWATCHED, Task
+from ...models.registry import masked_lm_spec, weights_sha256
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
 from ..base import Mechanism, Prepared, WordByWord
@@ -28,7 +29,6 @@ from ..masked.public_prior import (
     log_frequencies,
     over_words,
     proposed_logits,
-    proposer_sha256,
 )
 from .word_level import CHANNELS_KEPT, WordPrepared
 from .word_space import SpaceMechanism
@@ -67,7 +67,7 @@ class PriorMechanism(SpaceMechanism):
         return None if self.config.prior == "skeleton" else self
 
     def loads(self) -> Mapping[str, str]:
-        prior = {"prior": proposer_sha256(MODEL)} if self.config.prior == "skeleton" else {}
+        prior = {"prior": weights_sha256(masked_lm_spec(MODEL).folder)} if self.config.prior == "skeleton" else {}
         return {**super().loads(), **prior}
 
     def _draws_as(self, cls: Any) -> bool:
