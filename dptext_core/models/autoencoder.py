@@ -42,7 +42,7 @@ _LIMITS = {"hidden": (1, 1024), "window": (1, 512), "max_tokens": (1, 512)}
 
 
 @dataclass(frozen=True)
-class Shape:
+class AutoencoderShape:
     """What a checkpoint is besides its weights.
 
     hidden: numbers in h, and in c. window: pieces of a text that are read; max_tokens: pieces that it learned to write.
@@ -74,7 +74,7 @@ class Shape:
 class Autoencoder:
     """The two halves with their weights, float32. Immutable and safe to use from any thread; keeps no text."""
 
-    def __init__(self, shape: Shape, weights: dict[str, np.ndarray], name: str = ""):
+    def __init__(self, shape: AutoencoderShape, weights: dict[str, np.ndarray], name: str = ""):
         self.shape, self.name = shape, name
         self.weights = {k: np.ascontiguousarray(v, np.float32) for k, v in weights.items()}
         for key, size in shape.tensors().items():
@@ -291,7 +291,7 @@ def checkpoint_folder(checkpoint: str) -> Path:
     return folder.resolve()
 
 
-def read_shape(folder: Path) -> Shape:
+def read_shape(folder: Path) -> AutoencoderShape:
     """What config.json says. Raises ConfigError for another kind of model, ModelUnavailable where it is missing."""
     path = folder / CONFIG
     try:
@@ -326,7 +326,9 @@ def read_shape(folder: Path) -> Shape:
     clip = values["clip_norm"]
     if clip is not None and (isinstance(clip, bool) or not isinstance(clip, int | float) or not 0 < clip < 1e6):
         raise ConfigError(f"clip_norm in {folder.name}/{CONFIG} is a number above 0, or null. Repair it.")
-    return Shape(values["hidden"], values["window"], values["max_tokens"], None if clip is None else float(clip))
+    return AutoencoderShape(
+        values["hidden"], values["window"], values["max_tokens"], None if clip is None else float(clip)
+    )
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:
@@ -347,7 +349,7 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def save(folder: Path, shape: Shape, weights: dict[str, np.ndarray]) -> None:
+def save(folder: Path, shape: AutoencoderShape, weights: dict[str, np.ndarray]) -> None:
     """Write a checkpoint."""
     from safetensors.numpy import save as as_bytes
 

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from .._internal.device import resolve_device
+from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
 from . import added, internals
-from .masked_lm import _first_line, _quiet, best_dtype, clean, read_tokenizer
+from .masked_lm import _first_line, best_dtype, clean, read_tokenizer
 
 #: Pieces of a text that are read, the mark of its beginning included.
 MAX_PIECES = 512
@@ -96,7 +97,7 @@ class Judge:
         self._tokens = read_tokenizer(folder / "tokenizer.json")
         self._tokens.encode_special_tokens = True  # those that stand in a text are plain characters
         try:
-            with _quiet():
+            with quiet():
                 model = AutoModelForCausalLM.from_pretrained(
                     folder, local_files_only=True, use_safetensors=True, trust_remote_code=False,
                     dtype=getattr(torch, self.dtype),

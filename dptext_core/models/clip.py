@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -15,12 +15,16 @@ from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import ClipRange
 
-if TYPE_CHECKING:
-    from ..mechanisms.writing.generation import Generation
-
 #: Standard deviations above the mean at which a range ends: the paper's, and the one that tools/choose_clip_range.py
 #: chose for the bundled model.
 WIDTHS = {"tuned": 6.0, "paper": 4.0}
+
+
+class Writer(Protocol):
+    """What writes with a generator."""
+
+    def greedy_scores(self, text: str) -> list[np.ndarray]:
+        """Raw scores float32 (n,) of every token that it writes about a text, taking the best one at every step."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def estimate_clip_range(
     return moments.estimate
 
 
-def estimate_generator_clip(texts: Iterable[str], mechanism: Generation, *, task: Task = UNWATCHED) -> ClipEstimate:
+def estimate_generator_clip(texts: Iterable[str], mechanism: Writer, *, task: Task = UNWATCHED) -> ClipEstimate:
     """The same for a generator, from its scores of every token that it writes about public ``texts``.
 
     mechanism: one that writes with it, whose prompt and limit are used; it takes the best token at every step.

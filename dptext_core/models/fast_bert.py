@@ -5,7 +5,8 @@ queries, attention output and feed-forward only at the mask; the vocabulary head
 are those of the candidates.
 
 A model that is asked by queries computes a text once, and for every query one position that reads the text and itself.
-Queries go through in tiles of a fixed number, so that each gets the same bits whatever is asked beside it.
+Queries and short texts go through in tiles of a fixed number of rows, several texts in one, so that each gets the same
+bits whatever is asked beside it.
 
 Several batches go through the model together, layer by layer, each in products of its own shape. Only what is computed
 at the masks alone is shared, a fixed number of rows at a time: a product with so few rows takes as long as its weights
@@ -14,7 +15,8 @@ take to be read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import torch
@@ -24,8 +26,9 @@ from .internals import packed_product, packed_weight, products
 
 #: Rows in which a CPU computes what is computed at the masks alone.
 TILE = 8
-#: Queries that go through the model together: in bfloat16 reading the weights is what takes long, whatever the rows.
-QUERIES = {torch.bfloat16: 32, torch.float32: 24}
+#: Queries and positions of short texts that go through the model together, whosever they are: in bfloat16 reading the
+#: weights is what takes long, whatever the rows.
+TOGETHER = {torch.bfloat16: 32, torch.float32: 24}
 
 
 class Batch(NamedTuple):
@@ -107,7 +110,8 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, hidden: torch.
     """
     b, heads, m, wide = q.shape
     if q.device.type != "cpu":
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=hidden).transpose(1, 2).reshape(b, m, heads * wide)
+        found = F.scaled_dot_product_attention(q, k, v, attn_mask=hidden.view(b, -1, 1, k.shape[2]))
+        return found.transpose(1, 2).reshape(b, m, heads * wide)
     whole = {"dtype": torch.float32, "memory_format": torch.contiguous_format}
     q3, k3, v3 = (x.to(**whole).contiguous().view(b * heads, -1, wide) for x in (q, k, v))
     scores = torch.baddbmm(hidden.expand(-1, m, -1), q3, k3.transpose(1, 2), alpha=wide**-0.5)
@@ -118,23 +122,51 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, hidden: torch.
 def _ask(
     q: torch.Tensor, own: tuple[torch.Tensor, torch.Tensor], k: torch.Tensor, v: torch.Tensor, hidden: torch.Tensor
 ) -> torch.Tensor:
-    """What queries (H, M, w) read of a text's keys and values (H, N, w) and of their ``own`` (H, M, w): (M, H·w). All
-    of it in float32."""
-    heads, m, wide = q.shape
-    scores = torch.baddbmm(hidden.expand(-1, m, -1), q, k.transpose(1, 2), alpha=wide**-0.5)
-    itself = (q * own[0]).sum(-1, keepdim=True) * wide**-0.5
+    """What queries (B, H, M, w) read of the keys and values of a text each, (B, H, N, w), and of their ``own``
+    (B, H, M, w): (B, M, H·w). hidden (B·H, 1, N). All of it in float32."""
+    b, heads, m, wide = q.shape
+    q3, k3, v3 = (x.reshape(b * heads, -1, wide) for x in (q, k, v))
+    scores = torch.baddbmm(hidden.expand(-1, m, -1), q3, k3.transpose(1, 2), alpha=wide**-0.5)
+    itself = (q * own[0]).sum(-1, keepdim=True).view(b * heads, m, 1) * wide**-0.5
     shares = torch.softmax(torch.cat([scores, itself], -1), -1)
-    found = torch.bmm(shares[..., :-1], v) + shares[..., -1:] * own[1]
-    return found.transpose(0, 1).reshape(m, heads * wide)
+    found = torch.bmm(shares[..., :-1], v3).view(b, heads, m, wide)
+    found = found + shares[..., -1:].view(b, heads, m, 1) * own[1]
+    return found.transpose(1, 2).reshape(b, m, heads * wide)
+
+
+class _Alike(NamedTuple):
+    """Texts of one padded length that are asked together.
+
+    size: that length. texts: which ones, of those that are asked. rows: where their positions stand among the rows that
+    go through the model together, or None where each goes by itself. hidden: what is beyond their ends, (B·H, 1, size).
+    blocks: their queries, as many to a block as go together: for some of the texts at a time, (from, to), the places
+    of the queries (blocks, M) among all of them, and those of a block that are no repetition.
+    """
+
+    size: int
+    texts: list[int]
+    rows: slice | None
+    hidden: torch.Tensor
+    blocks: list[tuple[slice, torch.Tensor, torch.Tensor]]
+
+
+def _by_tile(part: Callable[..., torch.Tensor], tile: int, *given: torch.Tensor) -> torch.Tensor:
+    """``part`` of rows, in products of ``tile`` rows each on a CPU, so that no row's bits depend on how many there
+    are."""
+    n = len(given[0])
+    if given[0].device.type != "cpu":
+        return part(*given)
+    whole = [F.pad(x, (0, 0, 0, -n % tile)) if n % tile else x for x in given]
+    return torch.cat([part(*rows) for rows in zip(*(x.split(tile) for x in whole), strict=True)])[:n]
 
 
 def _hides(lengths: torch.Tensor, positions: int, heads: int, dtype: torch.dtype) -> torch.Tensor:
-    """What keeps `_attention` from reading beyond the end of each row."""
+    """What keeps `_attention` and `_ask` from reading beyond the end of each row, (B·H, 1, positions)."""
     beyond = torch.arange(positions, device=lengths.device) >= lengths[:, None]
     on_cpu = lengths.device.type == "cpu"
     hidden = torch.zeros(beyond.shape, device=lengths.device, dtype=torch.float32 if on_cpu else dtype)
     hidden.masked_fill_(beyond, float("-inf"))
-    return hidden.repeat_interleave(heads, 0)[:, None] if on_cpu else hidden[:, None, None]
+    return hidden.repeat_interleave(heads, 0)[:, None]
 
 
 def _wb(layer: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -183,31 +215,49 @@ class _Layer:
         q, k, v = self.all_three(h).view(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
         return self.finish(h, self.attend(q, k, v, hidden))
 
-    def parts(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Queries, keys and values (H, M, d/H) of positions (M, d), in float32."""
-        m, d = h.shape
-        joined = torch.cat([self.query(h), self.key_value(h)], -1) if self.is_last else self.all_three(h)
-        q, k, v = joined.view(m, 3, self.heads, d // self.heads).permute(1, 2, 0, 3).float().contiguous()
-        return q, k, v
+    def _heads(self, rows: torch.Tensor, texts: int) -> torch.Tensor:
+        """Rows (texts · M, d) by head: (texts, H, M, d/H), in float32."""
+        split = rows.view(texts, -1, self.heads, rows.shape[1] // self.heads)
+        return split.transpose(1, 2).to(torch.float32, memory_format=torch.contiguous_format)
 
     def ask(
-        self, h: torch.Tensor, tiles: Sequence[torch.Tensor], hidden: torch.Tensor
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """A text h (L, d) and tiles of queries (M, d) -> the text as the next layer reads it (that of the last layer
-        nobody reads: it stays), and what each query reads. hidden (1, 1, L): what is beyond the end of the text."""
-        hidden = hidden.expand(self.heads, 1, len(h))
+        self, x: torch.Tensor, alone: dict[int, torch.Tensor], groups: Sequence[_Alike], first: int, tile: int
+    ) -> tuple[torch.Tensor, dict[int, torch.Tensor]]:
+        """What the rows x (R, d) that go through the model together, short texts' and from ``first`` on the queries',
+        become in this layer, and the texts that go ``alone``. Of the last layer: what each query reads, and nothing."""
+        d = x.shape[1]
         if self.is_last:
-            k, v = self.key_value(h).view(len(h), 2, self.heads, -1).permute(1, 2, 0, 3).float().contiguous()
+            q, kv = _by_tile(self.query, tile, x[first:]), _by_tile(self.key_value, tile, x)
         else:
-            q, k, v = self.parts(h)
-        read = []
-        for tile in tiles:
-            asked, key, value = self.parts(tile)
-            read.append(self.ask_of(asked, (key, value), k, v, hidden).to(h.dtype))
+            q, kv = _by_tile(self.all_three, tile, x).split((d, 2 * d), 1)
+        queries = q[first if not self.is_last else 0 :], *kv[first:].split(d, 1)
+        attended, read = [], []
+        finished: dict[int, torch.Tensor] = {}
+        for group in groups:
+            n = len(group.texts)
+            if group.rows is not None:
+                k, v = (self._heads(part, n) for part in kv[group.rows].split(d, 1))
+            else:
+                product = self.key_value if self.is_last else self.all_three
+                made = torch.cat([product(alone[t]) for t in group.texts])
+                k, v = (self._heads(part, n) for part in made[:, -2 * d :].split(d, 1))
+            for texts, places, wanted in group.blocks:
+                b = len(places)
+                asked, own_k, own_v = (self._heads(part[places.view(-1)], b) for part in queries)
+                hidden = group.hidden[texts.start * self.heads : texts.stop * self.heads]
+                found = self.ask_of(asked, (own_k, own_v), k[texts], v[texts], hidden).to(x.dtype)
+                read.append(found.view(-1, d)[wanted])
+            if self.is_last:
+                continue
+            whole = self._heads(q[group.rows] if group.rows is not None else made[:, :d], n)
+            seen = self.attend(whole, k, v, group.hidden).to(x.dtype)
+            if group.rows is not None:
+                attended.append(seen.view(-1, d))
+            else:
+                finished |= {t: self.finish(alone[t], one) for t, one in zip(group.texts, seen, strict=True)}
         if self.is_last:
-            return h, read
-        attended = self.attend(q[None], k[None], v[None], hidden)[0]
-        return self.finish(h, attended.to(h.dtype)), read
+            return torch.cat(read), {}
+        return _by_tile(self.finish, tile, x, torch.cat([*attended, *read])), finished
 
     def read_at(self, h: torch.Tensor, hidden: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """h (B, L, d) -> what stands at position at[b] of each row, and what it reads there: (B, d) each."""
@@ -247,7 +297,9 @@ class FastBert:
 
     def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
         if any(x.asks is not None for x in batches):
-            return torch.cat([self([x]) if x.asks is None else self.asked(x) for x in batches])
+            texts = [x for x in batches if x.asks is not None]
+            answered = iter(self.asked(texts).split([x.wanted for x in texts]))
+            return torch.cat([self([x]) if x.asks is None else next(answered) for x in batches])
         hs = [self.embedded(x) for x in batches]
         hidden = [_hides(x.lengths, x.ids.shape[1], self.last.heads, self.dtype) for x in batches]
         for layer in self.layers:
@@ -259,20 +311,56 @@ class FastBert:
             read.append(b[: x.wanted])
         return self.head(torch.cat(own), torch.cat(read))
 
-    def asked(self, x: Batch) -> torch.Tensor:
-        """Logits (n, candidates) at the queries of one text."""
-        h = self.embedded(x)[0]
-        beyond = torch.arange(len(h), device=h.device) >= x.lengths
-        hidden = torch.zeros(1, 1, len(h), device=h.device).masked_fill_(beyond, float("-inf"))
-        together = QUERIES.get(self.dtype, 24)
-        at = F.pad(x.positions, (0, -x.wanted % together))
-        queries = self.words[x.asks] + self.places[self.first_position + at] + self.types[1]
-        tiles = list(self.norm_0(queries).to(self.dtype).split(together))
+    def asked(self, batches: Sequence[Batch]) -> torch.Tensor:
+        """Logits (n, candidates) at the queries of texts, those of one after those of the other.
+
+        Positions of short texts and all queries fill products of one number of rows, and a longer text has products of
+        its own length; what is read is computed by text. So a text has the same bits whatever stands beside it.
+        """
+        tile = TOGETHER.get(self.dtype, 24)
+        sizes = [x.ids.shape[1] for x in batches]
+        order = sorted(range(len(batches)), key=lambda t: (sizes[t] > tile, sizes[t]))
+        groups, first, counted = [], 0, 0
+        for size, alike in groupby(order, key=sizes.__getitem__):
+            texts = list(alike)
+            rows = slice(first, first + size * len(texts)) if size <= tile else None
+            first += size * len(texts) if rows else 0
+            groups.append(self._alike(size, texts, rows, batches, counted, tile))
+            counted += sum(batches[t].wanted for t in texts)
+        h = {t: self.embedded(batches[t])[0] for t in order}
+        alone = {t: h[t] for t in order if sizes[t] > tile}
+        at = torch.cat([batches[t].positions for t in order])
+        masks = torch.cat([self.words[[batches[t].asks]].expand(batches[t].wanted, -1) for t in order])
+        queries = self.norm_0(masks + self.places[self.first_position + at] + self.types[1]).to(self.dtype)
+        x = torch.cat([*(h[t] for t in order if sizes[t] <= tile), queries])
         for layer in self.layers:
-            h, read = layer.ask(h, tiles, hidden)
-            tiles = [layer.finish(tile, seen) for tile, seen in zip(tiles, read, strict=True)]
-        _, read = self.last.ask(h, tiles, hidden)
-        return self.head(torch.cat(tiles), torch.cat(read), together)[: x.wanted]
+            x, alone = layer.ask(x, alone, groups, first, tile)
+        read, _ = self.last.ask(x, alone, groups, first, tile)
+        logits = self.head(x[first:], read, tile).split([batches[t].wanted for t in order])
+        return torch.cat([found for _, found in sorted(zip(order, logits, strict=True), key=lambda one: one[0])])
+
+    def _alike(
+        self, size: int, texts: list[int], rows: slice | None, batches: Sequence[Batch], counted: int, tile: int
+    ) -> _Alike:
+        """Texts of one length, ``counted`` queries after the first; see :class:`_Alike`."""
+        device = batches[texts[0]].ids.device
+        lengths = torch.cat([batches[t].lengths for t in texts])
+        hidden = _hides(lengths, size, self.last.heads, torch.float32)
+        each = []
+        for t in texts:
+            places = torch.arange(batches[t].wanted, device=device)
+            padded = F.pad(places, (0, -len(places) % tile))
+            each.append((counted + padded.view(-1, tile), padded >= 0))
+            each[-1][1][len(places) :] = False
+            counted += len(places)
+        if all(len(places) == 1 for places, _ in each):
+            return _Alike(size, texts, rows, hidden, [(slice(0, len(texts)), *map(torch.cat, zip(*each, strict=True)))])
+        blocks = [
+            (slice(i, i + 1), block[None], wanted)
+            for i, (places, there) in enumerate(each)
+            for block, wanted in zip(places, there.split(tile), strict=True)
+        ]
+        return _Alike(size, texts, rows, hidden, blocks)
 
     def embedded(self, x: Batch) -> torch.Tensor:
         places = self.places[self.first_position : self.first_position + x.ids.shape[1]]
@@ -281,12 +369,8 @@ class FastBert:
 
     def head(self, own: torch.Tensor, read: torch.Tensor, tile: int = TILE) -> torch.Tensor:
         """The rest of the last layer, and the logits, on a CPU in products of ``tile`` rows."""
-        n, logits = len(own), []
-        tile = tile if own.device.type == "cpu" else n
-        for at in range(0, n, tile):
-            rows = [F.pad(x[at : at + tile], (0, 0, 0, max(0, at + tile - n))) for x in (own, read)]
-            logits.append(self.decoder(self.norm(self.dense(self.last.finish(*rows)))).float())
-        return torch.cat(logits)[:n]
+        end = lambda *rows: self.decoder(self.norm(self.dense(self.last.finish(*rows)))).float()  # noqa: E731
+        return _by_tile(end, tile, own, read)
 
 
 class AnyModel:

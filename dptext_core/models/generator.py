@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from .._internal.device import enough_memory, resolve_device
+from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from .generators import PROMPTED, WEIGHTS_FILE, GeneratorSpec, Shape, generator_spec
-from .masked_lm import _first_line, _private_backend, _quiet, best_dtype, clean, read_whole
+from .generators import PROMPTED, WEIGHTS_FILE, GeneratorPass, GeneratorSpec, generator_spec
+from .masked_lm import _first_line, _private_backend, best_dtype, clean, read_whole
 from .registry import BUNDLED, _read_json
 
 #: What is no text in a vocabulary, besides special tokens.
@@ -50,7 +51,7 @@ END = "(end)"
 class State:
     """What was computed for the tokens so far. logits: float32 (rows, n) of the next token, over the candidates."""
 
-    shape: Shape
+    shape: GeneratorPass
     cache: Any
     seen: Any
     there: Any
@@ -70,7 +71,7 @@ class Generator:
     def __init__(self, spec: GeneratorSpec, device: str, dtype: str | None = None):
         import torch
 
-        with _quiet():
+        with quiet():
             model, tokenizer = _bundled(spec) if spec.on_trunk else _from_folder(spec)
         self.spec = spec
         self.device = device
@@ -225,7 +226,7 @@ class Generator:
         for r, p in enumerate(prompts):
             part = slice(width - len(p), width) if left else slice(0, len(p))
             ids[r, part], there[r, part] = p, 1
-        shape = Shape(len(prompts), width, 1, prefix)
+        shape = GeneratorPass(len(prompts), width, 1, prefix)
         there = np.pad(there, ((0, 0), (prefix, 0)), constant_values=1)
         ids_t, mask = (torch.as_tensor(a, device=self.device) for a in (ids, there))
         with self._lock, enough_memory(self.device), torch.inference_mode():
@@ -282,7 +283,7 @@ class Generator:
         state.cache = out.past_key_values
         state.steps += 1
 
-    def replay(self, prompt: Sequence[int], shape: Shape, tokens: Sequence[int]) -> list[np.ndarray]:
+    def replay(self, prompt: Sequence[int], shape: GeneratorPass, tokens: Sequence[int]) -> list[np.ndarray]:
         """The scores float32 (n,) of every token in ``tokens``, as they were in a state of this shape."""
         state = self.begin([prompt] * shape.prompts, shape.draws, shape.width, shape.prefix)
         rows = shape.prompts * shape.draws

@@ -50,7 +50,7 @@ ALIASES = {"gpt2": "openai-community/gpt2", "flan-t5-base": "google/flan-t5-base
 
 
 @dataclass(frozen=True)
-class Shape:
+class GeneratorPass:
     """Of what a generator computed: scores in the same shape have the same bits.
 
     prompts: how many were read together; width: the length they were filled up to, without the prefix; draws: rows of

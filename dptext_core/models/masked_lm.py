@@ -12,7 +12,6 @@ cores; so the number of threads changes no bit either. Other models compute one 
 
 from __future__ import annotations
 
-import logging
 import platform
 import re
 import threading
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._internal.device import enough_memory, give_back_memory, one_thread, resolve_device
+from .._internal.quiet import quiet
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -91,7 +91,7 @@ class MaskedLM:
         # transformers does not promise that two threads can run a model of its own at once.
         self._by_core = device == "cpu" and isinstance(self._logits, FastBert)
         self.workers: int = min(self._threads, _MOST_WORKERS) if self._by_core else 1
-        self.at_once: int = 4 if self._by_core else 1
+        self.at_once: int = (16 if spec.queries else 4) if self._by_core else 1
 
     def own_cores(self) -> AbstractContextManager[None]:
         """Within it a thread computes its passes of `forward` by one core, where that is how passes are computed."""
@@ -361,7 +361,7 @@ def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
 
     Raises ModelUnavailable or ConfigError.
     """
-    with _quiet():
+    with quiet():
         model, tokenizer = _on_trunk(spec) if spec.on_trunk else _from_folder(spec)
     if not tokenizer.is_fast:
         raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed to place word pieces.")
@@ -508,24 +508,6 @@ def _complete(report: dict[str, Any], spec: MaskedLMSpec) -> None:
             f"{spec.id!r} has no trained weights for {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}: it is "
             "not a complete masked language model. Choose one that was trained with masked words."
         )
-
-
-class _quiet:
-    """Keep transformers from drawing progress bars and reports while weights load."""
-
-    def __enter__(self) -> None:
-        from transformers.utils import logging as hf
-
-        self.bars, self.level = hf.is_progress_bar_enabled(), hf.get_verbosity()
-        hf.disable_progress_bar()
-        hf.set_verbosity(logging.ERROR)
-
-    def __exit__(self, *_: object) -> None:
-        from transformers.utils import logging as hf
-
-        hf.set_verbosity(self.level)
-        if self.bars:
-            hf.enable_progress_bar()
 
 
 def _private_backend(tokenizer: Any) -> Any:

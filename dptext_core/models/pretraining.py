@@ -76,8 +76,8 @@ class Settings:
         return rate
 
     @property
-    def shape(self) -> ae.Shape:
-        return ae.Shape(self.hidden, self.window, self.max_tokens, self.clip_norm)
+    def shape(self) -> ae.AutoencoderShape:
+        return ae.AutoencoderShape(self.hidden, self.window, self.max_tokens, self.clip_norm)
 
 
 @dataclass
@@ -319,9 +319,9 @@ def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> Iterato
 
 
 class _Model:
-    """The autoencoder in torch, with the names and shapes of ``ae.Shape.tensors``."""
+    """The autoencoder in torch, with the names and shapes of ``ae.AutoencoderShape.tensors``."""
 
-    def __init__(self, shape: ae.Shape, device: str, seed: int = 0):
+    def __init__(self, shape: ae.AutoencoderShape, device: str, seed: int = 0):
         import torch
         from torch import nn
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.outcome import Outcome
+from .._internal.outcome import WorkOutcome
 from .._internal.ray import ray_module
 from .._internal.task import UNWATCHED, Task
 from .._internal.version import __version__
@@ -77,7 +77,7 @@ class Replica:
     async def identity(self) -> tuple[str, str]:
         return self._identity
 
-    async def score(self, requests: list[MaskRequest]) -> Outcome:
+    async def score(self, requests: list[MaskRequest]) -> WorkOutcome:
         import asyncio
 
         task = Task()
@@ -87,14 +87,14 @@ class Replica:
             task.cancel()
             raise
 
-    def _answer(self, requests: list[MaskRequest], task: Task) -> Outcome:
+    def _answer(self, requests: list[MaskRequest], task: Task) -> WorkOutcome:
         """Raises nothing: what an error says would be kept in logs."""
         try:
-            return Outcome(self._engine.score(requests, task=task))
+            return WorkOutcome(self._engine.score(requests, task=task))
         except DPTextError as error:
-            return Outcome(refused=error)
+            return WorkOutcome(refused=error)
         except Exception as error:
-            return Outcome(refused=ModelUnavailable(
+            return WorkOutcome(refused=ModelUnavailable(
                 f"The model's replica stopped with {type(error).__name__}. Look at its node, and try again."
             ))  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._internal.device import resolve_device
+from .._internal.quiet import quiet
 from ..errors import ModelUnavailable
 from ..words.vocabulary import verified_trunk_folder
 
@@ -38,6 +39,11 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
     return np.asarray(vectors, dtype=np.float32)
 
 
+def loaded() -> bool:
+    """Whether the encoder is in memory, on whatever device."""
+    return bool(_ENCODERS)
+
+
 def _encoder(device: str | None) -> Any:
     folder = verified_trunk_folder()
     try:
@@ -49,5 +55,6 @@ def _encoder(device: str | None) -> Any:
     device = resolve_device(device)
     with _LOCK:
         if device not in _ENCODERS:
-            _ENCODERS[device] = SentenceTransformer(str(folder), device=device, local_files_only=True)
+            with quiet():
+                _ENCODERS[device] = SentenceTransformer(str(folder), device=device, local_files_only=True)
         return _ENCODERS[device]

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from .masked_lm import MaskedLM
 
 #: Rows and padded length of a pass; and which text it is about, where that is asked by queries.
-Shape = tuple[int, int, int]
+PassShape = tuple[int, int, int]
 
 _STOPPED = "The engine was stopped. Run again to get a result."
 _POLL = 0.05  # seconds between a caller's looks at whether to stop
+_ENOUGH = 512  # positions of texts and queries: more at once are not faster, and others wait for them
 
 
 class _Job:
@@ -38,7 +39,7 @@ class _Job:
     def __init__(self, inputs: list[ModelInput], shapes: list[tuple[int, int]], width: int):
         self.inputs = inputs
         #: Requests that fit into one pass: those of one shape, and of queries those about one text.
-        self.open: dict[Shape, deque[int]] = {}
+        self.open: dict[PassShape, deque[int]] = {}
         for i, (x, shape) in enumerate(zip(inputs, shapes, strict=True)):
             self.open.setdefault((*shape, id(x.ids) if x.query else 0), deque()).append(i)
         self.out = np.empty((len(inputs), width), np.float32)
@@ -46,7 +47,7 @@ class _Job:
         self.error: BaseException | None = None
         self.dropped = False
 
-    def take(self, shape: Shape, most: int) -> list[int]:
+    def take(self, shape: PassShape, most: int) -> list[int]:
         """Up to `most` open requests of `shape`, no longer open afterwards."""
         waiting = self.open.get(shape)
         if not waiting:
@@ -233,6 +234,8 @@ class Engine:
             batch = [one for _, some in passes for one in some]
             try:
                 scores = lm.forward_all([([job.inputs[i] for job, i in some], shape[:2]) for shape, some in passes])
+                if len(scores) != len(batch):  # before a caller takes any of them for its own
+                    raise ValueError(f"The model gave {len(scores)} rows of scores for {len(batch)} requests.")
                 with self._state:
                     for row, (job, i) in zip(scores, batch, strict=True):
                         if not job.dropped:
@@ -254,15 +257,16 @@ class Engine:
             # Nothing of a text stays in this frame while the thread sleeps.
             passes = batch = job = row = None  # type: ignore[assignment]
 
-    def _next_passes(self, lm: MaskedLM) -> list[tuple[Shape, list[tuple[_Job, int]]]]:
+    def _next_passes(self, lm: MaskedLM) -> list[tuple[PassShape, list[tuple[_Job, int]]]]:
         """What one thread computes next: its part of what is open, and no more than is of use at once."""
         left = sum(-(-len(some) // shape[0]) for job in self._jobs for shape, some in job.open.items())
         passes = [self._next_pass()]
-        while self._jobs and len(passes) < min(lm.at_once, -(-left // lm.workers)):
+        positions = lambda: sum(shape[1] + len(some) for shape, some in passes)  # noqa: E731
+        while self._jobs and len(passes) < min(lm.at_once, -(-left // lm.workers)) and positions() < _ENOUGH:
             passes.append(self._next_pass())
         return passes
 
-    def _next_pass(self) -> tuple[Shape, list[tuple[_Job, int]]]:
+    def _next_pass(self) -> tuple[PassShape, list[tuple[_Job, int]]]:
         """The next pass: requests of the first caller, filled up from the others. Called with the state held."""
         first = self._jobs[0]
         shape = next(iter(first.open))

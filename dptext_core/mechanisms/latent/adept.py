@@ -28,7 +28,7 @@ public number of pieces and leaves out what stands beyond.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -38,39 +38,34 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._internal.assets import sha256_of
-from ..._internal.checks import listed
-from ..._internal.task import UNWATCHED, Task
+from ..._internal.task import Task
 from ...models import autoencoder as ae
 from ...models.coverage import known_by
 from ...privacy.gaussian import laplace_advantage
 from ...privacy.guarantee import Guarantee, number
 from ...privacy.sampling import NoiseStream, discrete_laplace
-from ...result import Release, RewriteResult
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
-from ..base import Mechanism, Prepared, in_runs
-from ..config import epsilon_option, option
+from ..audited import Audited
+from ..base import Prepared
+from ..config import option
+from ..facets import Reading
+from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
 #: As many times the norm as a number may be before its vector is scaled down: GRID² times this fits in 64 bits.
 _FAR = 1 << 16
-#: The largest ε that is taken: there the noise is two of these steps.
-MOST = 1e6
-_BATCH = 4 * ae.WIDTH
 
 
 @dataclass(frozen=True)
 class ADePTConfig:
     """Options of ADePT. ``checkpoint``: "snips", "atis", or the folder of a pre-trained autoencoder."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(
-        100.0, 1.0, 1000.0, "for the whole text", "The whole text spends it once.", MOST
-    )
+    epsilon: float | tuple[float, ...] = whole_text_epsilon(100.0, 1.0, 1000.0)
     checkpoint: str = option(
         "snips",
         label="Pre-trained on",
-        kind="text",
         help="This is “snips” or “atis”, or the folder of an autoencoder that the command pretrain made. A rewrite may "
         "repeat what the autoencoder was trained on.",
         said="pre-trained on {}",
@@ -89,7 +84,6 @@ class ADePTConfig:
     max_tokens: int = option(
         20,
         label="Longest text",
-        kind="integer",
         min=1,
         max=128,
         unit="word pieces",
@@ -101,7 +95,6 @@ class ADePTConfig:
     rescale: bool = option(
         True,
         label="Scale the noisy vector",
-        kind="flag",
         draws=True,
         advanced=True,
         live=True,
@@ -112,22 +105,12 @@ class ADePTConfig:
     no_noise: bool = option(
         False,
         label="No noise",
-        kind="flag",
         draws=True,
         advanced=True,
         live=True,
         help="Nothing is added to the vector, and nothing is promised. It shows what the autoencoder alone does.",
         said=("with noise", "no noise"),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded(Prepared):
-    """A text with the vector that the encoder made of it, float32 (d,), before clipping. cut: whether the text was
-    longer than the encoder reads."""
-
-    context: np.ndarray
-    cut: bool
 
 
 def _within(context: np.ndarray, norm: float) -> np.ndarray:
@@ -154,7 +137,7 @@ def clip_l2(context: np.ndarray, norm: float) -> np.ndarray:
     return np.trunc(x * ((norm / length if length > norm else 1.0) * (GRID / norm))).astype(np.int64)
 
 
-class ADePT(Mechanism):
+class ADePT(VectorMechanism):
     """ADePT, corrected: ℓ1 clipping, Laplace noise on whole numbers."""
 
     name = "adept"
@@ -163,10 +146,15 @@ class ADePT(Mechanism):
     family = "autoencoder"
     notion = "pure"
     summary = "A small network turns the text into one vector; noise is added, and a new text is written from it."
+    steps = (
+        "The whole text becomes one vector",
+        "The vector is cut to a fixed length",
+        "Noise of size 1/ε = {noise} moves it",
+        "A new text is written from where it landed",
+    )
     config_cls = ADePTConfig
     needs = ("autoencoder",)
-    closed_form: ClassVar[bool] = False
-    slow_to_prepare: ClassVar[bool] = False
+    batch: ClassVar[int] = 4 * ae.WIDTH
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -177,15 +165,15 @@ class ADePT(Mechanism):
         return replace(config, checkpoint=str(Path(folder)))
 
     @property
-    def can(self) -> frozenset[str]:
-        return frozenset()
+    def reading(self) -> Reading[ADePT]:
+        return _Reading(self)
 
     @property
-    def max_epsilon(self) -> float:
-        return MOST
+    def audited(self) -> Audited[ADePT]:
+        return _Audited(self)
 
     @cached_property
-    def shape(self) -> ae.Shape:
+    def shape(self) -> ae.AutoencoderShape:
         """What the checkpoint says of itself; loads no weights."""
         return ae.read_shape(ae.checkpoint_folder(self.config.checkpoint))
 
@@ -207,7 +195,7 @@ class ADePT(Mechanism):
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if not isinstance(text, Prepared):
-            self._document(text)  # which refuses what is no text
+            self.document(text)  # which refuses what is no text
         c, reason = self.config, self._reason()
         return Guarantee(
             notion="none" if reason else "pure",
@@ -226,39 +214,12 @@ class ADePT(Mechanism):
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
         """The clipped vector in steps of C/GRID, int64 (d,). For the owner's eyes."""
-        return clip_l1(self._encoded(prepared).context, self.config.clip_norm)
+        return clip_l1(self.encoded(prepared).latent, self.config.clip_norm)
 
     @property
     def rate(self) -> Fraction:
         """By how much ln of the noise's chances falls with each step."""
         return Fraction(self.config.epsilon) / (2 * GRID)
-
-    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
-        """Noise beyond both vectors in every place: the rate times how far they are apart in the ℓ1 norm."""
-        if self.config.no_noise:
-            return None
-        return float(self.rate * int(np.abs(self.clipped(a) - self.clipped(b)).sum()))
-
-    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
-        """A bound, from the divergence of the noise on each number."""
-        if self.config.no_noise:
-            return None
-        return laplace_advantage(self.clipped(a) - self.clipped(b), float(self.rate))
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        document = text.document if isinstance(text, Prepared) else self._document(text)
-        known = known_by(trunk_folder(), document)
-        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(known[i] for i in words), len(words)
-
-    def uncovered(self) -> str:
-        return "the autoencoder reads them letter by letter or not at all, and writes something else."
-
-    def reading_note(self, text: str | Prepared) -> str:
-        cut = text.cut if isinstance(text, Encoded) else self._read(self.plan(text).document)[1]
-        if not cut:
-            return ""
-        return f"The first {self.shape.window} word pieces of this text are read: what follows is left out."
 
     # --- rewriting
 
@@ -267,30 +228,12 @@ class ADePT(Mechanism):
         ids, n = ae.pieces(document.text, self.shape.window)
         return ids, n > len(ids)
 
-    def _encoded(self, prepared: Prepared) -> Encoded:
-        """What ``plan`` made is read now."""
-        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document])[0]
-
-    def _prepare(self, document: Document, task: Task) -> Prepared:
-        return next(iter(self._encode([document], task)))
-
-    def plan(self, text: str | Prepared) -> Prepared:
-        return text if isinstance(text, Prepared) else Prepared(self._document(text), self.key)
-
-    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        task = task or UNWATCHED
-        documents = [d for text, n in in_runs(listed(texts)) for d in [self._document(text)] * n]
-        for start in range(0, len(documents), _BATCH):
-            yield from self._encode(documents[start : start + _BATCH], task)
-            task.report(min(start + _BATCH, len(documents)), len(documents))
-
-    def _encode(self, documents: Sequence[Document], task: Task = UNWATCHED) -> list[Encoded]:
-        task.check()
+    def encode(self, documents: Sequence[Document]) -> list[Encoded]:
         read = [self._read(d) for d in documents]
         contexts = self.autoencoder.encode_ids([ids for ids, _ in read])
         return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
 
-    def _noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
+    def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
         """The vector that a text is written from, float64 (d,)."""
         steps = self.clipped(prepared)
         if not self.config.no_noise:
@@ -302,38 +245,51 @@ class ADePT(Mechanism):
             vector *= learned / size
         return vector
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
-        return self._written([(prepared, stream)], task)[0]
+    def write(self, vectors: Sequence[np.ndarray], task: Task) -> list[str]:
+        return self.autoencoder.decode(np.stack(vectors), self.config.max_tokens)
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        prepared = list(self.prepare_many(texts, task=task.quiet))
-        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], task)
-
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], task)
-
-    def _written(self, wanted: Sequence[tuple[Prepared, NoiseStream]], task: Task) -> list[RewriteResult]:
-        out: list[RewriteResult] = []
-        for start in range(0, len(wanted), _BATCH):
-            task.check()
-            block = wanted[start : start + _BATCH]
-            vectors = np.stack([self._noisy(p, stream) for p, stream in block])
-            texts = self.autoencoder.decode(vectors, self.config.max_tokens)
-            out += [self._result(p, stream, text) for (p, stream), text in zip(block, texts, strict=True)]
-            task.report(len(out), len(wanted))
-        return out
-
-    def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
-        spent = 0.0 if self.config.no_noise else self.config.epsilon
-        piece = Release((0, len(text)), text, spent, "drawn")
-        return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            pieces=(piece,), language=self.language,
-        )  # fmt: skip
+    @property
+    def spent(self) -> float:
+        return 0.0 if self.config.no_noise else self.config.epsilon
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return tuple({"checkpoint": name} for name in ae.BUNDLED)
+
+
+class _Reading(Reading[ADePT]):
+    """By the autoencoder's word pieces."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        document = text.document if isinstance(text, Prepared) else self.m.document(text)
+        known = known_by(trunk_folder(), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the autoencoder reads them letter by letter or not at all, and writes something else."
+
+    def note(self, text: str | Prepared) -> str:
+        cut = text.cut if isinstance(text, Encoded) else self.m._read(self.m.plan(text).document)[1]
+        if not cut:
+            return ""
+        return f"The first {self.m.shape.window} word pieces of this text are read: what follows is left out."
+
+
+class _Audited(Audited[ADePT]):
+    """The noise on the vector that a text is written from."""
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
+        """Noise beyond both vectors in every place: the rate times how far they are apart in the ℓ1 norm."""
+        if self.m.config.no_noise:
+            return None
+        return float(self.m.rate * int(np.abs(self.m.clipped(a) - self.m.clipped(b)).sum()))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """A bound, from the divergence of the noise on each number."""
+        if self.m.config.no_noise:
+            return None
+        return laplace_advantage(self.m.clipped(a) - self.m.clipped(b), float(self.m.rate))
 
 
 class ADePTOriginal(ADePT):
@@ -356,4 +312,4 @@ class ADePTOriginal(ADePT):
         )
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
-        return clip_l2(self._encoded(prepared).context, self.config.clip_norm)
+        return clip_l2(self.encoded(prepared).latent, self.config.clip_norm)

@@ -29,16 +29,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from ..._internal.checks import listed
-from ..._internal.task import UNWATCHED, Task
+from ..._internal.task import Task
 from ...errors import ConfigError, InputError
 from ...models.generators import PROMPTED, GeneratorSpec, generator_spec
 from ...models.registry import BUNDLED, _read_json, weights_sha256
@@ -52,16 +51,16 @@ from ...privacy.gaussian import (
 )
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, discrete_laplace
-from ...result import Release, RewriteResult
 from ...text.document import Document
-from ..base import Mechanism, Prepared, in_runs
-from ..config import epsilon_option, option
+from ..audited import Audited
+from ..base import Prepared
+from ..config import option
+from ..facets import Reading
 from ..writing.generation import generator_option, recase_option
+from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
 
 #: Steps from 0 to the bound.
 GRID = 1 << 12
-#: The largest ε that is taken: there the noise is a tenth of the bound.
-MOST = 1e6
 #: C of the paper's released code for BART.
 PAPER_BOUND = 0.1
 #: C of the bundled model: half of the numbers that its encoder gives lie beyond (:func:`estimate_bound`).
@@ -76,13 +75,10 @@ _PUBLIC, _WORDS = 128, 12
 class DPBARTConfig:
     """Options of DP-BART."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(
-        1000.0, 10.0, 100_000.0, "for the whole text", "The whole text spends it once.", MOST
-    )
+    epsilon: float | tuple[float, ...] = whole_text_epsilon(1000.0, 10.0, 100_000.0)
     noise: str = option(
         "gaussian",
         label="Noise",
-        kind="choice",
         draws=True,
         choices=("gaussian", "laplace"),
         live=True,
@@ -102,7 +98,6 @@ class DPBARTConfig:
     positions: int = option(
         20,
         label="Tokens read",
-        kind="integer",
         min=8,
         max=512,
         advanced=True,
@@ -124,7 +119,6 @@ class DPBARTConfig:
     denoise: bool = option(
         True,
         label="Estimate before decoding",
-        kind="flag",
         draws=True,
         advanced=True,
         live=True,
@@ -135,7 +129,6 @@ class DPBARTConfig:
     max_tokens: int = option(
         20,
         label="Tokens, at most",
-        kind="integer",
         min=1,
         max=256,
         live=True,
@@ -146,22 +139,13 @@ class DPBARTConfig:
     model: str = generator_option("encoder-decoder", PROMPTED)
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded(Prepared):
-    """A text with what the encoder made of it, float32 (l, d), before clipping; 0 beyond the text. cut: whether the
-    text was longer."""
-
-    latent: np.ndarray
-    cut: bool
-
-
 def clip(latent: np.ndarray, bound: float) -> np.ndarray:
     """Whole steps of bound/GRID, int64, from −GRID to GRID, whatever the floats are: NaN counts as 0."""
     inside = np.clip(np.nan_to_num(np.asarray(latent, np.float64)), -bound, bound) / bound
     return np.trunc(np.clip(inside, -1.0, 1.0) * GRID).astype(np.int64)
 
 
-class DPBART(Mechanism):
+class DPBART(VectorMechanism):
     """DP-BART: clipped numbers of an encoder, noise, and what the decoder writes from them."""
 
     name = "dp-bart"
@@ -170,9 +154,14 @@ class DPBART(Mechanism):
     family = "language models"
     notion = "approx"
     summary = "An encoder turns the text into numbers; noise is added, and a decoder writes a new text from them."
+    steps = (
+        "The whole text becomes a row of numbers",
+        "They are cut to a fixed size",
+        "Noise of size 1/ε = {noise} moves them",
+        "A new text is written from where they landed",
+    )
     config_cls = DPBARTConfig
     needs = ("language model",)
-    closed_form: ClassVar[bool] = False
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -191,19 +180,19 @@ class DPBART(Mechanism):
             )
         return dataclasses.replace(config, bound=float(bound))
 
-    def with_(self, **options: Any) -> Self:
+    def replace(self, **options: Any) -> Self:
         if "model" in options and self.config.bound == default_bound(generator_spec(self.config.model, PROMPTED)):
             # A bound that came with the old model follows the new one; one that was given stays.
             options = {"bound": None} | options
-        return super().with_(**options)
+        return super().replace(**options)
 
     @property
-    def can(self) -> frozenset[str]:
-        return frozenset()
+    def reading(self) -> Reading[DPBART]:
+        return _Reading(self)
 
     @property
-    def max_epsilon(self) -> float:
-        return MOST
+    def audited(self) -> Audited[DPBART]:
+        return _Audited(self)
 
     def loads(self) -> Mapping[str, str]:
         return {"model": weights_sha256(generator_spec(self.config.model, PROMPTED).folder)}
@@ -220,35 +209,11 @@ class DPBART(Mechanism):
 
         return load_generator(self.config.model, PROMPTED)
 
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        from ...models.coverage import spec_knows
-
-        document = text.document if isinstance(text, Prepared) else self._document(text)
-        known = spec_knows(generator_spec(self.config.model, PROMPTED), document)
-        words = [known[i] for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(words), len(words)
-
-    def uncovered(self) -> str:
-        return "the model reads them letter by letter or not at all."
-
-    def reading_note(self, text: str | Prepared) -> str:
-        if isinstance(text, Encoded):
-            cut = text.cut
-        else:  # of a plain text known where the model is loaded
-            n = self.config.positions
-            cut = self.model_ready and _ids(self.generator(), self.plan(text).document.text, n)[1]
-        if not cut:
-            return ""
-        return (
-            f"The first {self.config.positions} tokens of this text are read: what follows is left out. With a larger "
-            "number of tokens read, more comes in, and more noise."
-        )
-
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if not isinstance(text, Prepared):
-            self._document(text)  # the promise is that of any text, and of nothing else
+            self.document(text)  # the promise is that of any text, and of nothing else
         c = self.config
         pure = c.noise == "laplace"
         return Guarantee(
@@ -273,43 +238,18 @@ class DPBART(Mechanism):
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
         """The clipped numbers in steps of C/GRID, int64 (l, d). For the owner's eyes."""
-        return clip(self._encoded(prepared).latent, self.config.bound)
-
-    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
-        apart = (self.clipped(a) - self.clipped(b)).ravel()
-        if self.config.noise == "laplace":
-            return float(self._rate(apart.size) * int(np.abs(apart).sum()))
-        return gaussian_epsilon(self.config.delta, math.sqrt(int((apart * apart).sum())) / self.scale(apart.size))
-
-    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
-        """Of Gaussian noise exactly; of Laplace's a bound."""
-        apart = (self.clipped(a) - self.clipped(b)).ravel()
-        if self.config.noise == "laplace":
-            return laplace_advantage(apart, float(self._rate(apart.size)))
-        return gaussian_advantage(math.sqrt(int((apart * apart).sum())) / self.scale(apart.size))
+        return clip(self.encoded(prepared).latent, self.config.bound)
 
     # --- rewriting
 
-    def plan(self, text: str | Prepared) -> Prepared:
-        return text if isinstance(text, Prepared) else Prepared(self._document(text), self.key)
-
-    def _encoded(self, prepared: Prepared) -> Encoded:
-        return prepared if isinstance(prepared, Encoded) else self._encode([prepared.document])[0]
-
-    def _prepare(self, document: Document, task: Task) -> Prepared:
-        return self._encode([document], task)[0]
-
-    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        task = task or UNWATCHED
+    @property
+    def batch(self) -> int:
         from ...models.generator import ROWS
 
-        documents = [self._document(t) for t in listed(texts)]
-        for start in range(0, len(documents), ROWS):
-            yield from self._encode(documents[start : start + ROWS], task)
-            task.report(min(start + ROWS, len(documents)), len(documents))
+        return ROWS
 
-    def _encode(self, documents: Sequence[Document], task: Task = UNWATCHED) -> list[Encoded]:
-        task.check()
+    def encode(self, documents: Sequence[Document]) -> list[Encoded]:
+        """What the encoder makes of them, (l, d) each; 0 beyond the text."""
         g, n = self.generator(), self.config.positions
         read = [_ids(g, d.text, n) for d in documents]
         latents = g.latents([ids for ids, _ in read], n)
@@ -339,39 +279,15 @@ class DPBART(Mechanism):
         values, vectors, back = _public_shape(self.generator(), c.positions, c.bound)
         return ((noisy @ vectors / (values + variance)) @ back).astype(np.float32)
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
-        return self._written([(prepared, stream)], task)[0]
-
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        runs = in_runs(texts)
-        every = self.prepare_many([text for text, _ in runs], task=task.quiet)
-        prepared = [p for (_, n), one in zip(runs, every, strict=True) for p in [one] * n]
-        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], task)
-
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], task)
-
-    def _written(self, wanted: Sequence[tuple[Prepared, NoiseStream]], task: Task) -> list[RewriteResult]:
-        """Results, a block after the other. Progress is by token for one text, else by text."""
-        from ...models.generator import ROWS
-
-        g, out = self.generator(), list[RewriteResult]()
+    def write(self, vectors: Sequence[np.ndarray], task: Task) -> list[str]:
         most = self.config.max_tokens
 
         def step(k: int) -> None:
             task.check()
-            if len(wanted) == 1:
-                task.report(k, most)
+            task.report(k, most)
 
-        for start in range(0, len(wanted), ROWS):
-            task.check()
-            block = wanted[start : start + ROWS]
-            latents = np.stack([self._read(self.noisy(p, stream)) for p, stream in block])
-            tokens = g.decode(latents, most, REPEATED, step)
-            out += [self._result(p, stream, self._text(t)) for (p, stream), t in zip(block, tokens, strict=True)]
-            if len(wanted) > 1:
-                task.report(len(out), len(wanted))
-        return out
+        read = np.stack([self._read(noisy) for noisy in vectors])
+        return [self._text(tokens) for tokens in self.generator().decode(read, most, REPEATED, step)]
 
     def _text(self, tokens: list[int]) -> str:
         text = " ".join("".join(self.generator().pieces(tokens)).split())
@@ -386,18 +302,54 @@ class DPBART(Mechanism):
             begin, at = token.text[-1:] in self.language.enders or (begin and token.kind == "punct"), token.end
         return "".join(out) + text[at:]
 
-    def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
-        piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
-        return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            pieces=(piece,), language=self.language,
-        )  # fmt: skip
-
-    slow_to_prepare = False
-
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"noise": "laplace"})
+
+
+class _Reading(Reading[DPBART]):
+    """By the model's tokens."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ...models.coverage import spec_knows
+
+        document = text.document if isinstance(text, Prepared) else self.m.document(text)
+        known = spec_knows(generator_spec(self.m.config.model, PROMPTED), document)
+        words = [known[i] for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all."
+
+    def note(self, text: str | Prepared) -> str:
+        if isinstance(text, Encoded):
+            cut = text.cut
+        else:  # of a plain text known where the model is loaded
+            n = self.m.config.positions
+            cut = self.m.model_ready and _ids(self.m.generator(), self.m.plan(text).document.text, n)[1]
+        if not cut:
+            return ""
+        return (
+            f"The first {self.m.config.positions} tokens of this text are read: what follows is left out. With a "
+            "larger number of tokens read, more comes in, and more noise."
+        )
+
+
+class _Audited(Audited[DPBART]):
+    """The noise on the vector that a text is written from."""
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
+        apart = (self.m.clipped(a) - self.m.clipped(b)).ravel()
+        if self.m.config.noise == "laplace":
+            return float(self.m._rate(apart.size) * int(np.abs(apart).sum()))
+        return gaussian_epsilon(self.m.config.delta, math.sqrt(int((apart * apart).sum())) / self.m.scale(apart.size))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
+        """Of Gaussian noise exactly; of Laplace's a bound."""
+        apart = (self.m.clipped(a) - self.m.clipped(b)).ravel()
+        if self.m.config.noise == "laplace":
+            return laplace_advantage(apart, float(self.m._rate(apart.size)))
+        return gaussian_advantage(math.sqrt(int((apart * apart).sum())) / self.m.scale(apart.size))
 
 
 def default_bound(spec: GeneratorSpec) -> float | None:

@@ -1,0 +1,98 @@
+"""A mechanism as a step of a scikit-learn pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._internal.checks import shown
+from ..errors import InputError
+from ..mechanisms.registry import DEFAULT_MECHANISM, get_mechanism
+
+
+class DPRewriter(TransformerMixin, BaseEstimator):
+    """Rewrites texts, each by itself, before what comes next in a pipeline sees them.
+
+    Nothing is learned from texts or labels: what is promised of a text holds whatever stands beside it. Every call of
+    ``transform`` draws anew, and the promises of two rewrites of one text add up; so rewrite once, and keep what came
+    out. ``mechanism_.guarantee(text)`` says what is promised of a text, and ``dptext_core.rewrite_records`` gives the
+    promises with the rewrites.
+
+    Parameters
+    ----------
+    mechanism : str
+        One of ``dptext_core.mechanisms()``.
+    epsilon : float, optional
+        ε of one draw; without it the mechanism's own default.
+    options : mapping, optional
+        The mechanism's other options.
+    seed : int, optional
+        Makes rewrites repeatable, and not private.
+
+    Attributes
+    ----------
+    mechanism_ : Mechanism
+        After ``fit``.
+
+    Examples
+    --------
+    ::
+
+        make_pipeline(dpt.DPRewriter("custext", epsilon=8), TfidfVectorizer(), LogisticRegression()).fit(texts, labels)
+    """
+
+    def __init__(
+        self, mechanism: str = DEFAULT_MECHANISM, epsilon: float | None = None,
+        options: Mapping[str, Any] | None = None, seed: int | None = None,
+    ) -> None:  # fmt: skip
+        self.mechanism = mechanism
+        self.epsilon = epsilon
+        self.options = options
+        self.seed = seed
+
+    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+        """Checks the options. Texts and labels are not looked at. Raises ConfigError."""
+        given = dict(self.options or {}) | ({} if self.epsilon is None else {"epsilon": self.epsilon})
+        self.mechanism_ = get_mechanism(self.mechanism, **given)
+        return self
+
+    def transform(self, X: Iterable[str]) -> NDArray[np.object_]:
+        """The rewritten texts.
+
+        Parameters
+        ----------
+        X : iterable of str, length n
+
+        Returns
+        -------
+        ndarray of str objects, shape (n,)
+
+        Raises
+        ------
+        InputError
+            X is one text, or holds what is no text.
+        """
+        check_is_fitted(self, "mechanism_")
+        if isinstance(X, str) or not isinstance(X, Iterable):
+            raise InputError(f"Give a list of texts, not {shown(type(X).__name__)}.")
+        texts = [str(x) if isinstance(x, np.str_) else x for x in X]
+        out = np.empty(len(texts), dtype=object)
+        out[:] = [r.text for r in self.mechanism_.rewrite(texts, seed=self.seed)]
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """One column, the text."""
+        return np.array(["text"], dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.requires_fit, tags.no_validation = True, True
+        tags.non_deterministic = self.seed is None
+        return tags

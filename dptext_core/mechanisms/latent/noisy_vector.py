@@ -1,0 +1,127 @@
+"""What mechanisms share that write a new text from one noisy vector of the whole text."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._internal.checks import listed
+from ..._internal.task import UNWATCHED, Task
+from ...privacy.sampling import NoiseStream
+from ...result import Release, RewriteResult
+from ...text.document import Document
+from ..base import Mechanism, Prepared, in_runs
+from ..config import epsilon_option
+
+#: The largest ε that is taken: there the noise is a few steps of the grid on which it is drawn, or fewer.
+MOST = 1e6
+
+
+def whole_text_epsilon(default: float, low: float, high: float) -> Any:
+    """The field ``epsilon`` of a mechanism that draws once for a whole text."""
+    return epsilon_option(default, low, high, "for the whole text", "The whole text spends it once.", MOST)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded(Prepared):
+    """A text with what the encoder made of it, float32, before clipping. cut: whether the text was longer than what is
+    read."""
+
+    latent: np.ndarray
+    cut: bool
+
+
+class VectorMechanism(Mechanism):
+    """An encoder's vector of the whole text, clipped, with noise, and a text that is written from it."""
+
+    closed_form: ClassVar[bool] = False
+    slow_to_prepare: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def batch(self) -> int:
+        """Texts that are encoded, and that are written, at once."""
+
+    @abstractmethod
+    def encode(self, documents: Sequence[Document]) -> list[Encoded]:
+        """Documents as the encoder reads them."""
+
+    @abstractmethod
+    def clipped(self, prepared: Prepared) -> np.ndarray:
+        """The clipped vector in whole steps, int64. For the owner's eyes."""
+
+    @abstractmethod
+    def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
+        """The noisy vector, float64: all of a text that the new one is written from."""
+
+    @abstractmethod
+    def write(self, vectors: Sequence[np.ndarray], task: Task) -> list[str]:
+        """Texts from noisy vectors. task: told of the steps."""
+
+    @property
+    def spent(self) -> float:
+        """ε of a text that was written."""
+        return self.config.epsilon
+
+    @property
+    def aligned(self) -> None:
+        return None
+
+    @property
+    def max_epsilon(self) -> float:
+        return MOST
+
+    def plan(self, text: str | Prepared) -> Prepared:
+        return text if isinstance(text, Prepared) else Prepared(self.document(text), self.key)
+
+    def encoded(self, prepared: Prepared) -> Encoded:
+        """What ``plan`` made is read now."""
+        return prepared if isinstance(prepared, Encoded) else self.encode([prepared.document])[0]
+
+    def prepare_document(self, document: Document, task: Task) -> Prepared:
+        task.check()
+        return self.encode([document])[0]
+
+    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
+        task = task or UNWATCHED
+        documents = [self.document(text) for text in listed(texts)]
+        for start in range(0, len(documents), self.batch):
+            task.check()
+            yield from self.encode(documents[start : start + self.batch])
+            task.report(min(start + self.batch, len(documents)), len(documents))
+
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+        return self._written([(prepared, stream)], task)[0]
+
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        runs = in_runs(texts)
+        every = self.prepare_many([text for text, _ in runs], task=task.quiet)
+        prepared = [p for (_, n), one in zip(runs, every, strict=True) for p in [one] * n]
+        return self._written([(p, stream.at(i)) for i, p in enumerate(prepared)], task)
+
+    def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        return self._written([(prepared, stream.at("fresh", k)) for k in range(n)], task)
+
+    def _written(self, wanted: Sequence[tuple[Prepared, NoiseStream]], task: Task) -> list[RewriteResult]:
+        """Results, a block after the other. Progress is by step for one text, else by text."""
+        out: list[RewriteResult] = []
+        for start in range(0, len(wanted), self.batch):
+            task.check()
+            block = wanted[start : start + self.batch]
+            vectors = [self.noisy(p, stream) for p, stream in block]
+            texts = self.write(vectors, task if len(wanted) == 1 else task.quiet)
+            out += [self._result(p, stream, text) for (p, stream), text in zip(block, texts, strict=True)]
+            if len(wanted) > 1:
+                task.report(len(out), len(wanted))
+        return out
+
+    def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
+        piece = Release((0, len(text)), text, self.spent, "drawn")
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            pieces=(piece,), language=self.language,
+        )  # fmt: skip

@@ -1,0 +1,510 @@
+"""One draw a sentence: each is released as a sentence of a public bank, drawn whole by its likeness in meaning.
+
+The exponential mechanism (McSherry and Talwar 2007, Section 3) over a bank S of public sentences. With a public encoder
+e, a public range [a, b], and u(x, s) = (min(max(cos(e(x), e(s)), a), b) − a)/(b − a) in [0, 1],
+
+    P(s | x) = exp(ε·u(x, s)/2) / Z(x).
+
+For any sentences x, x′ and any s the ratio P(s | x)/P(s | x′) is exp(ε·(u(x, s) − u(x′, s))/2)·Z(x′)/Z(x), and each of
+the two factors is at most e^{ε/2}: pure ε-DP between any two sentences. What is released is a sentence of the bank, so
+that no word, no stop word, no length and no style of the author's gets through.
+
+Texts. A text is cut into m sentences by public rules. Each is drawn by itself: m·ε, and m shows, so that texts with as
+many sentences are alike. With ``slots`` = k the first k sentences are read and the others are left out before anything
+is drawn; a slot without a sentence is drawn too. Then any two texts are alike, and the text spends k·ε. For slots the
+bank has one more candidate, the empty sentence. Its cosine counts as 1 with an empty slot and as −1 with any other, and
+that of a bank's sentence with an empty slot as −1. A text of blanks alone is read as one empty sentence: without slots
+every sentence of the bank is as likely for it as any other.
+
+The range. Without one given, a and b follow from ε by :func:`sentence_range`, which is public. A small ε tells little
+apart, and spends itself best on whether a sentence is alike at all; a large one can rank those that are. Where ε moves,
+so does the range, and the noise stays: under a law a released sentence may come back at another ε.
+
+Relatives, both of which draw from clusters of public candidates: DP-ST (Meisenbacher, Chevli and Matthes, EMNLP 2025)
+draws triples of words within a neighbourhood, CluSanT (Awon, Lu, Potka and Thomo, NAACL 2025) draws tokens. This
+mechanism is of this program: it follows neither, and has no neighbourhood that the promise would be limited to.
+
+Numbers. Cosines are those of the vectors rounded as the bank states (:mod:`dptext_core.words.bank`); the rounding is
+public and part of u. A sentence's vector is computed alone, so that no bit of it tells of other texts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._internal.checks import many
+from ..._internal.task import UNWATCHED, Task
+from ...errors import ConfigError
+from ...models.coverage import known_by
+from ...privacy.distribution import Channel, TokenDistribution, logsumexp, search_flips
+from ...privacy.guarantee import Guarantee
+from ...privacy.sampling import NoiseStream, Sampler
+from ...result import Release, RewriteResult, Trace, Unit
+from ...text.document import Document
+from ...words import bank as banks
+from ...words.vocabulary import trunk_folder
+from ..audited import Audited
+from ..base import Mechanism, Prepared, in_runs
+from ..chances import Chances, check_made
+from ..config import epsilon_option, never_option, option
+from ..facets import Reading
+
+#: Scores of sentences that one result keeps once they were asked for.
+_KEPT = 16
+#: Sentences that are held against the bank together: 8 MB for 33,000.
+_TOGETHER = 32
+_NOTHING = ""
+#: A bank whose nearest sentence is farther has nothing alike: below this lies a tenth of the sentences of public texts.
+FAR = 0.4
+
+
+def sentence_range(epsilon: float) -> tuple[float, float]:
+    """The range of cosines that are told apart where none is given: a public law of ε, chosen on public text
+    (tools/choose_sentence_range.py)."""
+    low = min(0.2, epsilon / 50)
+    return low, min(1.0, low + min(epsilon / 100, 0.3 + epsilon / 400))
+
+
+def end_option(upper: bool) -> Any:
+    """The fields ``low`` and ``high``."""
+    where, less = ("upper", "more") if upper else ("lower", "less")
+    return option(
+        None,
+        label=f"Range of cosines, {where} end",
+        min=-1.0,
+        max=1.0,
+        draws=True,
+        advanced=True,
+        live=True,
+        help=f"Sentences of the bank that are {less} alike than this are all as likely. When none is given, the range "
+        "follows from ε.",
+        said=f"cosines {'to' if upper else 'from'} {{}}",
+    )
+
+
+@dataclass(frozen=True)
+class DPSentenceConfig:
+    """Options of one draw a sentence. ``bank``: "wordnet", or the folder of a bank."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(
+        50.0, 5.0, 200.0, "per sentence", "Every sentence that is drawn spends it."
+    )
+    bank: str = option(
+        banks.DEFAULT_BANK,
+        label="Bank of sentences",
+        kind="text",
+        draws=True,
+        help="This is “wordnet”, or the folder of a bank that the command bank build made. What is released is one of "
+        "its sentences. A bank of the same kind of text keeps most.",
+        said="bank: {}",
+        offered=tuple(banks.BUNDLED),
+    )
+    slots: int | None = option(
+        None,
+        label="Slots",
+        kind="integer",
+        min=1,
+        max=100,
+        help="So many sentences are drawn, whatever the text: further ones are left out, and missing ones are drawn as "
+        "empty ones. Without a number each sentence is drawn, and how many there are shows.",
+        said="{} slots",
+        unset="one draw for each sentence",
+    )
+    low: float | None = end_option(upper=False)
+    high: float | None = end_option(upper=True)
+    never: tuple[str, ...] = never_option()
+
+
+@dataclass(frozen=True, eq=False)
+class SentencePrepared(Prepared):
+    """A text with the vectors of the sentences that are read: int16 (m, 384), as :func:`text_codes` gives them."""
+
+    codes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CosineTable(Channel):
+    """What one sentence is drawn from.
+
+    Parameters
+    ----------
+    candidates
+        What can be released.
+    cosines
+        float64 (n,), each in [−1, 1].
+    ends
+        The range that they are cut to; None: that of :func:`sentence_range` at each ε.
+    """
+
+    candidates: Sequence[str]
+    cosines: np.ndarray
+    ends: tuple[float, float] | None = None
+    source: str | None = None
+
+    def utilities(self, epsilon: float) -> np.ndarray:
+        """u of every candidate, float64 (n,), in [0, 1]."""
+        low, high = self.ends or sentence_range(epsilon)
+        return np.clip((np.clip(self.cosines, low, high) - low) / (high - low), 0.0, 1.0)
+
+    def log_weights(self, epsilon: float) -> np.ndarray:
+        """ln p up to a constant, float64 (n,)."""
+        return epsilon / 2 * (self.utilities(epsilon) - 1.0)
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.empty(0, np.int64)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = self.log_weights(epsilon)
+        return TokenDistribution(self.candidates, x - logsumexp(x), None, float(epsilon))
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return Sampler(self.log_weights(epsilon)).one(stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        return Sampler(self.log_weights(epsilon)).one
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        """As :meth:`Channel.flips`, among those that can be released at some ε: weights never fall as cosines grow, so
+        that a candidate with less of both cosine and noise than another one never wins."""
+        noise = stream.gumbel(len(self.cosines))
+        order = np.lexsort((-noise, -self.cosines))
+        ordered = noise[order]
+        front = np.sort(order[np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])])
+        few = CosineTable((), self.cosines[front], self.ends)
+        found = search_flips(lambda e: int(np.argmax(few.log_weights(e) + noise[front])), low, high)
+        return [(epsilon, int(front[i])) for epsilon, i in found]
+
+
+class SentenceTrace(Trace):
+    """What was drawn for each sentence. Chances are computed again from the vectors, to the same bits."""
+
+    can = frozenset({"distribution", "sweep"})
+
+    def __init__(self, mechanism: DPSentence, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream):
+        self._mechanism, self._prepared, self._stream = mechanism, prepared, stream
+        self.chosen = chosen
+        self._tables: dict[int, CosineTable] = {}
+
+    def _table(self, i: int) -> CosineTable:
+        if i not in self._tables:
+            table = self._mechanism.tables(self._prepared, [i])[0]
+            if len(self._tables) >= _KEPT:
+                return table
+            self._tables[i] = table
+        return self._tables[i]
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self._table(i).at(self._mechanism.config.epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        return self._table(i), self._stream.at(i)
+
+    def candidate(self, i: int, unit: Unit) -> int:
+        return self.chosen[i]
+
+
+class DPSentence(Mechanism):
+    """The exponential mechanism over a bank of public sentences, one draw for each sentence of a text."""
+
+    name = "dp-sentence"
+    references = ("mcsherry2007mechanism", "meisenbacher2025dpst", "awon2025clusant")
+    title = "One draw a sentence"
+    family = "sentences"
+    notion = "pure"
+    summary = "Each sentence is released as one of a public bank, drawn whole: the nearer in meaning, the likelier."
+    steps = (
+        "{n} public sentences are compared with yours",
+        "Near ones score higher, within a fixed range",
+        "Noise of size 1/ε = {noise} is added to each score",
+        "The sentence with the best score is released",
+    )
+    config_cls = DPSentenceConfig
+    needs = ("sentence encoder", "bank of sentences")
+    takes_never = True
+    slow_to_prepare: ClassVar[bool] = False
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        """A folder is named in full, and what it says of itself is read, so that what cannot be used is said now."""
+        given = config.low, config.high
+        if (given[0] is None) != (given[1] is None):
+            raise ConfigError("Give both low and high, or neither.")
+        if given[0] is not None and not given[0] < given[1]:
+            raise ConfigError(f"low must be below high; they are {config.low:g} and {config.high:g}.")
+        folder = banks.bank_folder(config.bank)
+        banks.read_about(folder)
+        return config if config.bank in banks.BUNDLED else dataclasses.replace(config, bank=str(folder))
+
+    @property
+    def chances(self) -> Chances[DPSentence]:
+        return _Chances(self, sweeps=True)
+
+    @property
+    def aligned(self) -> None:
+        return None
+
+    @property
+    def audited(self) -> Audited[DPSentence]:
+        return _Audited(self)
+
+    @property
+    def reading(self) -> Reading[DPSentence]:
+        return _Reading(self)
+
+    def loads(self) -> Mapping[str, str]:
+        return {"bank": banks.read_about(banks.bank_folder(self.config.bank)).sha256}
+
+    @property
+    def model_ready(self) -> bool:
+        from ...models.sentence_encoder import loaded
+
+        return loaded()
+
+    @property
+    def bank(self) -> banks.SentenceBank:
+        """The bank that is drawn from, those that are never released among it."""
+        return banks.sentence_bank(self.config.bank)
+
+    # --- what is drawn from
+
+    @cached_property
+    def _open(self) -> np.ndarray | None:
+        """The places of the bank's sentences that may be released, ascending; None for all."""
+        if not self.never:
+            return None
+        bank = self.bank
+        left = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
+        if not len(left):
+            raise ConfigError(
+                "Every sentence of the bank holds one of the words that are never released. Take common words off the "
+                "list."
+            )
+        return left
+
+    @cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """What can be released in the place of a sentence, in the order of the bank; with slots the last is empty."""
+        sentences = self.bank.sentences
+        if self._open is not None:
+            sentences = tuple([sentences[i] for i in self._open.tolist()])
+        return sentences if self.config.slots is None else (*sentences, _NOTHING)
+
+    def cosines(self, codes: np.ndarray, task: Task = UNWATCHED) -> np.ndarray:
+        """Cosine of sentences with every candidate.
+
+        Parameters
+        ----------
+        codes
+            Vectors of sentences, int16 (m, 384); 0 for an empty one.
+        task
+            Stops between blocks of the bank.
+
+        Returns
+        -------
+        ndarray
+            float64 (m, candidates), in [−1, 1]; of empty sentences as the module says.
+        """
+        found = self.bank.cosines(codes, task)
+        if self._open is not None:
+            found = found[:, self._open]
+        empty = ~codes.any(axis=1)
+        found[empty] = -1.0
+        if self.config.slots is not None:
+            found = np.concatenate([found, np.where(empty, 1.0, -1.0)[:, None]], axis=1)
+        return found
+
+    def tables(
+        self, prepared: Prepared, which: Sequence[int] | None = None, task: Task = UNWATCHED
+    ) -> list[CosineTable]:
+        """What the sentences at these places, or all that are read, are drawn from at every ε."""
+        codes = self._encoded(prepared, task).codes
+        return self._tables(codes if which is None else codes[list(which)], task)
+
+    def _tables(self, codes: np.ndarray, task: Task = UNWATCHED) -> list[CosineTable]:
+        ends = None if self.config.low is None else (self.config.low, self.config.high)
+        return [CosineTable(self.candidates, row, ends) for row in self.cosines(codes, task)]
+
+    def _each_table(self, codes: np.ndarray, task: Task = UNWATCHED) -> Iterator[CosineTable]:
+        """The same of one sentence after the other, of which only some are held at a time."""
+        for start in range(0, len(codes), _TOGETHER):
+            yield from self._tables(codes[start : start + _TOGETHER], task)
+
+    def nearest(self, prepared: Prepared) -> float:
+        """Mean cosine of the sentences that are read with the nearest candidate of each. For the owner's eyes."""
+        codes = self._encoded(prepared).codes
+        codes = codes[codes.any(axis=1)]
+        return float(np.mean([t.cosines.max() for t in self._each_table(codes)])) if len(codes) else 0.0
+
+    # --- the promise
+
+    def _read(self, document: Document) -> tuple[str, ...]:
+        """The sentences that are drawn for: those of the text, or as many as there are slots."""
+        found = [document.text[a:b] for a, b in document.sentences]
+        slots = self.config.slots or max(1, len(found))
+        return tuple((found + [_NOTHING] * slots)[:slots])
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        n = len(self._read(self._document_of(text)))
+        epsilon = float(self.config.epsilon)
+        adjacency, among, exposed = "any two texts", "", [f"that {many(n, 'sentence')} are drawn, which you set"]
+        if self.config.slots is None:
+            among = "with the same number of sentences"
+            adjacency, exposed = f"{adjacency} {among}", ["how many sentences your text has"]
+        exposed += self.never.exposed()
+        return Guarantee(
+            "pure", epsilon, "released sentence", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
+            among=among, never=len(self.never),
+        )  # fmt: skip
+
+    # --- rewriting
+
+    def _document_of(self, text: str | Prepared) -> Document:
+        return text.document if isinstance(text, Prepared) else self.document(text)
+
+    def plan(self, text: str | Prepared) -> Prepared:
+        return text if isinstance(text, Prepared) else Prepared(self.document(text), self.key)
+
+    def prepare_document(self, document: Document, task: Task) -> SentencePrepared:
+        return self._encoded(Prepared(document, self.key), task)
+
+    def _encoded(self, prepared: Prepared, task: Task = UNWATCHED) -> SentencePrepared:
+        """What ``plan`` made is read now."""
+        if isinstance(prepared, SentencePrepared):
+            return prepared
+        from ...models.sentence_encoder import embed
+
+        sentences = self._read(prepared.document)
+        vectors = np.zeros((len(sentences), banks.DIMENSIONS), np.float32)
+        for i, sentence in enumerate(sentences):
+            task.check()
+            if sentence:
+                vectors[i] = embed([sentence])[0]
+        return SentencePrepared(prepared.document, self.key, banks.text_codes(vectors))
+
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+        task.check()
+        encoded = self._encoded(prepared, task)
+        chosen = self._drawn(encoded.codes, [stream.at(i) for i in range(len(encoded.codes))], task)
+        return self._result(encoded, chosen, stream)
+
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        """Sentences of many texts are held against the bank together, which changes no bit of their cosines."""
+        every = [p for text, n in in_runs(texts) for p in [self._encoded(self.plan(text), task.quiet)] * n]
+        streams = [stream.at(i) for i in range(len(every))]
+        each = [own.at(i) for p, own in zip(every, streams, strict=True) for i in range(len(p.codes))]
+        codes = np.concatenate([p.codes for p in every]) if every else np.zeros((0, banks.DIMENSIONS), np.int16)
+        chosen = iter(self._drawn(codes, each, task))
+        return [self._result(p, tuple(islice(chosen, len(p.codes))), s) for p, s in zip(every, streams, strict=True)]
+
+    def _drawn(self, codes: np.ndarray, streams: Sequence[NoiseStream], task: Task) -> tuple[int, ...]:
+        """What is drawn for each of these sentences, each with its stream."""
+        chosen: list[int] = []
+        for table, stream in zip(self._each_table(codes, task), streams, strict=True):
+            chosen.append(table.draw(self.config.epsilon, stream))
+            task.report(len(chosen), len(codes))
+        return tuple(chosen)
+
+    def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        task.check()
+        encoded = self._encoded(prepared, task)
+        streams = [stream.at("fresh", k) for k in range(n)]
+        chosen: list[list[int]] = [[] for _ in streams]
+        for i, table in enumerate(self._each_table(encoded.codes, task)):
+            draw = table.drawer(self.config.epsilon)
+            for own, one in zip(streams, chosen, strict=True):
+                one.append(draw(own.at(i)))
+            task.report(i + 1, len(encoded.codes))
+        return [self._result(encoded, tuple(one), own) for own, one in zip(streams, chosen, strict=True)]
+
+    def _result(self, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream) -> RewriteResult:
+        text, pieces = self._spelled(chosen)
+        return RewriteResult(
+            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            SentenceTrace(self, prepared, chosen, stream), pieces, language=self.language,
+        )  # fmt: skip
+
+    def _spelled(self, chosen: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
+        """Text and pieces of drawn candidates, and of nothing else."""
+        text, pieces, epsilon = "", [], float(self.config.epsilon)
+        for i in chosen:
+            sentence = self.candidates[i]
+            text += " " if text and sentence else ""
+            pieces.append(Release((len(text), len(text) + len(sentence)), sentence, epsilon, "drawn"))
+            text += sentence
+        return text, tuple(pieces)
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        return ({}, {"slots": 3})
+
+
+class _Chances(Chances[DPSentence]):
+    """Of whole sentences, each by itself."""
+
+    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
+        tables = self.m.tables(prepared)
+        return [t.at(self.m.config.epsilon) for t in tables] if len(tables) == len(result.releases) else None
+
+    def log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
+        """Of the sentences that were drawn, the empty ones among them; −∞ for a text with another number of them."""
+        task = task or UNWATCHED
+        check_made(self.m, results)
+        chosen = [r.trace.chosen for r in results if isinstance(r.trace, SentenceTrace)]
+        out = np.full((len(texts), len(results)), -np.inf)
+        for a, text in enumerate(texts):
+            codes = self.m._encoded(text, task).codes
+            alike = [b for b, drawn in enumerate(chosen) if len(drawn) == len(codes)]
+            out[a, alike] = 0.0
+            for i, table in enumerate(self.m._each_table(codes, task) if alike else ()):
+                stated = table.at(self.m.config.epsilon).log_probs
+                out[a, alike] += stated[[chosen[b][i] for b in alike]]
+            task.report(a + 1, len(texts))
+        return out
+
+
+class _Audited(Audited[DPSentence]):
+    """Texts with as many sentences that are read."""
+
+    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
+        one, other = (len(self.m._read(self.m._document_of(x))) for x in (a, b))
+        return one == other
+
+    def spelled(self, drawn: Sequence[int]) -> str:
+        return self.m._spelled(drawn)[0]
+
+
+class _Reading(Reading[DPSentence]):
+    """By the encoder's word pieces, up to the slots."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        document = self.m._document_of(text)
+        known = known_by(trunk_folder(), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the encoder reads them letter by letter or not at all."
+
+    def note(self, text: str | Prepared) -> str:
+        document, slots = self.m._document_of(text), self.m.config.slots
+        n, said = len(document.sentences), []
+        if slots is not None and n > slots:
+            said.append(f"This text has {n:,} sentences and {slots:,} of them are read: what follows is left out.")
+        # Of a text that was not read yet this would take the encoder.
+        if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
+            said.append(
+                f"The bank has nothing near this text: the nearest sentence is at a cosine of {near:.2f}"
+                f"{' on average' if n > 1 else ''}. Little of the meaning can come through, whatever ε is. A bank of "
+                "the same kind of text has nearer ones."
+            )
+        return " ".join(said)

@@ -1,0 +1,70 @@
+"""How likely words are without a text: by how frequent they are in public text, and by what a masked language model
+says of a place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..text.language import Language
+
+#: Nats that ln of the chances of words spans at most: lower values are raised.
+SPREAD = 25.0
+#: Of the chances of the words of a space: the share that goes by frequency. It is the floor of words that the language
+#: model has no score for.
+BY_FREQUENCY = 0.1
+
+
+@lru_cache(maxsize=8)
+def candidates(model: str, language: Language) -> tuple[str, ...]:
+    """The words that a masked language model may say, as it writes them; of the bundled one without loading it."""
+    if model != "bundled":
+        from . import load_masked_lm
+
+        return load_masked_lm(model, language=language).candidates
+    from ..words.vocabulary import read_pieces
+
+    return tuple(p for p in read_pieces() if language.is_word(p))
+
+
+@lru_cache(maxsize=8)
+def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
+    """ln of the shares of words in public text, every count raised by one: float64 (V,), at most SPREAD apart."""
+    from ..words import word_space
+
+    space = word_space()
+    assert space.counts is not None
+    rows = space.rows(words)
+    counts = np.where(rows >= 0, space.counts[rows], 0) + 1.0
+    return _floored(np.log(counts / counts.sum()))
+
+
+def _floored(log_p: np.ndarray) -> np.ndarray:
+    return np.maximum(log_p, log_p.max(axis=-1, keepdims=True) - SPREAD)
+
+
+def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[str, ...]) -> np.ndarray:
+    """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), at most SPREAD apart.
+
+    The share BY_FREQUENCY goes by frequency, which leaves no word without a chance; the rest is the model's softmax
+    over the words that it has, as it writes them first. Of words that it has not at all, all goes by frequency.
+    """
+    at, there = _places(model, language, words)
+    if not there.any():
+        return np.repeat(log_frequencies(words)[None], len(logits), axis=0)
+    x = np.where(there, logits[:, at].astype(np.float64), -np.inf)
+    x -= x.max(axis=1, keepdims=True)
+    p = np.exp(x)
+    p *= (1 - BY_FREQUENCY) / p.sum(axis=1, keepdims=True)
+    return _floored(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
+
+
+@lru_cache(maxsize=8)
+def _places(model: str, language: Language, words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Where each word stands among the model's candidates, case ignored, and whether it does."""
+    first: dict[str, int] = {}
+    for i, word in enumerate(candidates(model, language)):
+        first.setdefault(word.casefold(), i)
+    at = np.array([first.get(w.casefold(), -1) for w in words])
+    return np.maximum(at, 0), at >= 0
