@@ -12,7 +12,7 @@ T = TypeVar("T")
 _NONE = object()
 
 
-def kept_with_first(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """As ``lru_cache(most)`` for each first argument, which it does not keep alive: its answers go when it goes.
 
     For what is worked out of a vocabulary: a list of words that are never released makes one of 40 to 75 MB, and a

@@ -10,7 +10,7 @@ from .private import Private
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome(Private):
+class WorkOutcome(Private):
     """What became of a piece of work. value: what was asked for; refused: an error that every try would end with;
     lost: why another try is worth it, without a word of the rows."""
 

@@ -6,7 +6,7 @@ import dataclasses
 import re
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -25,14 +25,18 @@ from ..result import RewriteResult, Sweep, check_pieces, in_batch, marked
 from ..text.document import Document, too_long
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from . import chances
+from .audited import Audited
 from .blocklist import NOTHING, Never
+from .chances import Chances
 from .config import build
+from .facets import Aligned, Reading, aligned
 from .setting import Setting
 
 if TYPE_CHECKING:
     from ..privacy.distribution import Channel
     from ..words import WordSpace
+    from .clipped import Clipping
+    from .facets import InParts, KeptScores, PublicStart
 
 #: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
 BATCH = 32
@@ -78,21 +82,11 @@ class WordByWord(Protocol):
     def likelihood_ready(self, epsilon: float) -> bool:
         """Whether :meth:`log_likelihood` answers within a second."""
 
+    def range_key(self, options: Mapping[str, Any]) -> str:
+        """What of the options decides where ε bites, as the key of the measured ranges."""
+
     def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
         """About n of the words, each with others that the promise makes alike to it; None where any are."""
-
-
-@dataclass(frozen=True)
-class ClipCost:
-    """A clipping range at one draw. tied: words at its upper end or above; keep: the chance that the word stays, or,
-    where there is none that it could stay, of the one that the model finds best."""
-
-    name: str
-    low: float
-    high: float
-    used: bool
-    tied: int
-    keep: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +111,10 @@ class Mechanism(ABC):
     family: ClassVar[str]
     notion: ClassVar[str]
     summary: ClassVar[str] = ""
+    #: How one piece is drawn, in up to four short steps for a reader. ``{n}`` stands for how many can be drawn,
+    #: ``{noise}`` for 1/ε; of clipped scores ``{low}``, ``{high}`` for the range, ``{tied}`` for how many tie at its
+    #: upper end.
+    steps: ClassVar[tuple[str, ...]] = ()
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()
     #: Keys of the papers that it is from (``dptext_core.show.references``), the first the one to cite.
@@ -137,7 +135,7 @@ class Mechanism(ABC):
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
         made = cls(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
-            made.check_alignment("takes one ε, not a list of them")
+            aligned(made, "takes one ε, not a list of them")
         return made
 
     @classmethod
@@ -169,12 +167,14 @@ class Mechanism(ABC):
                 pass
         return Setting.of(self.name, **needed)
 
-    @property
+    @cached_property
     def can(self) -> frozenset[str]:
         """What its results have: of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε
         without a new pass) and "alignment" (pieces answer to the words that were read, so that there are steps)."""
-        own = type(self).distribution is not Mechanism.distribution
-        return frozenset(("distribution", "alignment") if own else ("alignment",))
+        chances = self.chances
+        sweeps = chances is not None and chances.sweeps
+        have = {"distribution": chances is not None, "sweep": sweeps, "alignment": self.aligned is not None}
+        return frozenset(part for part, there in have.items() if there)
 
     #: Whether the words of the option ``never`` are taken out of what it draws from, and never kept.
     takes_never: ClassVar[bool] = False
@@ -195,34 +195,13 @@ class Mechanism(ABC):
         words = frozenset(getattr(self.config, "never", ()))
         return Never(words) if words else NOTHING
 
-    def _never_exposed(self) -> tuple[str, ...]:
-        """What the list of these words may show."""
-        one = "the list of words that are never released, which tells something if it was chosen by looking at the "
-        return (one + "text",) if self.never else ()
-
-    @property
-    def together(self) -> bool:
-        """Whether texts that are rewritten in one call share draws, so that a data set has to be rewritten in one."""
-        return False
-
-    @property
-    def by_word(self) -> WordByWord | None:
-        """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
-        return None
-
-    def with_(self, **options: Any) -> Self:
+    def replace(self, **options: Any) -> Self:
         """The same mechanism with some options changed."""
         values = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
         return type(self).create(**(values | options))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.config!r})"
-
-    @classmethod
-    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The clipping ranges (:class:`~dptext_core.models.ClipRange`) that are known for these options, by name, the
-        default first. Raises what :meth:`resolve` would of a model that is not there."""
-        return {}
 
     def loads(self) -> Mapping[str, str]:
         """What it reads from files that may change under the same name: by the option that names them, their SHA-256.
@@ -241,125 +220,6 @@ class Mechanism(ABC):
         low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
         return low, high, (low * high) ** 0.5 if default is None else float(default)
 
-    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
-        """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
-        it: for mechanisms whose pieces answer to no word. None where that is not known."""
-        return None
-
-    def spelled(self, drawn: Sequence[int]) -> str | None:
-        """The text that is released where these candidates were drawn one after the other (``result.candidate(i)`` of
-        each piece): for mechanisms whose pieces answer to no word. None: every piece is its candidate as it is listed,
-        with one blank between two pieces at most."""
-        return None
-
-    def distances(self, words: Sequence[str]) -> np.ndarray:
-        """How far inputs are apart in the unit of the claim, float64 (n, n): ln of the ratio is at most ε times it.
-
-        1 between any two different inputs for a pure promise; a metric's distance for a metric one; NaN between inputs
-        that the promise does not make alike.
-        """
-        n = len(words)
-        if type(self).notion == "none":
-            return np.full((n, n), np.nan)
-        return 1.0 - np.eye(n)
-
-    def released_before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
-        """Of one rewrite under this stream: for each drawn token, the places and words that were released before it,
-        where what it is drawn from depends on them; empty where it does not."""
-        return {}
-
-    def distribution_after(
-        self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]
-    ) -> TokenDistribution:
-        """As :meth:`distribution`, where these places and words were released before."""
-        return self.distribution(prepared, index)
-
-    def latent_loss(self, a: Prepared, b: Prepared) -> float | None:
-        """Where the released text is computed from something noisy alone, of which the chances have a formula: the
-        largest ln of their ratio between two texts, over everything that it can be. No release tells them apart by
-        more. Where the promise has a δ: the smallest ε that holds with it between the two. None where there is no such
-        thing."""
-        return None
-
-    def latent_advantage(self, a: Prepared, b: Prepared) -> float | None:
-        """Of the same noisy thing, in [0, 1]: by how much more often a test can say "a" of a than of b, whatever it
-        looks at (the total variation of the two, or a bound of it). None where that is not stated."""
-        return None
-
-    @property
-    def no_log_chances(self) -> str:
-        """Why :meth:`log_chances` has no answer for this mechanism, in a sentence; empty where it has one."""
-        return chances.why_none(self)
-
-    @property
-    def states_pieces(self) -> bool:
-        """Whether it says what each piece of a rewrite would have been drawn from, had another text been read."""
-        return type(self).distributions_given is not Mechanism.distributions_given
-
-    @property
-    def writes_from_noise(self) -> bool:
-        """Whether a rewrite is computed from one noisy thing of the whole text, of which it bounds the loss."""
-        return type(self).latent_loss is not Mechanism.latent_loss
-
-    def log_chances(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
-    ) -> np.ndarray:
-        """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
-        float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
-        """
-        if reason := self.no_log_chances:
-            raise NoDistribution(reason)
-        chances.check_made(self, results)
-        return (chances.by_pieces if self.states_pieces else chances.by_places)(self, texts, results, task or UNWATCHED)
-
-    def _chances_in_places(
-        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
-    ) -> np.ndarray:
-        """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
-        stated = {i: self.distribution(prepared, i) for i in (released[0] if released else ())}
-        return chances.of_words(self, stated, released)
-
-    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
-        """How open each place that is not kept is before the private text is looked at: the entropy of its public
-        proposal, in nats, given what is kept alone. None where nothing is proposed by place."""
-        return None
-
-    def from_public(self) -> Mechanism | None:
-        """The same mechanism starting from what is public of a text; None where there is none, or it does already."""
-        return None
-
-    def from_nothing(self) -> Mechanism | None:
-        """The same mechanism without a public prior; None where it has none."""
-        return None
-
-    def public_context(self, prepared: Prepared, index: int) -> Hashable:
-        """What two draws must have in common for the promise of one draw to compare them, besides :meth:`distances`.
-
-        The same for all draws where it compares any two; else what is public of the text, and the place in it.
-        """
-        return None
-
-    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
-        """What each clipping range costs at one draw with these scores before clipping; () where none are clipped."""
-        return ()
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        """How many words of the text the mechanism knows, and how many it has; kept stop words are known.
-
-        Runs no model. All are known where nothing says otherwise.
-        """
-        document = text.document if isinstance(text, Prepared) else self._document(text)
-        words = document.kinds.count("word")
-        return words, words
-
-    def reading_note(self, text: str | Prepared) -> str:
-        """What its author should know of how this text is read, in a sentence; "" for nothing. Runs no model."""
-        return ""
-
-    def uncovered(self) -> str:
-        """A sentence on what happens to the words that it does not know."""
-        return "what becomes of them does not depend on what they are."
-
     @cached_property
     def key(self) -> tuple:
         """What a prepared text depends on: every option that is not marked live."""
@@ -373,8 +233,27 @@ class Mechanism(ABC):
         )
 
     def prepare(self, text: str, *, task: Task | None = None) -> Prepared:
-        """The expensive part that no ε changes. Hold it and pass it in the text's place."""
-        return self._prepare(self._document(text), task or UNWATCHED)
+        """The expensive part that no ε changes. Hold it and pass it in the text's place.
+
+        Parameters
+        ----------
+        text : str
+        task : Task, optional
+            Is told how far it is, and may stop it.
+
+        Returns
+        -------
+        Prepared
+            For this text and these options; ε may change, see :meth:`replace`.
+
+        Raises
+        ------
+        InputError
+            It is no text, or too long a one.
+        ModelUnavailable
+            What the mechanism reads with is not on this machine.
+        """
+        return self.prepare_document(self.document(text), task or UNWATCHED)
 
     # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
@@ -392,14 +271,39 @@ class Mechanism(ABC):
     def rewrite(self, text, seed=None, *, stream=None, task: Task | None = None):
         """Rewrite one text, or a list of texts, each with a noise stream of its own.
 
-        seed makes the run repeatable and its promise void. stream (instead of a seed) locks the noise of a session.
+        Parameters
+        ----------
+        text : str, Prepared, or list of str
+        seed : int, optional
+            Makes the run repeatable and its promise void: the noise of a text follows from the seed and its place in
+            the list, from 0, and from no other text. So the first text of a list is rewritten as by itself, and one
+            that stands twice is drawn twice. Where ``shares_draws``, the noise follows from the seed and the word
+            alone, wherever it stands.
+        stream : NoiseStream, optional
+            Locks the noise of a session, instead of a seed. Without either the operating system's randomness is drawn
+            from.
+        task : Task, optional
+            Is told how far it is, and may stop it.
+
+        Returns
+        -------
+        RewriteResult, or a list of them for a list
+
+        Raises
+        ------
+        InputError
+            It is no text, or too long a one.
+        ConfigError
+            A list of ε has another length than the text has tokens, or the text was prepared with other options.
+        ModelUnavailable
+            What the mechanism reads with is not on this machine.
         """
         task = task or UNWATCHED
         stream = _one_stream(seed, stream)
         if isinstance(text, str | Prepared):
-            return self._checked(self._rewrite(self._prepared(text, task), stream.at(0), task))
+            return self._checked(self.rewrite_prepared(self.prepared(text, task), stream.at(0), task))
         batch = self._batch()
-        results = self._rewrite_list(listed(text), stream, task)
+        results = self.rewrite_list(listed(text, "texts, or one text"), stream, task)
         return [in_batch(self._checked(r), batch) for r in results]
 
     def rewrite_each(
@@ -408,25 +312,12 @@ class Mechanism(ABC):
         """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
         that a text is to blame for is raised before the first result."""
         batch = self._batch()
-        for result in self._rewrite_each(listed(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
+        for result in self.rewrite_one_by_one(listed(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
             yield in_batch(self._checked(result), batch)
 
     def _batch(self) -> str:
         """What results of one call share where their texts share draws on purpose."""
-        return secrets.token_hex(8) if self.together else ""
-
-    def _rewrite_each(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
-        return iter(self._rewrite_list(texts, stream, task))
-
-    def shared_draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable] | None:
-        """Where texts share draws (:attr:`together`), what these texts draw once for all: with it a data set can be
-        rewritten in parts, each under the same noise stream (:meth:`NoiseStream.numbered`). None where it cannot.
-        Draws nothing, and runs no model."""
-        return None
-
-    def guarantee_over(self, guarantee: Guarantee, draws: int) -> Guarantee:
-        """The promise of a text of a part, where ``draws`` things are drawn once for all parts together."""
-        return guarantee
+        return secrets.token_hex(8) if self.shares_draws else ""
 
     def _checked(self, result: RewriteResult) -> RewriteResult:
         """The result, marked where it is seeded. Raises ConfigError where its pieces are not those of its text."""
@@ -435,14 +326,6 @@ class Mechanism(ABC):
         elif not len(result.steps) and result.text.strip() and "alignment" not in result.can:
             raise ConfigError(f"{self.title} gives neither steps nor pieces with its text. Give one of them.")
         return marked(result)
-
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        runs = in_runs(texts)
-        out: list[RewriteResult] = []
-        every = self.prepare_many([text for text, _ in runs], task=task)
-        for (_, n), prepared in zip(runs, every, strict=True):
-            out += [self._rewrite(prepared, stream.at(i), task.quiet) for i in range(len(out), len(out) + n)]
-        return out
 
     def rewrites(
         self,
@@ -453,33 +336,31 @@ class Mechanism(ABC):
         stream: NoiseStream | None = None,
         task: Task | None = None,
     ) -> list[RewriteResult]:
-        """``n`` rewrites of one text with fresh noise each, for figures over many. Each that is released spends."""
+        """Rewrites of one text with fresh noise each, for figures over many. Each that is released spends.
+
+        Parameters
+        ----------
+        text : str or Prepared
+        n : int
+            How many.
+        seed, stream, task
+            As in :meth:`rewrite`; the k-th has the noise at ``("fresh", k)``.
+
+        Returns
+        -------
+        list of RewriteResult, n of them
+        """
         task = task or UNWATCHED
         stream, n = _one_stream(seed, stream), whole("n, the number of rewrites,", n, least=0)
-        prepared = self._prepared(text, task)
-        return [self._checked(r) for r in self._rewrites(prepared, n, stream, task)]
-
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        out = []
-        for k in range(n):
-            out.append(self._rewrite(prepared, stream.at("fresh", k), task.quiet))
-            task.report(k + 1, n)
-        return out
-
-    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
-        """The scores that a prepared text holds, one row a draw, to be kept in a file; None where there are none."""
-        return None
-
-    def with_scores(self, document: Document, scores: np.ndarray) -> Prepared | None:
-        """A prepared text with scores that were kept; None where they are not those of this document."""
-        return None
+        prepared = self.prepared(text, task)
+        return [self._checked(r) for r in self.rewrite_repeatedly(prepared, n, stream, task)]
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
         """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
         task = task or UNWATCHED
-        documents = [self._document(t) for t in listed(texts)]
+        documents = [self.document(t) for t in listed(texts)]
         for i, document in enumerate(documents):
-            yield self._prepare(document, task.quiet)
+            yield self.prepare_document(document, task.quiet)
             task.report(i + 1, len(documents))
 
     def sweep(
@@ -491,82 +372,108 @@ class Mechanism(ABC):
         stream: NoiseStream | None = None,
         task: Task | None = None,
     ) -> Sweep:
-        """The text at every ε with the same noise, for looking. Releasing two of the results has no finite ε."""
+        """The text at every ε with the same noise, for looking. Releasing two of the results has no finite ε.
+
+        Parameters
+        ----------
+        text : str or Prepared
+        epsilons : sequence of float
+            Each is taken for all words.
+        seed, stream, task
+            As in :meth:`rewrite`.
+
+        Returns
+        -------
+        Sweep
+            ``results[i].text`` is what ``replace(epsilon=epsilons[i]).rewrite(text, seed)`` gives.
+        """
         task = task or UNWATCHED
         if not isinstance(epsilons, Sequence | np.ndarray) or isinstance(epsilons, str | bytes) or not len(epsilons):
             raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
-        variants = [self.with_(epsilon=e) for e in epsilons]
+        variants = [self.replace(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
             raise ConfigError("A sweep takes one number for each of its points, not lists of ε.")
         stream = _one_stream(seed, stream)
-        prepared = self._prepared(text, task)
+        prepared = self.prepared(text, task)
         results = tuple(v.rewrite(prepared, stream=stream, task=task.quiet) for v in variants)
         return Sweep(tuple(v.config.epsilon for v in variants), results)
 
+    # --- what its author writes: these three, and others where something is known better
+
     @abstractmethod
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        """What a rewrite of this text promises, and what it exposes. Loads no model."""
+        """What a rewrite of this text promises, and what it exposes. Loads no model.
 
-    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
-        """The distribution of the ``index``-th token, given the original text.
+        Parameters
+        ----------
+        text : str or Prepared
 
-        Raises NoDistribution for kept tokens, and where nothing is drawn in a token's place.
+        Returns
+        -------
+        Guarantee
+            ε for one draw and in total, its unit, which texts are made alike, what stays exposed.
         """
-        self.check_alignment(
-            "has no distribution for a word of the original: ask a result for those of its pieces, or take --piece on "
-            "the command line"
-        )
-        raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
 
     @abstractmethod
-    def _prepare(self, document: Document, task: Task) -> Prepared: ...
+    def prepare_document(self, document: Document, task: Task) -> Prepared:
+        """The expensive part that no ε changes, of a text that is cut into tokens.
+
+        Parameters
+        ----------
+        document
+            The text, cut by :attr:`language`.
+        task
+            Ask it to :meth:`~Task.check` now and then where this takes long.
+
+        Returns
+        -------
+        Prepared
+            Or a class of one's own that derives from it, with :attr:`key` as its key.
+        """
 
     @abstractmethod
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult: ...
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+        """One rewrite.
+
+        Parameters
+        ----------
+        prepared
+            What :meth:`prepare_document` gave, or :meth:`plan`.
+        stream
+            The only source of randomness: give each place a stream of its own by ``stream.at(place)``, so that ε can
+            move while the noise stays.
+        task
+            As in :meth:`prepare_document`.
+        """
 
     def plan(self, text: str | Prepared) -> Prepared:
         """The text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
-        return self._prepared(text)
+        return self.prepared(text)
 
-    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
-        """Tokens in whose place a word is drawn by looking at them, ascending. Runs no model where none is needed.
+    def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
+        """What is drawn in the place of a token, given the original text.
 
-        Raises NoDistribution where nothing answers to the words that were read.
+        Parameters
+        ----------
+        text : str or Prepared
+        index : int
+            The token's index in the document, insertions not counted.
+
+        Returns
+        -------
+        TokenDistribution
+
+        Raises
+        ------
+        NoDistribution
+            The token is kept, or nothing is drawn in a token's place.
         """
-        self.check_alignment("draws in no word's place")
-        steps = self.rewrite(self.plan(text)).steps
-        return tuple(sorted({s.index for s in steps if s.action == "replace" and not s.reason}))
-
-    def spending_tokens(self, text: str | Prepared) -> tuple[int, ...]:
-        """Those of the drawn tokens whose draw spends ε of its own: a word that is drawn once may stand in many."""
-        return self.drawn_tokens(text)
-
-    def check_alignment(self, consequence: str) -> None:
-        """Raise NoDistribution, with what follows, where a new text is written that answers to no word of the old."""
-        if "alignment" not in self.can:
-            raise NoDistribution(f"{self.title} writes a new text instead of replacing words, so it {consequence}.")
-
-    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
-        """Whether the promise makes two texts alike as wholes: here by their tokens' number, kept words and gaps.
-
-        Any two texts, where nothing answers to the words that were read.
-        """
-        if "alignment" not in self.can:
-            return True
-        one, other = self.plan(a), self.plan(b)
-        drawn = (frozenset(self.drawn_tokens(one)), frozenset(self.drawn_tokens(other)))
-        if drawn[0] != drawn[1] or len(one.document.tokens) != len(other.document.tokens):
-            return False
-        skeletons = [p.document.skeleton([i in d for i in range(len(p.document.tokens))])
-                     for p, d in zip((one, other), drawn, strict=True)]  # fmt: skip
-        if skeletons[0] == skeletons[1] and getattr(self.config, "recase", "") == "original":
-            pairs = [(one.document.tokens[i].text, other.document.tokens[i].text) for i in drawn[0]]
-            if any(a[:1].isupper() != b[:1].isupper() for a, b in pairs):
-                return False
-        if skeletons[0] != skeletons[1] or type(self).notion != "group":
-            return skeletons[0] == skeletons[1]
-        words = [(one.document.tokens[i].text, other.document.tokens[i].text) for i in sorted(drawn[0])]
-        return all(np.isfinite(self.distances(pair)[0, 1]) for pair in words if pair[0].lower() != pair[1].lower())
+        aligned(
+            self,
+            "has no distribution for a word of the original: ask a result for those of its pieces, or take --piece on "
+            "the command line",
+        )
+        raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
 
     @property
     def max_epsilon(self) -> float:
@@ -576,7 +483,54 @@ class Mechanism(ABC):
         """
         return MAX_EPSILON
 
-    def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        """A rewrite of each, under ``stream.at(i)``. Override it where texts are faster together or share draws."""
+        runs = in_runs(texts)
+        out: list[RewriteResult] = []
+        every = self.prepare_many([text for text, _ in runs], task=task)
+        for (_, n), prepared in zip(runs, every, strict=True):
+            out += [self.rewrite_prepared(prepared, stream.at(i), task.quiet) for i in range(len(out), len(out) + n)]
+        return out
+
+    def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        """n rewrites of one text, each under a stream below ``stream.at("fresh", k)``. Override it where that is faster
+        than one after the other."""
+        out = []
+        for k in range(n):
+            out.append(self.rewrite_prepared(prepared, stream.at("fresh", k), task.quiet))
+            task.report(k + 1, n)
+        return out
+
+    def rewrite_one_by_one(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
+        """As :meth:`rewrite_list`. Override it where a part of the results can be held at a time."""
+        return iter(self.rewrite_list(texts, stream, task))
+
+    @property
+    def shares_draws(self) -> bool:
+        """Whether texts that are rewritten in one call share draws, so that a data set has to be rewritten in one."""
+        return False
+
+    # --- what its author may call
+
+    def document(self, text: str) -> Document:
+        """A text, cut into tokens. Raises InputError of what is no text, or too long a one."""
+        if not isinstance(text, str):
+            raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
+        if why := too_long(text):
+            raise InputError(why)
+        if not text.isascii() and _SURROGATE.search(text):
+            raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
+        return Document.parse(text, self.language)
+
+    def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
+        """The text, prepared, whichever is given. Raises ConfigError where it was prepared with other options."""
+        if not isinstance(text, Prepared):
+            return self.prepare(text, task=task)
+        if text.key != self.key:
+            raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
+        return text
+
+    def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
         """One ε a token. Raises ConfigError where the list has another length, or a value is above max_epsilon."""
         n, epsilon = len(prepared.document.words), self.config.epsilon
         check_depth(epsilon, self.max_epsilon)
@@ -589,7 +543,7 @@ class Mechanism(ABC):
             )
         return epsilon
 
-    def _same(self, *more: str) -> str:
+    def adjacency(self, *more: str) -> str:
         """The adjacency: all that the released text is computed from besides released words, and ``more``."""
         fixed = ["the same number of tokens", "the same kept tokens in the same places", *more]
         fixed.append("the same spaces and line ends between the tokens")
@@ -605,21 +559,50 @@ class Mechanism(ABC):
     def _case(self, word: str, capital: bool) -> str:
         return word if self.config.recase == "none" else self.language.case(word, capital)
 
-    def _document(self, text: str) -> Document:
-        if not isinstance(text, str):
-            raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
-        if why := too_long(text):
-            raise InputError(why)
-        if not text.isascii() and _SURROGATE.search(text):
-            raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
-        return Document.parse(text, self.language)
+    # --- what it has beside
 
-    def _prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
-        if not isinstance(text, Prepared):
-            return self.prepare(text, task=task)
-        if text.key != self.key:
-            raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
-        return text
+    #: The public range that scores are clipped to, of the class and of its mechanisms; None where none are clipped.
+    clipping: ClassVar[Clipping | None] = None
+
+    @property
+    def by_word(self) -> WordByWord | None:
+        """What each word is drawn from by itself; None where what is drawn depends on more than the word."""
+        return None
+
+    @property
+    def aligned(self) -> Aligned[Mechanism] | None:
+        """The words in whose places others are drawn; None where nothing answers to the words that were read."""
+        return Aligned(self)
+
+    @property
+    def chances(self) -> Chances[Mechanism] | None:
+        """What pieces are drawn from, and how likely whole rewrites are; None where no piece has a distribution."""
+        return Chances(self) if type(self).distribution is not Mechanism.distribution else None
+
+    @property
+    def audited(self) -> Audited[Mechanism]:
+        """What an audit asks: what the promise compares, and what stands between a text and its release."""
+        return Audited(self)
+
+    @property
+    def reading(self) -> Reading[Mechanism]:
+        """How a text is read: what of it is known, and what its author should know of that."""
+        return Reading(self)
+
+    @property
+    def kept_scores(self) -> KeptScores[Mechanism] | None:
+        """Scores that can be kept in a file; None where there are none."""
+        return None
+
+    @property
+    def in_parts(self) -> InParts[Mechanism] | None:
+        """How texts that share draws are rewritten in parts; None where none are shared, or they cannot be."""
+        return None
+
+    @property
+    def public_start(self) -> PublicStart[Mechanism] | None:
+        """How it starts from what is public of a text, or could; None where it cannot."""
+        return None
 
     # --- how it is measured
 

@@ -107,6 +107,11 @@ class Never(Private):
     def __bool__(self) -> bool:
         return bool(self.words)
 
+    def exposed(self) -> tuple[str, ...]:
+        """What the list may show: a part of what a guarantee names as exposed."""
+        one = "the list of words that are never released, which tells something if it was chosen by looking at the text"
+        return (one,) if self else ()
+
     def __len__(self) -> int:
         return len(self.words)
 

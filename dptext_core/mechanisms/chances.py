@@ -1,9 +1,8 @@
 """How likely what was released would have been, had another text been read: what it takes to ask which text it was.
 
 Two general ways, each by what a mechanism states anyway: piece by piece, where nothing answers to a word
-(``Mechanism.distributions_given``), and place by place, where released words stand in the places of those that were
-read. Both take in everything that is seen: how many pieces there are, which words stay, the blanks between them, and
-capital letters.
+(:meth:`Chances.given`), and place by place, where released words stand in the places of those that were read. Both take
+in everything that is seen: how many pieces there are, which words stay, the blanks between them, and capital letters.
 """
 
 from __future__ import annotations
@@ -13,38 +12,115 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..privacy.distribution import TokenDistribution
+from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Step
 from ..text.skeleton import Edit
+from .facets import Facet, M
 
 if TYPE_CHECKING:
-    from .._internal.task import Task
     from .base import Mechanism, Prepared
 
 
-def why_none(m: Mechanism) -> str:
-    """Why there is no formula for how likely a whole rewrite is under another text; empty where there is one."""
-    if m.states_pieces:
-        return ""
-    if m.writes_from_noise:
+class Chances(Facet[M]):
+    """What the drawn pieces of a mechanism's results are drawn from, and how likely whole rewrites are under others.
+
+    sweeps: whether the same noise can be looked at at another ε without a new pass.
+    """
+
+    __slots__ = ("sweeps",)
+
+    def __init__(self, m: M, sweeps: bool = False):
+        super().__init__(m)
+        self.sweeps = sweeps
+
+    # --- one draw
+
+    def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
+        """Of one rewrite under this stream: for each drawn token, the places and words that were released before it,
+        where what it is drawn from depends on them; empty where it does not."""
+        return {}
+
+    def after(self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]) -> TokenDistribution:
+        """As :meth:`Mechanism.distribution`, where these places and words were released before."""
+        return self.m.distribution(prepared, index)
+
+    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
+        """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
+        it: for mechanisms whose pieces answer to no word. None where that is not known."""
+        return None
+
+    @property
+    def states_pieces(self) -> bool:
+        """Whether :meth:`given` says it."""
+        return type(self).given is not Chances.given
+
+    # --- whole rewrites
+
+    @property
+    def missing(self) -> str:
+        """Why :meth:`log` has no answer, in a sentence; empty where it has one."""
+        if self.states_pieces:
+            return ""
+        if "alignment" not in self.m.can:
+            return _written_new(self.m)
+        return "" if self.m.closed_form else _no_formula(self.m)
+
+    def log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
+        """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
+        float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
+        """
+        if reason := self.missing:
+            raise NoDistribution(reason)
+        check_made(self.m, results)
+        return (by_pieces if self.states_pieces else by_places)(self, texts, results, task or UNWATCHED)
+
+    def in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
+    ) -> np.ndarray:
+        """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
+        stated = {i: self.m.distribution(prepared, i) for i in (released[0] if released else ())}
+        return of_words(self.m, stated, released)
+
+
+def stated(m: Mechanism) -> Chances[Mechanism]:
+    """The chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason, of any
+    other."""
+    chances = m.chances
+    if chances is None:
+        raise NoDistribution(_why_none(m))
+    if reason := chances.missing:
+        raise NoDistribution(reason)
+    return chances
+
+
+def _why_none(m: Mechanism) -> str:
+    if m.audited.writes_from_noise:
         return (
             f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
             "likely a text is under another original is the sum over all of them, which has no formula. What bounds "
             "any guess there is how far the vectors of the texts are apart, against the noise: the Playground says it "
             "under “What an attacker gets”, and in Python dptext_core.attacks.which_text.limit."
         )
-    if "alignment" not in m.can:
-        return (
-            f"{m.title} writes a new text and does not say how likely it would have been under another original, so "
-            "that originals cannot be weighed against each other."
-        )
-    if "distribution" not in m.can or not m.closed_form:
-        return (
-            f"{m.title} has no formula for the chances of a word, so that how likely a rewrite is under another "
-            "original cannot be worked out."
-        )
-    return ""
+    return _no_formula(m) if "alignment" in m.can else _written_new(m)
+
+
+def _written_new(m: Mechanism) -> str:
+    return (
+        f"{m.title} writes a new text and does not say how likely it would have been under another original, so "
+        "that originals cannot be weighed against each other."
+    )
+
+
+def _no_formula(m: Mechanism) -> str:
+    return (
+        f"{m.title} has no formula for the chances of a word, so that how likely a rewrite is under another "
+        "original cannot be worked out."
+    )
 
 
 def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
@@ -53,14 +129,15 @@ def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
         raise InputError("This rewrite was made with another mechanism or other options. Give the one that made it.")
 
 
-def by_pieces(m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task) -> np.ndarray:
+def by_pieces(
+    chances: Chances[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
+) -> np.ndarray:
     """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
-
-    out = np.zeros((len(texts), len(results)))
+    m, out = chances.m, np.zeros((len(texts), len(results)))
     for b, r in enumerate(results):
         for a, text in enumerate(texts):
             task.check()
-            stated = m.distributions_given(text, r)
+            stated = chances.given(text, r)
             if stated is None:
                 raise NoDistribution(f"{m.title} does not say how likely this rewrite is under another text.")
             for i, d in enumerate(stated):
@@ -72,11 +149,13 @@ def by_pieces(m: Mechanism, texts: Sequence[Prepared], results: Sequence[Rewrite
     return out
 
 
-def by_places(m: Mechanism, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task) -> np.ndarray:
+def by_places(
+    chances: Chances[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
+) -> np.ndarray:
     """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
     not have given the released text."""
 
-    out = np.full((len(texts), len(results)), -np.inf)
+    m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
         raise NoDistribution(f"{m.title} adds words by chance, so that it is not seen whose place a word stands in.")
@@ -95,7 +174,7 @@ def by_places(m: Mechanism, texts: Sequence[Prepared], results: Sequence[Rewrite
         drawn = [i for i, s in enumerate(own) if s.action == "replace"]
         words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
         if fitting:
-            out[a, fitting] = m._chances_in_places(text, words, task)
+            out[a, fitting] = chances.in_places(text, words, task)
         task.report(a + 1, len(texts))
     return out
 

@@ -20,6 +20,7 @@ from .blocklist import word_set
 #: compared; at 1e-9 a word says as good as nothing already.
 MIN_EPSILON = 1e-9
 _LONGEST_NAME = 4096
+_KINDS = {bool: "flag", int: "integer", float: "number", str: "text", tuple: "texts", type(None): "number"}
 
 
 def option(
@@ -27,7 +28,7 @@ def option(
     *,
     label: str,
     help: str,
-    kind: str = "number",
+    kind: str = "",
     min: float | None = None,
     max: float | None = None,
     unit: str = "",
@@ -38,14 +39,44 @@ def option(
 ) -> Any:
     """A dataclass field with the metadata that forms and checks are made from.
 
-    kind: "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts), "words" (a set of words, as an
-    ordered tuple) or "epsilon". live: changing it needs no new model pass. advanced: shown folded. More entries:
-    ``models=True`` offers the models of this machine; ``offered`` names what pages offer of a "text"; ``page=False``
-    keeps what names a file of the server off the pages, and ``link=False`` what is typed out of addresses; ``said``
-    words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it is None; ``draws=True``
-    says that it changes what words are drawn from, and nothing of how a text is put together; ``tries`` are
-    values worth trying beside ε, where it moves between hiding and keeping as ε does.
+    Parameters
+    ----------
+    default
+        What it is where nothing is given.
+    label, help : str
+        For forms, and for ``--help``.
+    kind : str, optional
+        "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts), "words" (a set of words, as an
+        ordered tuple) or "epsilon". Without it what the choices or the default say; None is a number, and so is an
+        integer one of whose ends is none.
+    min, max : float, optional
+        The ends, both allowed.
+    unit : str
+    choices : sequence of str, optional
+    advanced : bool
+        Shown folded.
+    live : bool
+        Changing it needs no new model pass.
+    **more
+        Further entries: ``models=True`` offers the models of this machine; ``offered`` names what pages offer of a
+        "text"; ``page=False`` keeps what names a file of the server off the pages, and ``link=False`` what is typed out
+        of addresses; ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it
+        is None; ``draws=True`` says that it changes what words are drawn from, and nothing of how a text is put
+        together; ``tries`` are values worth trying beside ε, where it moves between hiding and keeping as ε does;
+        ``apart=True`` keeps it out of forms and addresses, where a page has another kind of control for it;
+        ``around=True`` says that it decides which words are drawn and how a text is put together, not what a word is
+        drawn from; ``shared`` that a mechanism which is set beside another takes its value over: "all" from any, "kind"
+        from one that needs the same kind of model; ``stop_list=True`` names the file of stop words; ``rows`` says what
+        each choice means for the rows of a data set.
+
+    Returns
+    -------
+    dataclasses.Field
     """
+    if not kind:
+        kind = "choice" if choices else _KINDS[type(default)]
+        if kind == "integer" and any(end is not None and end != int(end) for end in (min, max)):
+            kind = "number"
     meta = {
         "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,
         "choices": tuple(choices) if choices else None, "advanced": advanced, "live": live, **more,
@@ -82,10 +113,27 @@ def keep_stopwords_option() -> Any:
     return option(
         True,
         label="Keep stop words",
-        kind="flag",
+        shared="all",
+        around=True,
         help="Words such as “the”, “of” and “not” stay as they are. They spend nothing, and everyone can read them.",
         said=("stop words drawn", "stop words kept"),
     )
+
+
+def stop_list(config: Any) -> str | None:
+    """The file of stop words that a config names; None for the default list, as without the option."""
+    return getattr(config, "stopwords", None)
+
+
+def keeps_stop_words(config: Any) -> bool:
+    """Whether stop words stay as they are."""
+    return getattr(config, "keep_stopwords", False)
+
+
+def capitals(config: Any) -> str:
+    """How released words get capital letters: "sentence", "original" or "none", which is also that of a config without
+    the option."""
+    return getattr(config, "recase", "none")
 
 
 def keep_punctuation_option() -> Any:
@@ -93,7 +141,6 @@ def keep_punctuation_option() -> Any:
     return option(
         True,
         label="Keep punctuation",
-        kind="flag",
         advanced=True,
         help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
         said=("punctuation drawn", "punctuation kept"),
@@ -105,9 +152,9 @@ def model_option() -> Any:
     return option(
         "bundled",
         label="Masked language model",
-        kind="text",
         advanced=True,
         models=True,
+        shared="kind",
         help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
     )
 
@@ -117,10 +164,10 @@ def recase_option() -> Any:
     return option(
         "sentence",
         label="Capital letters",
-        kind="choice",
         choices=("sentence", "none", "original"),
         advanced=True,
         live=True,
+        around=True,
         help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
         "word, which everyone can then see.",
         said="capital letters: {}",
@@ -135,6 +182,8 @@ def stopwords_option() -> Any:
         kind="text",
         advanced=True,
         page=False,
+        around=True,
+        stop_list=True,
         help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, "
         "else that of "
         "gensim.",
@@ -149,6 +198,7 @@ def never_option() -> Any:
         kind="words",
         advanced=True,
         link=False,
+        shared="all",
         help="These words are taken out of what can be drawn, before anything is drawn, and none of them is kept. "
         "Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text.",
         said="{} never released",

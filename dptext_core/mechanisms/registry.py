@@ -15,6 +15,7 @@ from ..errors import ConfigError
 from ..privacy.guarantee import NOTIONS
 
 if TYPE_CHECKING:
+    from ..result import RewriteResult
     from .base import Mechanism, MechanismSpec
 
 #: Where none is named.
@@ -37,6 +38,7 @@ BUILT_IN = {
     "dp-prompt": ("writing.dp_prompt", "DPPrompt"),
     "dp-paraphrase": ("writing.dp_paraphrase", "DPParaphrase"),
     "dp-bart": ("latent.dp_bart", "DPBART"),
+    "dp-sentence": ("sentence.dp_sentence", "DPSentence"),
     "adept": ("latent.adept", "ADePT"),
     "adept-original": ("latent.adept", "ADePTOriginal"),
 }
@@ -64,8 +66,31 @@ def mechanisms() -> list[MechanismSpec]:
 
 
 def get_mechanism(name: str, **options: Any) -> Mechanism:
-    """A mechanism with its options. Raises ConfigError on anything unknown or wrong, before a model is loaded."""
+    """A mechanism with its options.
+
+    Parameters
+    ----------
+    name : str
+        One of ``mechanisms()``, a plugin's included.
+    **options
+        Fields of its ``config_cls``; ε is one number, or one for each token of the text.
+
+    Returns
+    -------
+    Mechanism
+        Immutable. No model is loaded yet.
+
+    Raises
+    ------
+    ConfigError
+        A name or an option is unknown, or a value is wrong.
+    """
     return mechanism_class(name).create(**options)
+
+
+def mechanism_of(result: RewriteResult) -> Mechanism:
+    """The mechanism that a result is of, with its options."""
+    return mechanism_class(result.mechanism)(result.config)
 
 
 def fields_of(mechanism: str) -> dict[str, dataclasses.Field]:

@@ -27,6 +27,8 @@ from .sampling import DEPTH, NoiseStream, Sampler, draw
 #: the sampler does not reach an output any more, and what can come out under one text but not under another has no
 #: finite ε. Mechanisms whose scores differ by more refuse earlier (``Mechanism.max_epsilon``).
 MAX_EPSILON = 1400.0
+#: Draws behind a curve over ε where a distribution has no formula.
+CURVE_DRAWS = 200
 #: Different scores of which all terms of a sum are computed at once.
 FEW = 1000
 
@@ -40,9 +42,20 @@ def logsumexp(x: np.ndarray) -> float:
 class TokenDistribution(Private):
     """The distribution one word is drawn from.
 
-    candidates: the V possible outputs. log_probs: float64 (V,). source: the original word, None for an insertion.
-    draws: None for a closed form, n for a Monte Carlo estimate from n draws. epsilon: the ε it belongs to. depth: how
-    far down the sampler goes, in nats: an output with ln p of −depth or more comes out with that probability.
+    Attributes
+    ----------
+    candidates : sequence of str, length V
+        The possible outputs.
+    log_probs : float64, shape (V,)
+        ln p; −inf for what is never drawn.
+    source : str or None
+        The original word; None for an insertion.
+    epsilon : float or None
+        The ε it belongs to.
+    draws : int or None
+        None for a closed form, n for a Monte Carlo estimate from n draws.
+    depth : float
+        How far down the sampler goes, in nats: an output with ln p of −depth or more comes out with that probability.
     """
 
     candidates: Sequence[str]
@@ -110,14 +123,36 @@ class TokenDistribution(Private):
         return float(-(p[p > 0] * self.log_probs[p > 0]).sum() / np.log(2))
 
     def top(self, k: int = 20) -> list[tuple[str, float]]:
-        """The k most probable words with their probabilities, most probable first."""
-        k = min(whole("k", k, least=1), len(self))
-        part = np.argpartition(-self.log_probs, k - 1)[:k]
-        order = part[np.argsort(-self.log_probs[part], kind="stable")]
+        """The most probable words.
+
+        Parameters
+        ----------
+        k : int
+
+        Returns
+        -------
+        list of (str, float)
+            Words with their probabilities, most probable first; those that are as probable in the order of the
+            candidates.
+        """
+        x, k = -self.log_probs, min(whole("k", k, least=1), len(self))
+        part = np.flatnonzero(x <= np.partition(x, k - 1)[k - 1])  # where the k-th is tied, more than k
+        order = part[np.argsort(x[part], kind="stable")][:k]
         return [(self.candidates[i], float(self.probs[i])) for i in order]
 
     def sample(self, n: int = 1, seed: int | None = None) -> list[str]:
-        """n independent draws, by the sampler that a rewrite uses. A seed makes them repeatable, and not private."""
+        """Independent draws, by the sampler that a rewrite uses.
+
+        Parameters
+        ----------
+        n : int
+        seed : int, optional
+            Makes them repeatable, and not private.
+
+        Returns
+        -------
+        list of str, n of them
+        """
         return [self.candidates[i] for i in self.sample_indices(whole("n", n, least=0), NoiseStream(seed))]
 
     def sample_indices(self, n: int, stream: NoiseStream) -> np.ndarray:
@@ -126,10 +161,16 @@ class TokenDistribution(Private):
 
 
 class Channel(Private, ABC):
-    """What one word is drawn from at every ε, and what it becomes under locked stream.
+    """What one word is drawn from at every ε, and what it becomes under a locked stream.
 
-    candidates: the possible outputs. source: the original word. draws: None for a closed form, n where probabilities
-    are estimated from n draws.
+    Attributes
+    ----------
+    candidates : sequence of str, length V
+        The possible outputs.
+    source : str or None
+        The original word.
+    draws : int or None
+        None for a closed form, n where probabilities are estimated from n draws.
     """
 
     draws: int | None = None
@@ -166,7 +207,19 @@ class Channel(Private, ABC):
         return lambda stream: self.draw(epsilon, stream)
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        """Under this stream: from which ε on which candidate is released, ascending, the first at ``low``."""
+        """Under one stream: from which ε on which candidate is released.
+
+        Parameters
+        ----------
+        stream : NoiseStream
+        low, high : float
+            Between which ε.
+
+        Returns
+        -------
+        list of (float, int)
+            ε and index of the candidate, ascending, the first at ``low``.
+        """
         return search_flips(lambda epsilon: self.draw(epsilon, stream), low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
@@ -195,11 +248,24 @@ class Channel(Private, ABC):
 class ScoreTable(Channel):
     """Scores s(y) of every candidate; the word is released with probability ∝ exp(ε·s(y)), or ∝ b(y)·exp(ε·s(y)).
 
-    candidates: the V possible outputs. scores: float64 (V,), −inf for a candidate that a filter removed.
-    source: the original word. log_base: ln b, float64 (V,), finite, up to a constant; None for the same b everywhere.
     A b that does not depend on the private text costs nothing: between two texts it cancels. A spread of at most 1/2
-    between any two texts' scores of one candidate makes the draw ε-DP (exponential mechanism, McSherry and Talwar
-    2007); scores of −d/2 with a distance d make it metric ε·d-DP.
+    between any two texts' scores of one candidate makes the draw ε-DP; scores of −d/2 with a distance d make it metric
+    ε·d-DP.
+
+    Attributes
+    ----------
+    candidates : sequence of str, length V
+        The possible outputs.
+    scores : float64, shape (V,)
+        −inf for a candidate that a filter removed.
+    source : str or None
+        The original word.
+    log_base : float64, shape (V,), or None
+        ln b, finite, up to a constant; None for the same b everywhere.
+
+    References
+    ----------
+    McSherry and Talwar 2007, the exponential mechanism.
     """
 
     candidates: Sequence[str]

@@ -33,17 +33,44 @@ DELTA = 1e-5
 class Guarantee:
     """The promise of one rewrite.
 
-    notion: "pure", "metric", "group", "approx" or "none". epsilon: per draw (the largest, where it differs). delta:
-    per draw, for "approx". unit: what one draw protects. adjacency: which inputs are made alike. draws: how often the
-    private text was looked at. total: ε of the whole output by sequential composition. expected: the mean total where
-    the number of draws is random; information, not a promise. exposed: what the output shows that the promise does not
-    cover. reason: why there is no guarantee, where there is none. seeded: a demonstration, repeatable by anyone.
-    metric: for "metric", what the distance is in which ε is counted; near, largest: that distance from a typical word
-    to its nearest other word, and between the two most different words. group: for "group", what the group is.
-    among: what a text must share with the private one for a single draw to be compared; empty: any two are.
-    spent: ε of every draw; empty: each spends ``epsilon``. bounded_range: whether the log-ratios of a draw lie in an
-    interval of length ε, as those of an exponential mechanism (draws ∝ exp(ε·s), s within 1/2) do.
-    never: how many words a public list keeps out of everything that can be released.
+    Attributes
+    ----------
+    notion : {"pure", "metric", "group", "approx", "none"}
+    epsilon : float
+        For one draw (the largest, where it differs).
+    delta : float
+        For one draw, where the notion is "approx".
+    unit : str
+        What one draw protects.
+    adjacency : str
+        Which inputs are made alike.
+    draws : int
+        How often the private text was looked at.
+    total : float
+        ε of the whole output by sequential composition.
+    expected : float or None
+        The mean total where the number of draws is random; information, not a promise.
+    exposed : tuple of str
+        What the output shows that the promise does not cover.
+    reason : str
+        Why there is no guarantee, where there is none.
+    seeded : bool
+        A demonstration, repeatable by anyone.
+    metric : str
+        For "metric", what the distance is in which ε is counted.
+    near, largest : float or None
+        That distance from a typical word to its nearest other word, and between the two most different words.
+    group : str
+        For "group", what the group is.
+    among : str
+        What a text must share with the private one for a single draw to be compared; empty: any two are.
+    spent : tuple of float
+        ε of every draw; empty: each spends ``epsilon``.
+    bounded_range : bool
+        Whether the log-ratios of a draw lie in an interval of length ε, as those of an exponential mechanism (draws
+        ∝ exp(ε·s), s within 1/2) do.
+    never : int
+        How many words a public list keeps out of everything that can be released.
     """
 
     notion: str
@@ -111,7 +138,7 @@ class Guarantee:
         little = " Odds as large as that hide little." if self.epsilon > math.log(1e4) else ""
         if self.notion == "metric":
             examples = "; ".join(
-                f"{_odds_or_any(self.epsilon * d)} {what}"
+                f"{odds_or_any(self.epsilon * d)} {what}"
                 for d, what in (
                     (self.near, "for its nearest neighbour, typically"),
                     (self.largest, "for the most different word"),
@@ -295,7 +322,7 @@ def odds_text(epsilon: float) -> str:
     return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"
 
 
-def _odds_or_any(epsilon: float) -> str:
+def odds_or_any(epsilon: float) -> str:
     """Odds, as long as they say something."""
     return odds_text(epsilon) if epsilon < 23 else "practically any number of times"
 

@@ -173,6 +173,17 @@ class Document(Private):
         document._fill(text, words, tuple([s for s, _ in spans]), _kinds(text, words, spans, rules), language)
         return document
 
+    @cached_property
+    def sentences(self) -> tuple[tuple[int, int], ...]:
+        """Offsets of the sentences in order, without the blanks around them; what is blank is none."""
+        spans = []
+        for start, end, _ in _sentences(self.text, _rules(self.language)):
+            inside = self.text[start:end]
+            if stripped := inside.strip():
+                at = start + len(inside) - len(inside.lstrip())
+                spans.append((at, at + len(stripped)))
+        return tuple(spans)
+
     def gap(self, i: int) -> str:
         """The text between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
         n = len(self.words)

@@ -20,10 +20,25 @@ from .lexicon import Antonyms, Lexicon, folder_antonyms, pairs_both_ways
 
 
 def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> Lexicon:
-    """Stop words: of a file with one word a line, else the list that this machine has for the language.
+    """Stop words of a file, else those that this machine has for the language.
 
-    For English that is NLTK's where its data is on disk, else gensim's. Raises InputError for a file that cannot be
-    read, ModelUnavailable where there is no list at all.
+    Parameters
+    ----------
+    path : path, optional
+        A file with one word a line. Without it, for English: NLTK's list where its data is on disk, else gensim's.
+    language : Language
+
+    Returns
+    -------
+    Lexicon
+        A set of words that says where it comes from.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    ModelUnavailable
+        There is no list at all.
     """
     if path is None:
         return _default_stop_words(language)
@@ -49,10 +64,21 @@ def _default_stop_words(language: Language) -> Lexicon:
 
 
 def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> Antonyms:
-    """Antonyms from ``path``, else those that this machine has for the language (for English, WordNet's).
+    """Antonyms of a file or a folder, else those that this machine has for the language.
 
-    ``path``: a file with two words a line (plain or .gz), or a folder with WordNet's ``data.*`` files. Both directions
-    count. Raises ModelUnavailable where there are none, InputError for a file that cannot be used.
+    Parameters
+    ----------
+    path : path, optional
+        A file with two words a line (plain or .gz), or a folder with WordNet's ``data.*`` files. Both directions count.
+        Without it, for English: WordNet's.
+    language : Language
+
+    Raises
+    ------
+    ModelUnavailable
+        There are none.
+    InputError
+        The file cannot be used.
     """
     if path is None:
         return _default_antonyms(language)

@@ -121,10 +121,27 @@ def list_space(name: str) -> str:
 
 
 def word_list(name: str = FULL, task: Task | None = None, language: Language = ENGLISH) -> WordList:
-    """A list by name: one of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``).
+    """A one-dimensional list of words, by its name.
 
-    The latter is built where it is first asked for (see ``user_list``, which takes all the rest).
-    Raises ConfigError for an unknown name, ModelUnavailable for a file that is missing or belongs to other words.
+    Parameters
+    ----------
+    name : str
+        One of ``word_lists()``, or ``SPACE@SEED`` (``glove-840b@1``, ``/path/vectors.txt@7``), which is built where it
+        is first asked for (see ``user_list``).
+    task : Task, optional
+        Is told how far the building is, and may stop it.
+    language : Language
+
+    Returns
+    -------
+    WordList
+
+    Raises
+    ------
+    ConfigError
+        The name is unknown.
+    ModelUnavailable
+        The file is missing, or belongs to other words.
     """
     space, seed = _parse(name)
     return _load(name) if seed is None else user_list(space, seed, task or UNWATCHED, language)

@@ -174,12 +174,30 @@ class WordSpace:
     def nearest(
         self, rows: ArrayLike, k: int, metric: str = "euclidean"
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The k nearest words of each of the words at the places ``rows`` (m,), by exact search.
+        """The k nearest words of each of some words, by exact search.
 
-        Returns their places, int64 (m, k), and distances or cosines, float32 (m, k). The word itself comes first (0 or
-        1), then nearest first; ties go to the more frequent word. There are no more than the space has words. In
-        blocks: never holds all distances. On a GPU where torch is loaded and has one. Raises InputError for a place
-        that the space does not have, ConfigError for an unknown metric or a k below 1.
+        In blocks: never holds all distances. On a GPU where torch is loaded and has one.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (m,)
+            Places of the words.
+        k : int
+            How many; there are no more than the space has words.
+        metric : {"euclidean", "cosine"}
+
+        Returns
+        -------
+        places : int64, shape (m, k)
+            The word itself first, then nearest first; ties go to the more frequent word.
+        distances or cosines : float32, shape (m, k)
+
+        Raises
+        ------
+        InputError
+            A place that the space does not have.
+        ConfigError
+            The metric is unknown, or k is below 1.
         """
         places = self._checked(rows)
         _check_metric(metric)
@@ -394,14 +412,32 @@ def word_spaces() -> list[Usable]:
 
 
 def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
-    """The word space of a name (see ``word_spaces``), or of the path of a user's file.
+    """The word space of a name, or of the path of a user's file.
 
-    A bundled space is read once a process, of the others the last two are kept. ``limit``: of a user's vectors, take
-    the first so many of the file only (200,000 where none is given; files have the most frequent words first).
-    ``language``: of a file in several languages (ConceptNet Numberbatch), take the words of this one. Formats:
-    word2vec's text and binary, GloVe's text, each plain, .gz or .zip, and .npz. Raises ConfigError for an unknown name
-    or a limit below 1, ModelUnavailable where the files of a known name are missing or do not fit, InputError for a
-    file that cannot be used.
+    Parameters
+    ----------
+    name : str or path
+        One of ``word_spaces()``, or a file: word2vec's text and binary, GloVe's text, each plain, .gz or .zip, and
+        .npz.
+    limit : int, optional
+        Of a user's vectors, take the first so many of the file (200,000 where none is given; files have the most
+        frequent words first).
+    language : Language
+        Of a file in several languages (ConceptNet Numberbatch), take the words of this one.
+
+    Returns
+    -------
+    WordSpace
+        A bundled one is read once a process; of the others the last two are kept.
+
+    Raises
+    ------
+    ConfigError
+        The name is unknown, or the limit is below 1.
+    ModelUnavailable
+        The files of a known name are missing or do not fit.
+    InputError
+        The file cannot be used.
     """
     file = space_file(name)
     if file is None:

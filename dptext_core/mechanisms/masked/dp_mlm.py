@@ -32,12 +32,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._internal.task import UNWATCHED, Task
-from ...models.registry import ClipRange
+from ...models.registry import ClipRange, masked_lm_spec
 from ...privacy.distribution import ScoreTable
 from ...privacy.sampling import NoiseStream
 from ...text.language import Language
 from ...text.lexicons import antonyms
 from ..base import Mechanism
+from ..chances import Chances
 from ..clipped import Clipped
 from ..config import (
     epsilon_option,
@@ -49,8 +50,9 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
+from ..facets import Aligned, PublicStart
 from ..registry import mechanism_class
-from .masked_words import Draw, MaskedPrepared, MaskedWords, candidates, left
+from .masked_words import Draw, MaskedChances, MaskedPrepared, MaskedWords, Places, candidates, left
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,6 @@ class DPMLMConfig:
     order: str = option(
         "parallel",
         label="Order",
-        kind="choice",
         draws=True,
         choices=("parallel", "sequential"),
         help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
@@ -72,7 +73,6 @@ class DPMLMConfig:
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
-        kind="flag",
         draws=True,
         help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
         "only the "
@@ -84,7 +84,6 @@ class DPMLMConfig:
     clip: str = option(
         "tuned",
         label="Clipping range",
-        kind="choice",
         draws=True,
         choices=("tuned", "paper"),
         live=True,
@@ -101,6 +100,7 @@ class DPMLMConfig:
         help="Lower scores of the model are raised to this end. A narrow range makes more words look alike.",
         said="clipping from {}",
         advanced=True,
+        apart=True,
         live=True,
     )
     clip_max: float | None = option(
@@ -109,12 +109,12 @@ class DPMLMConfig:
         help="Higher scores of the model are lowered to this end. Words above it cannot be told apart.",
         said="clipping to {}",
         advanced=True,
+        apart=True,
         live=True,
     )
     score: str = option(
         "logit",
         label="Score",
-        kind="choice",
         draws=True,
         choices=("logit", "similarity"),
         advanced=True,
@@ -136,7 +136,6 @@ class DPMLMConfig:
     antonym_filter: bool = option(
         False,
         label="Never use an antonym",
-        kind="flag",
         draws=True,
         advanced=True,
         live=True,
@@ -182,14 +181,18 @@ class DPMLM(Clipped, MaskedWords):
     references = ("meisenbacher2024dpmlm", "mcsherry2007mechanism")
     title = "DP-MLM"
     summary = "A masked language model rewrites the text word by word, seeing the sentence around each word."
+    steps = (
+        "{n} words are scored: do they fit here?",
+        "The scores are cut to {low} … {high}; {tied} words tie at the top",
+        "Noise of size 1/ε = {noise} is added to each score",
+        "The word with the best score is released",
+    )
     config_cls: ClassVar[type] = DPMLMConfig
     estimator = "estimate_clip_range"
 
     @classmethod
-    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
-        from ...models import masked_lm_spec
-
-        return masked_lm_spec(options.get("model", "bundled")).clips
+    def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
+        return masked_lm_spec(model).clips
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -236,20 +239,28 @@ class DPMLM(Clipped, MaskedWords):
             "possible under one text and impossible under another."
         )
 
+    @property
+    def public_start(self) -> PublicStart[DPMLM] | None:
+        return _Start(self) if type(self) is DPMLM else None
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        others = ({"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"}, {"keep_punctuation": False})
+        return ({}, *others)
+
+
+class _Start(PublicStart[DPMLM]):
+    """Another mechanism has the prior."""
+
     def from_public(self) -> Mechanism | None:
-        c = self.config
-        if type(self) is not DPMLM or c.antonym_filter or c.score != "logit":
+        c = self.m.config
+        if c.antonym_filter or c.score != "logit":
             return None
         prior = mechanism_class("dp-mlm-prior")
         shared = {f.name for f in dataclasses.fields(prior.config_cls)} & {f.name for f in dataclasses.fields(c)}
         public = prior.create(**{name: getattr(c, name) for name in shared})
         largest = max(c.epsilon) if isinstance(c.epsilon, tuple) else c.epsilon
         return public if largest <= public.max_epsilon else None
-
-    @classmethod
-    def variants(cls) -> tuple[dict[str, Any], ...]:
-        others = ({"clip": "paper"}, {"score": "similarity"}, {"order": "sequential"}, {"keep_punctuation": False})
-        return ({}, *others)
 
 
 class DPMLMPlus(DPMLM):
@@ -266,13 +277,12 @@ class DPMLMPlus(DPMLM):
         return delete, c.add_prob > 0 and stream.at(index, "add").uniform() <= c.add_prob
 
     @property
-    def no_log_chances(self) -> str:
-        if not (self.config.add_prob or self.config.del_prob):
-            return super().no_log_chances
-        return (
-            f"{self.title} adds and deletes words by chance, so that it is not seen whose place a word stands in, and "
-            "the sum over all ways has no short formula. Set both chances to 0, or take the attacker of one word."
-        )
+    def chances(self) -> Chances[MaskedWords]:
+        return _PlusChances(self, sweeps=self.config.order == "parallel")
+
+    @property
+    def aligned(self) -> Aligned[MaskedWords]:
+        return _PlusPlaces(self)
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
         """Worst case 2nε. The expected number of draws is (1−D+A)n; the paper prints (A−D)nε."""
@@ -289,6 +299,29 @@ class DPMLMPlus(DPMLM):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({},)
+
+
+class _PlusPlaces(Places):
+    """With the chances of Algorithm 3."""
+
+    @property
+    def added(self) -> float:
+        return self.m.config.add_prob
+
+    @property
+    def deleted(self) -> float:
+        return self.m.config.del_prob
+
+
+class _PlusChances(MaskedChances):
+    @property
+    def missing(self) -> str:
+        if not (self.m.config.add_prob or self.m.config.del_prob):
+            return super().missing
+        return (
+            f"{self.m.title} adds and deletes words by chance, so that it is not seen whose place a word stands in, "
+            "and the sum over all ways has no short formula. Set both chances to 0, or take the attacker of one word."
+        )
 
 
 @lru_cache(maxsize=8)

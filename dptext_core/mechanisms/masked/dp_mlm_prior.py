@@ -27,6 +27,7 @@ import numpy as np
 
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
+from ...models.word_chances import log_frequencies
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ...privacy.sampling import DEPTH, NoiseStream
 from ...result import Unit
@@ -41,15 +42,16 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
+from ..facets import PublicStart
 from .dp_mlm import DPMLM, DPMLMConfig
 from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, left
-from .public_prior import SAME_SKELETON, PublicText, entropies, log_frequencies, proposed_logits
+from .public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
 SPREAD = 200.0
 
 
-class Shape(NamedTuple):
+class PriorShape(NamedTuple):
     """τ, and the range that the difference of the scores is clipped to."""
 
     tau: float
@@ -63,14 +65,14 @@ class Shape(NamedTuple):
 LOW, WIDTH, GROWTH, WIDEST, FIRM, POWER = 0.0, 0.4, 0.16, 5.0, 25.0, 1.0
 
 
-def public_shape(epsilon: float, sigma: float) -> Shape:
+def public_shape(epsilon: float, sigma: float) -> PriorShape:
     """The shape at an ε: a public function of it, chosen on public text (``tools/choose_prior_shape.py``).
 
     A narrow range tells the best few words apart at a small ε, a wide one more of them at a large ε; and where the
     private text insists, the proposal has to keep up with it. sigma: σ of the model's scores.
     """
     low, width = LOW * sigma, min(WIDEST, WIDTH + GROWTH * epsilon) * sigma
-    return Shape(min(1.0, (FIRM / epsilon) ** POWER), low, low + width)
+    return PriorShape(min(1.0, (FIRM / epsilon) ** POWER), low, low + width)
 
 
 def score_deviation(model: str) -> float:
@@ -96,7 +98,6 @@ class DPMLMPriorConfig:
     order: str = option(
         "parallel",
         label="Order",
-        kind="choice",
         draws=True,
         choices=("parallel", "sequential", "certain"),
         help="In parallel order every word is proposed from the kept words alone, and ε can be dragged. In sequential "
@@ -107,7 +108,6 @@ class DPMLMPriorConfig:
     prior: str = option(
         "released",
         label="Proposal from",
-        kind="choice",
         draws=True,
         choices=("released", "skeleton", "frequency"),
         help="“Released” proposes from the kept words and, where words are drawn one after the other, from the words "
@@ -118,7 +118,6 @@ class DPMLMPriorConfig:
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
-        kind="flag",
         draws=True,
         help="For the private scores, the model reads the original text, and then the text with one word masked. When "
         "this is off, it reads only the masked text.",
@@ -201,7 +200,7 @@ class ShiftChannel(Channel):
     candidates: Sequence[str]
     proposal: np.ndarray
     shift: np.ndarray
-    shape: Callable[[float], Shape]
+    shape: Callable[[float], PriorShape]
     source: str | None = None
     _keep: np.ndarray | None = field(default=None, repr=False)
 
@@ -228,13 +227,13 @@ class ShiftChannel(Channel):
         return search_flips(lambda e: int((self.log_weights(e) + noise).argmax()), low, high)
 
 
-def tempered(proposal: np.ndarray, shape: Shape) -> np.ndarray:
+def tempered(proposal: np.ndarray, shape: PriorShape) -> np.ndarray:
     """ln of the proposal b^(1/τ) up to a constant: raised to at most SPREAD nats below its largest."""
     x = proposal / shape.tau
     return np.maximum(x, x.max() - SPREAD)
 
 
-def clipped(shift: np.ndarray, shape: Shape) -> np.ndarray:
+def clipped(shift: np.ndarray, shape: PriorShape) -> np.ndarray:
     """The scores of the exponential mechanism: between two texts they differ by at most 1/2."""
     return (np.clip(shift, shape.low, shape.high) - shape.high) / (2 * (shape.high - shape.low))
 
@@ -246,6 +245,12 @@ class DPMLMPrior(MaskedWords):
     references = ("dptextstudio", "meisenbacher2024dpmlm", "vinod2025invisibleink")
     title = "DP-MLM with a public prior"
     summary = "A language model proposes words from what is public of the text; the private text only moves them."
+    steps = (
+        "{n} words are proposed from what is public",
+        "Your word moves the chance of each, by a limited factor",
+        "The larger 1/ε = {noise}, the less it moves them",
+        "One word is drawn by these chances",
+    )
     config_cls: ClassVar[type] = DPMLMPriorConfig
     prepared_cls = PriorPrepared
 
@@ -272,20 +277,21 @@ class DPMLMPrior(MaskedWords):
     def _sigma(self) -> float:
         return score_deviation(self.config.model)
 
-    def shape(self, epsilon: float) -> Shape:
+    def shape(self, epsilon: float) -> PriorShape:
         """τ and the range of the shift at an ε: as the options name them, else the public ones."""
         c = self.config
         if c.shift_min is None or c.shift_max is None:
             public = public_shape(epsilon, self._sigma)
             return public if c.tau is None else public._replace(tau=c.tau)
-        return Shape(1.0 if c.tau is None else c.tau, c.shift_min, c.shift_max)
+        return PriorShape(1.0 if c.tau is None else c.tau, c.shift_min, c.shift_max)
 
-    def _prepare(self, document, task: Task) -> MaskedPrepared:
-        prepared = super()._prepare(document, task)
-        assert isinstance(prepared, PriorPrepared)
-        if self.config.order == "parallel" and self.config.prior != "frequency" and len(prepared.targets) <= ROWS_KEPT:
-            prepared.proposed(prepared.targets, task.quiet)
-        return prepared
+    def _score(self, texts: Sequence[MaskedPrepared], task: Task) -> None:
+        super()._score(texts, task)
+        if self.config.order == "parallel" and self.config.prior != "frequency":
+            for prepared in texts:
+                assert isinstance(prepared, PriorPrepared)
+                if len(prepared.targets) <= ROWS_KEPT:
+                    prepared.proposed(prepared.targets, task.quiet)
 
     # --- scores to distributions
 
@@ -344,19 +350,9 @@ class DPMLMPrior(MaskedWords):
         first = self._proposals([Draw(prepared, {}, i, False) for i in prepared.targets], task)
         return [prepared.targets[k] for k in np.argsort(entropies(np.stack(first)), kind="stable")]
 
-    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
-        if self.config.prior == "frequency":
-            return None
-        prepared = self._planned(text)
-        assert isinstance(prepared, PriorPrepared)
-        if not prepared.targets:
-            return {}
-        return dict(zip(prepared.targets, entropies(prepared.proposed(prepared.targets)).tolist(), strict=True))
-
-    def from_nothing(self) -> Mechanism | None:
-        shared = {f.name for f in dataclasses.fields(DPMLMConfig)} & {f.name for f in dataclasses.fields(self.config)}
-        same = {name: getattr(self.config, name) for name in shared}
-        return DPMLM.create(**same | {"order": "parallel" if self.config.order == "parallel" else "sequential"})
+    @property
+    def public_start(self) -> PublicStart[DPMLMPrior]:
+        return _Start(self)
 
     # --- the promise
 
@@ -365,11 +361,6 @@ class DPMLMPrior(MaskedWords):
             return ""
         one_by_one = self.config.order != "parallel" and self.config.prior == "released"
         return f"{SAME_SKELETON} and the same words released before" if one_by_one else SAME_SKELETON
-
-    def public_context(self, prepared: Prepared, index: int) -> Hashable:
-        if self.config.prior == "frequency":
-            return None
-        return self._planned(prepared).skeleton, index
 
     # --- what panels show
 
@@ -393,3 +384,25 @@ class DPMLMPrior(MaskedWords):
     def variants(cls) -> tuple[dict[str, Any], ...]:
         fixed = {"shift_min": 2.0, "shift_max": 10.0}
         return ({}, {"prior": "frequency"}, {"order": "sequential"}, {"order": "certain"}, fixed)
+
+
+class _Start(PublicStart[DPMLMPrior]):
+    """It starts from there always."""
+
+    def without_prior(self) -> Mechanism:
+        c = self.m.config
+        shared = {f.name for f in dataclasses.fields(DPMLMConfig)} & {f.name for f in dataclasses.fields(c)}
+        same = {name: getattr(c, name) for name in shared}
+        return DPMLM.create(**same | {"order": "parallel" if c.order == "parallel" else "sequential"})
+
+    def entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        if self.m.config.prior == "frequency":
+            return None
+        prepared = self.m._planned(text)
+        assert isinstance(prepared, PriorPrepared)
+        if not prepared.targets:
+            return {}
+        return dict(zip(prepared.targets, entropies(prepared.proposed(prepared.targets)).tolist(), strict=True))
+
+    def context(self, prepared: Prepared, index: int) -> Hashable:
+        return None if self.m.config.prior == "frequency" else (self.m._planned(prepared).skeleton, index)

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._internal.checks import whole
+from ..._internal.checks import listed, whole
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
+from ...models import word_chances
 from ...models.registry import masked_lm_spec, weights_sha256
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, draw
-from ...result import PARTS, RewriteResult, Step, Trace, Unit
+from ...result import RewriteResult, Step, Trace, Unit
 from ...text.document import Document, Token
 from ...text.language import Language
 from ...text.lexicon import Lexicon
@@ -31,7 +32,8 @@ from ...text.lexicons import stop_words
 from ...text.skeleton import Edit, Skeleton
 from ..base import Mechanism, Prepared, in_runs
 from ..blocklist import NOTHING, Never
-from ..chances import of_words
+from ..chances import Chances, of_words
+from ..facets import Aligned, KeptScores, Reading
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
@@ -224,22 +226,58 @@ class MaskedWords(Mechanism):
             return "stop word"
         return None
 
-    def _prepare(self, document: Document, task: Task) -> MaskedPrepared:
+    def prepare_document(self, document: Document, task: Task) -> MaskedPrepared:
         prepared = self.plan(document)
-        if self.config.order == "parallel" and len(prepared.targets) <= ROWS_KEPT:
-            prepared.logits([(i, False) for i in prepared.targets], task)
+        self._score([prepared], task)
         return prepared
 
+    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
+        """Prepared texts, one after the other. Short ones go through the model together."""
+        task, planned = task or UNWATCHED, [self.plan(text) for text in listed(texts)]
+        begin = words = 0
+        for k, prepared in enumerate(planned, 1):
+            words += len(prepared.targets)
+            if words >= _BLOCK or k == len(planned):
+                self._score(planned[begin:k], task.quiet)
+                yield from planned[begin:k]
+                task.report(k, len(planned))
+                begin, words = k, 0
+
+    def _score(self, texts: Sequence[MaskedPrepared], task: Task) -> None:
+        """Compute and keep the scores of texts, of as many words as a prepared text holds, all in one call."""
+        if self.config.order != "parallel":
+            return
+        keys = [[(i, False) for i in p.targets] if len(p.targets) <= ROWS_KEPT else [] for p in texts]
+        requests = [p.request(*key) for p, some in zip(texts, keys, strict=True) for key in some]
+        if not requests:
+            return
+        scores = left(score(self.config.model, self.language, requests, task), self._banned)
+        at = 0
+        for p, some in zip(texts, keys, strict=True):
+            p.fill(some, scores[at : at + len(some)].copy())
+            at += len(some)
+
     @property
-    def can(self) -> frozenset[str]:
-        """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
-        return frozenset(PARTS) - (set() if self.config.order == "parallel" else {"sweep"})
+    def chances(self) -> Chances[MaskedWords]:
+        return MaskedChances(self, sweeps=self.config.order == "parallel")
+
+    @property
+    def kept_scores(self) -> KeptScores[MaskedWords]:
+        return _Scores(self)
+
+    @property
+    def reading(self) -> Reading[MaskedWords]:
+        return _Reading(self)
+
+    @property
+    def aligned(self) -> Aligned[MaskedWords]:
+        return Places(self)
 
     def plan(self, text: str | Prepared | Document) -> MaskedPrepared:
         """The text with what is kept and what is replaced; scores are computed when they are first asked for."""
         if isinstance(text, Prepared):
             return self._planned(text)
-        document = text if isinstance(text, Document) else self._document(text)
+        document = text if isinstance(text, Document) else self.document(text)
         stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         reasons = self._reasons(document, stop)
         targets = tuple(i for i, r in enumerate(reasons) if r is None)
@@ -247,23 +285,9 @@ class MaskedWords(Mechanism):
         return self.prepared_cls(document, self.key, reasons, targets, c.model, c.contextualize, stop, self.never)
 
     def _planned(self, text: str | Prepared) -> MaskedPrepared:
-        prepared = self._prepared(text) if isinstance(text, Prepared) else self.plan(text)
+        prepared = self.prepared(text) if isinstance(text, Prepared) else self.plan(text)
         assert isinstance(prepared, MaskedPrepared)
         return prepared
-
-    def scores_of(self, prepared: Prepared) -> np.ndarray | None:
-        planned = self._planned(prepared)
-        return planned.logits([(i, False) for i in planned.targets])
-
-    def with_scores(self, document: Document, scores: np.ndarray) -> MaskedPrepared | None:
-        planned = self.plan(document)
-        if len(planned.targets) != len(scores):
-            return None
-        planned.fill([(i, False) for i in planned.targets], scores)
-        return planned
-
-    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
-        return self._planned(text).targets
 
     # --- scores to distributions
 
@@ -303,68 +327,14 @@ class MaskedWords(Mechanism):
         reason = prepared.reasons[index]
         if reason is not None:
             raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
-        epsilon = self._epsilons(prepared)[index]
+        epsilon = self.epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
-
-    def released_before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
-        if self.config.order == "parallel":
-            return {}
-        (acts,) = self._draw_in_step([self._planned(prepared)], [stream])
-        found: dict[int, tuple[tuple[int, str], ...]] = {}
-        before: list[tuple[int, str]] = []
-        for i, (word, _) in acts.items():
-            found[i] = tuple(before)
-            before += [] if word is None else [(i, word)]
-        return found
-
-    def distribution_after(
-        self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]
-    ) -> TokenDistribution:
-        planned = self._planned(prepared)
-        acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
-        return self.table_given(planned, acts, index, False).at(self._epsilons(planned)[index])
-
-    def _chances_in_places(self, prepared: Prepared, released, task: Task = UNWATCHED) -> np.ndarray:
-        """In sequential order, each word given those before it."""
-        if self.config.order == "parallel":
-            return super()._chances_in_places(prepared, released, task)
-        planned = self._planned(prepared)
-        epsilons, order = self._epsilons(planned), self._order(planned, task)
-        known = self.candidates
-        out = np.zeros(len(released))
-        for k, words in enumerate(released):
-            acts: Acts = {}
-            draws = []
-            for i in order:
-                draws.append(Draw(planned, acts | {i: (None, None)}, i, False))
-                at = self._keep(words[i])
-                if not len(at):
-                    break
-                acts[i] = (known[at[0]], None)
-            if len(acts) < len(order):
-                out[k] = -np.inf
-                continue
-            tables = self.tables_given(draws, task) if draws else ()
-            stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
-            out[k] = of_words(self, stated, [words])[0]
-        return out
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        from ...models.coverage import knows
-
-        prepared = self._planned(text)
-        known = knows(self.config.model, prepared.document)
-        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
-        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
-
-    def uncovered(self) -> str:
-        return "the model reads them letter by letter or not at all, and puts other words in their place."
 
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         prepared = self._planned(text)
-        every = self._epsilons(prepared)
+        every = self.epsilons(prepared)
         spent = [every[i] for i in prepared.targets]
         per_draw = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
         worst, expected, most = self._composition(spent)
@@ -373,7 +343,7 @@ class MaskedWords(Mechanism):
             notion="none" if reason else "pure",
             epsilon=per_draw,
             unit="released word",
-            adjacency=self._same(),
+            adjacency=self.adjacency(),
             draws=most,
             total=worst,
             expected=expected,
@@ -417,30 +387,30 @@ class MaskedWords(Mechanism):
             items.append("which original words began with a capital letter")
         if isinstance(self.config.epsilon, tuple):
             items.append("the list of ε, which tells something if it was chosen by looking at the text")
-        return (*items, *self._never_exposed())
+        return (*items, *self.never.exposed())
 
     def _length_exposed(self) -> str:
         return "the number of words, and which places were kept"
 
     # --- drawing
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, MaskedPrepared)
-        epsilons = self._epsilons(prepared)
+        epsilons = self.epsilons(prepared)
         if self.config.order != "parallel":
             acts = self._draw_in_step([prepared], [stream], task)[0]
         else:
             acts = self._draw_parallel(prepared, epsilons, stream, task)
         return self._result(prepared, epsilons, acts, stream)
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+    def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         assert isinstance(prepared, MaskedPrepared)
         if self.config.order != "parallel":
             streams = [stream.at("fresh", k) for k in range(n)]
             return self._rewrite_in_step([prepared] * n, streams, task)
         if type(self)._choices is not MaskedWords._choices:
-            return super()._rewrites(prepared, n, stream, task)
-        epsilons = self._epsilons(prepared)
+            return super().rewrite_repeatedly(prepared, n, stream, task)
+        epsilons = self.epsilons(prepared)
         acts: list[Acts] = [{} for _ in range(n)]
         for start in range(0, len(prepared.targets), _BLOCK):
             block = prepared.targets[start : start + _BLOCK]
@@ -453,9 +423,9 @@ class MaskedWords(Mechanism):
         promise = self.guarantee(prepared)
         return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         if self.config.order == "parallel":
-            return super()._rewrite_list(texts, stream, task)
+            return super().rewrite_list(texts, stream, task)
         streams = [stream.at(i) for i in range(len(texts))]
         planned = [p for text, n in in_runs(texts) for p in [self._planned(text)] * n]
         return self._rewrite_in_step(planned, streams, task)
@@ -468,7 +438,7 @@ class MaskedWords(Mechanism):
         for start in range(0, len(texts), _IN_STEP):
             block, own = texts[start : start + _IN_STEP], streams[start : start + _IN_STEP]
             acts = self._draw_in_step(block, own, task.quiet)
-            out += [self._result(p, self._epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
+            out += [self._result(p, self.epsilons(p), a, s) for p, a, s in zip(block, acts, own, strict=True)]
             task.report(len(out), len(texts))
         return out
 
@@ -500,7 +470,7 @@ class MaskedWords(Mechanism):
     ) -> list[Acts]:
         """As :meth:`_draw_parallel`, but later words see what was released before (Algorithms 2 and 3)."""
         orders = [self._order(p, task) for p in texts]
-        epsilons = [self._epsilons(p) for p in texts]
+        epsilons = [self.epsilons(p) for p in texts]
         acts: list[Acts] = [{} for _ in texts]
         steps = max(map(len, orders), default=0)
         for step in range(steps):
@@ -600,6 +570,91 @@ class MaskedWords(Mechanism):
         )  # fmt: skip
 
 
+class _Scores(KeptScores[MaskedWords]):
+    """Those of the masks in the original text."""
+
+    def of(self, prepared: Prepared) -> np.ndarray:
+        planned = self.m._planned(prepared)
+        return planned.logits([(i, False) for i in planned.targets])
+
+    def put(self, document: Document, scores: np.ndarray) -> MaskedPrepared | None:
+        planned = self.m.plan(document)
+        if len(planned.targets) != len(scores):
+            return None
+        planned.fill([(i, False) for i in planned.targets], scores)
+        return planned
+
+
+class _Reading(Reading[MaskedWords]):
+    """By the words that the model has whole."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ...models.coverage import knows
+
+        prepared = self.m._planned(text)
+        known = knows(self.m.config.model, prepared.document)
+        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
+        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them letter by letter or not at all, and puts other words in their place."
+
+
+class Places(Aligned[MaskedWords]):
+    """By the plan alone."""
+
+    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+        return self.m._planned(text).targets
+
+
+class MaskedChances(Chances[MaskedWords]):
+    """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
+
+    def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
+        if self.m.config.order == "parallel":
+            return {}
+        (acts,) = self.m._draw_in_step([self.m._planned(prepared)], [stream])
+        found: dict[int, tuple[tuple[int, str], ...]] = {}
+        before: list[tuple[int, str]] = []
+        for i, (word, _) in acts.items():
+            found[i] = tuple(before)
+            before += [] if word is None else [(i, word)]
+        return found
+
+    def after(self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]) -> TokenDistribution:
+        planned = self.m._planned(prepared)
+        acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
+        return self.m.table_given(planned, acts, index, False).at(self.m.epsilons(planned)[index])
+
+    def in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
+    ) -> np.ndarray:
+        """In sequential order, each word given those before it."""
+        m = self.m
+        if m.config.order == "parallel":
+            return super().in_places(prepared, released, task)
+        planned = m._planned(prepared)
+        epsilons, order = m.epsilons(planned), m._order(planned, task)
+        known = m.candidates
+        out = np.zeros(len(released))
+        for k, words in enumerate(released):
+            acts: Acts = {}
+            draws = []
+            for i in order:
+                draws.append(Draw(planned, acts | {i: (None, None)}, i, False))
+                at = m._keep(words[i])
+                if not len(at):
+                    break
+                acts[i] = (known[at[0]], None)
+            if len(acts) < len(order):
+                out[k] = -np.inf
+                continue
+            tables = m.tables_given(draws, task) if draws else ()
+            stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
+            out[k] = of_words(m, stated, [words])[0]
+        return out
+
+
 NOWHERE = np.empty(0, np.int64)
 
 
@@ -641,11 +696,7 @@ def candidates(model: str, language: Language, without: tuple[int, ...] = ()) ->
                 f"The list of words that are never released leaves no word of {model!r}. Take some out of the list."
             )
         return tuple(word for i, word in enumerate(known) if i not in gone)
-    if model != "bundled":
-        return language_model(model, language).candidates
-    from ...words.vocabulary import read_pieces
-
-    return tuple(p for p in read_pieces() if language.is_word(p))
+    return word_chances.candidates(model, language)
 
 
 @lru_cache(maxsize=8)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -19,15 +18,10 @@ from ..._internal.task import UNWATCHED, Task
 from ...errors import InputError
 from ...text.language import Language
 from ...text.skeleton import Skeleton
-from .masked_words import candidates, language_model, score
+from .masked_words import language_model, score
 
 #: What a text must share with the private one for draws from a proposal to be compared.
 SAME_SKELETON = "with the same kept words and marks in the same places"
-#: Nats that ln of a proposal over words spans at most: lower values are raised.
-SPREAD = 25.0
-#: Of a proposal over the words of a space: the share that goes by frequency. It is the floor of words that the
-#: language model has no score for.
-BY_FREQUENCY = 0.1
 
 
 @dataclass(frozen=True)
@@ -78,38 +72,6 @@ def proposed_logits(
     return score(model, language, requests, task)
 
 
-@lru_cache(maxsize=8)
-def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
-    """ln of the shares of words in public text, every count raised by one: float64 (V,), at most SPREAD apart."""
-    from ...words import word_space
-
-    space = word_space()
-    assert space.counts is not None
-    rows = space.rows(words)
-    counts = np.where(rows >= 0, space.counts[rows], 0) + 1.0
-    return _floored(np.log(counts / counts.sum()))
-
-
-def _floored(log_p: np.ndarray) -> np.ndarray:
-    return np.maximum(log_p, log_p.max(axis=-1, keepdims=True) - SPREAD)
-
-
-def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[str, ...]) -> np.ndarray:
-    """Scores (n, V) of a model's candidates → ln of a proposal over other words, float64 (n, W), at most SPREAD apart.
-
-    The share BY_FREQUENCY goes by frequency, which leaves no word without a chance; the rest is the model's softmax
-    over the words that it has, as it writes them first. Of words that it has not at all, all goes by frequency.
-    """
-    at, there = _places(model, language, words)
-    if not there.any():
-        return np.repeat(log_frequencies(words)[None], len(logits), axis=0)
-    x = np.where(there, logits[:, at].astype(np.float64), -np.inf)
-    x -= x.max(axis=1, keepdims=True)
-    p = np.exp(x)
-    p *= (1 - BY_FREQUENCY) / p.sum(axis=1, keepdims=True)
-    return _floored(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
-
-
 def entropies(log_weights: np.ndarray) -> np.ndarray:
     """Shannon entropy in nats of each row of ln-weights (n, V), float64 (n,)."""
     x = log_weights.astype(np.float64)
@@ -117,13 +79,3 @@ def entropies(log_weights: np.ndarray) -> np.ndarray:
     p = np.exp(x)
     z = p.sum(axis=1)
     return np.log(z) - (p * x).sum(axis=1) / z
-
-
-@lru_cache(maxsize=8)
-def _places(model: str, language: Language, words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Where each word stands among the model's candidates, case ignored, and whether it does."""
-    first: dict[str, int] = {}
-    for i, word in enumerate(candidates(model, language)):
-        first.setdefault(word.casefold(), i)
-    at = np.array([first.get(w.casefold(), -1) for w in words])
-    return np.maximum(at, 0), at >= 0

@@ -21,14 +21,14 @@ Deviations from the paper and its released code:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._internal.cache import kept_with_first
+from ..._internal.cache import weak_cache
 from ..._internal.checks import placeless
 from ..._internal.statistics import boundary
 from ..._internal.task import UNWATCHED, Task
@@ -40,6 +40,7 @@ from ...result import RewriteResult
 from ...words import WordSpace
 from ..base import Prepared
 from ..config import epsilon_option, option
+from ..facets import InParts
 from .word_level import BLOCK, Draws, SpaceConfig, WordPrepared
 from .word_prior import PriorMechanism, prior_option
 
@@ -57,7 +58,6 @@ class CusTextConfig(SpaceConfig):
     k: int = option(
         20,
         label="Output words K",
-        kind="integer",
         min=1,
         max=2000,
         help="Each word becomes one of so many words.",
@@ -67,7 +67,6 @@ class CusTextConfig(SpaceConfig):
     mapping: str = option(
         "balanced",
         label="Mapping",
-        kind="choice",
         draws=True,
         choices=("balanced", "conservative", "aggressive"),
         help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
@@ -78,17 +77,22 @@ class CusTextConfig(SpaceConfig):
     strategy: str = option(
         "token",
         label="Strategy",
-        kind="choice",
         choices=("token", "record", "dataset"),
         help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
         "“dataset” each "
         "distinct word of all texts. Drawn once, a word shows where it is repeated.",
         said="{}",
+        rows={
+            "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
+            "record": "Each distinct word of a row is drawn once: a row that repeats a word spends less, and shows "
+            "where.",
+            "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many "
+            "rows a person wrote, and everyone can see which rows share a word.",
+        },
     )
     metric: str = option(
         "cosine",
         label="Similarity",
-        kind="choice",
         draws=True,
         choices=("cosine", "euclidean"),
         advanced=True,
@@ -276,7 +280,7 @@ def _highest(lines: np.ndarray, k: int) -> np.ndarray:
     return out
 
 
-@kept_with_first(6)
+@weak_cache(6)
 def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
     return build_groups(space, k, mapping, metric)
 
@@ -288,7 +292,7 @@ def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) ->
     return np.take_along_axis(outputs, order, axis=1), (np.take_along_axis(u, order, axis=1) - 1.0) / 2.0
 
 
-@kept_with_first(3)
+@weak_cache(3)
 def _all_tables(
     space: WordSpace, k: int, mapping: str, metric: str, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -309,6 +313,12 @@ class CusText(PriorMechanism):
     title = "CusText"
     notion = "group"
     summary = "Each word becomes one of K words that it shares with its group: it hides there and nowhere else."
+    steps = (
+        "Your word shares {n} words with its group",
+        "Those nearer to it score higher",
+        "Noise of size 1/ε = {noise} is added to each score",
+        "The word with the best score is released",
+    )
     config_cls = CusTextConfig
 
     @property
@@ -354,9 +364,9 @@ class CusText(PriorMechanism):
             )
         return super().resolve(config)
 
-    def _epsilons(self, prepared: Prepared) -> tuple[float, ...]:
+    def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
         """One ε a token; where a word is drawn once, that of its first place."""
-        each = super()._epsilons(prepared)
+        each = super().epsilons(prepared)
         if self.config.strategy == "token" or not isinstance(self.config.epsilon, tuple):
             return each
         assert isinstance(prepared, WordPrepared)
@@ -417,11 +427,11 @@ class CusText(PriorMechanism):
         return _ordered(self.vocabulary, self.groups, rows, c.metric)
 
     @property
-    def together(self) -> bool:
+    def shares_draws(self) -> bool:
         return self.config.strategy == "dataset"
 
     def _text_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
-        return stream.numbered(None).at(0) if self.together else stream.at(i)
+        return stream.numbered(None).at(0) if self.shares_draws else stream.at(i)
 
     def _unknown_stream(self, stream: NoiseStream, i: int) -> NoiseStream:
         return stream.at("unknown", i) if self.config.strategy == "dataset" else super()._unknown_stream(stream, i)
@@ -436,22 +446,23 @@ class CusText(PriorMechanism):
         first = int(np.flatnonzero(prepared.rows == prepared.rows[i])[0])
         return epsilons[i] if self.config.strategy == "token" or i == first else 0.0
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        if not self.together:
-            return super()._rewrite_list(texts, stream, task)
-        return list(self._rewrite_each(texts, stream, task))
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+        if not self.shares_draws:
+            return super().rewrite_list(texts, stream, task)
+        return list(self.rewrite_one_by_one(texts, stream, task))
 
-    def _rewrite_each(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
+    def rewrite_one_by_one(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
         """Draws for all texts at once: a first look counts their words, so that each result can say what all spend."""
-        if not self.together:
-            yield from super()._rewrite_each(texts, stream, task)
+        if not self.shares_draws:
+            yield from super().rewrite_one_by_one(texts, stream, task)
             return
         distinct = self._distinct(texts, task)
         for result in self._blocks(texts, stream, task):
-            yield replace(result, guarantee=self.guarantee_over(result.guarantee, len(distinct)))
+            yield replace(result, guarantee=self._over(result.guarantee, len(distinct)))
 
-    def shared_draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[int] | None:
-        return self._distinct(texts, task or UNWATCHED) if self.together else None
+    @property
+    def in_parts(self) -> InParts[CusText] | None:
+        return _InParts(self) if self.shares_draws else None
 
     def _distinct(self, texts: Sequence[str], task: Task) -> frozenset[int]:
         distinct: set[int] = set()
@@ -462,7 +473,7 @@ class CusText(PriorMechanism):
             distinct.update(rows[rows >= 0].tolist())
         return frozenset(distinct)
 
-    def guarantee_over(self, guarantee: Guarantee, draws: int) -> Guarantee:
+    def _over(self, guarantee: Guarantee, draws: int) -> Guarantee:
         return replace(guarantee, draws=draws, total=draws * self.config.epsilon)
 
     # --- the promise
@@ -563,7 +574,17 @@ class CusText(PriorMechanism):
         return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"})
 
 
-@kept_with_first(1)
+class _InParts(InParts[CusText]):
+    """By the distinct words of all parts."""
+
+    def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:
+        return self.m._distinct(texts, task or UNWATCHED)
+
+    def promise(self, guarantee: Guarantee, draws: int) -> Guarantee:
+        return self.m._over(guarantee, draws)
+
+
+@weak_cache(1)
 def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
     sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])

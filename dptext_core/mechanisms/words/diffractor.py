@@ -80,7 +80,6 @@ class DiffractorConfig(WordConfig):
     noise: str = option(
         "geometric",
         label="Noise",
-        kind="choice",
         draws=True,
         choices=("geometric", "tem"),
         help="Both kinds of noise prefer near places. With TEM, all places beyond γ are alike.",
@@ -89,7 +88,6 @@ class DiffractorConfig(WordConfig):
     lists: tuple[str, ...] = option(
         ("L2",),
         label="Lists",
-        kind="texts",
         lists=True,
         help="L2 is one list, L0 has one list of each of five word spaces, and L1 has two of each. You can also name "
         "lists.",
@@ -480,6 +478,11 @@ class Diffractor(WordMechanism):
     summary = (
         "The place of a word in a row of near words is moved by a random number; the word that stands "
         "there is released."
+    )
+    steps = (
+        "Your word has a place in rows of near words",
+        "A random step of size 1/ε = {noise} moves the place",
+        "The word that stands there is released",
     )
     config_cls = DiffractorConfig
     needs = ("word lists",)

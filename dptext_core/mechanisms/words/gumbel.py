@@ -23,10 +23,10 @@ import numpy as np
 
 from ..._internal.checks import placeless
 from ...errors import InputError
-from ...privacy.distribution import Channel, TokenDistribution, rarefied, search_flips, without_each
+from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, rarefied, search_flips, without_each
 from ...privacy.sampling import NoiseStream
 from ..config import epsilon_option
-from .mvc import CURVE_DRAWS, DRAWS
+from .mvc import DRAWS
 from .word_level import SpaceConfig
 from .word_space import SpaceMechanism
 
@@ -116,6 +116,11 @@ class TruncatedGumbel(SpaceMechanism):
     summary = (
         "Noise is added to the distances of a few nearest words. It is a published baseline whose "
         "promise does not hold."
+    )
+    steps = (
+        "A few words nearest to yours are taken",
+        "Noise of size 1/ε = {noise} is added to their distances",
+        "The nearest one then is released",
     )
     config_cls = GumbelConfig
 

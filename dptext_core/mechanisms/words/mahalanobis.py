@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.cache import kept_with_first
+from ..._internal.cache import weak_cache
 from ..._internal.checks import placeless
 from ...words import WordSpace
 from ..config import option
@@ -74,7 +74,7 @@ class Mahalanobis(MVC):
         return promise | {"near": promise["near"] * stretch, "largest": promise["largest"] * stretch}
 
 
-@kept_with_first(4)
+@weak_cache(4)
 def regularised_root(space: WordSpace, lam: float) -> np.ndarray:
     """(λΣ + (1−λ)I)^½, float64 (d, d), symmetric; Σ scaled so that its mean variance is 1."""
     if len(space) < 2:

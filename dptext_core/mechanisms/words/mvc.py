@@ -22,18 +22,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._internal.cache import kept_with_first
+from ..._internal.cache import weak_cache
 from ..._internal.task import UNWATCHED, Task
-from ...privacy.distribution import Channel, TokenDistribution, envelope, rarefied, without_each
+from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, envelope, rarefied, without_each
 from ...privacy.sampling import NoiseStream
 from ...words import WordSpace
 from ..config import epsilon_option
 from .word_level import Draws, SpaceConfig
 from .word_space import SpaceMechanism
 
-#: Draws behind an estimated distribution, and behind a curve over ε.
+#: Draws behind an estimated distribution.
 DRAWS = 1000
-CURVE_DRAWS = 200
 #: Noisy points of a picture.
 CLOUD = 150
 #: Of a curve: words nearest to the original that others have to beat; draws that are compared with all words at once.
@@ -245,6 +244,11 @@ class MVC(SpaceMechanism):
     title = "MVC"
     notion = "metric"
     summary = "Noise is added to the vector of a word, and the nearest word is released."
+    steps = (
+        "Your word is a point among {n} words",
+        "Noise of size 1/ε = {noise} moves the point",
+        "The word nearest to it is released",
+    )
     config_cls = MVCConfig
     channel_cls: type[NoiseChannel] = NoiseChannel
 
@@ -352,14 +356,14 @@ def nearest_words(space: WordSpace, points: np.ndarray, k: int = 1) -> tuple[np.
     return rows, far
 
 
-@kept_with_first(1)
+@weak_cache(1)
 def _half_norms(space: WordSpace) -> np.ndarray:
     """‖y‖²/2 of every word, float64 (V,)."""
     blocks = np.array_split(space.vectors, max(1, len(space) // 4096))
     return np.concatenate([np.square(b.astype(np.float64)).sum(axis=1) for b in blocks]) / 2
 
 
-@kept_with_first(1)
+@weak_cache(1)
 def _longest(space: WordSpace) -> float:
     return float(np.sqrt(2 * _half_norms(space).max()))
 

@@ -74,6 +74,12 @@ class SanText(PriorMechanism):
     title = "SanText"
     notion = "metric"
     summary = "Each word becomes any word of the vocabulary, near ones more likely (the exponential mechanism)."
+    steps = (
+        "{n} words are compared with yours",
+        "Near ones score higher",
+        "Noise of size 1/ε = {noise} is added to each score",
+        "The word with the best score is released",
+    )
     config_cls = SanTextConfig
 
     @classmethod

@@ -124,6 +124,12 @@ class TEM(SpaceMechanism):
     title = "TEM"
     notion = "metric"
     summary = "It draws like SanText, but all words beyond a distance γ count alike."
+    steps = (
+        "{n} words are compared with yours",
+        "Near ones score higher; beyond a distance all are alike",
+        "Noise of size 1/ε = {noise} is added to each score",
+        "The word with the best score is released",
+    )
     config_cls = TEMConfig
 
     @classmethod

@@ -36,7 +36,6 @@ class VickreyConfig(MahalanobisConfig):
     noise: str = option(
         "mvc",
         label="Noise",
-        kind="choice",
         choices=("mvc", "mahalanobis"),
         help="The noise is spherical (MVC), or it has the shape of the vectors (Mahalanobis, with λ).",
         said="{}",
@@ -123,6 +122,11 @@ class Vickrey(Mahalanobis):
     references = ("xu2021vickrey",)
     title = "Vickrey"
     summary = "It works as MVC or Mahalanobis does, but releases the nearest or the second nearest word."
+    steps = (
+        "Your word is a point among {n} words",
+        "Noise of size 1/ε = {noise} moves the point",
+        "The nearest word to it is released, or the second nearest",
+    )
     config_cls = VickreyConfig
     channel_cls = VickreyChannel
 

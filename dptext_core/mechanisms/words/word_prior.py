@@ -17,19 +17,13 @@ import numpy as np
 
 from ..._internal.task import UNWATCHED, Task
 from ...models.registry import masked_lm_spec, weights_sha256
+from ...models.word_chances import SPREAD, log_frequencies, over_words
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
 from ..base import Mechanism, Prepared, WordByWord
 from ..config import option
-from ..masked.public_prior import (
-    SAME_SKELETON,
-    SPREAD,
-    PublicText,
-    entropies,
-    log_frequencies,
-    over_words,
-    proposed_logits,
-)
+from ..facets import PublicStart
+from ..masked.public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 from .word_level import CHANNELS_KEPT, WordPrepared
 from .word_space import SpaceMechanism
 
@@ -44,7 +38,6 @@ def prior_option(more: str = "") -> Any:
     return option(
         "none",
         label="Start from what is public",
-        kind="choice",
         draws=True,
         choices=("none", "frequency", "skeleton"),
         help="“None” is the paper's mechanism. “Frequency” starts from how frequent words are. “Skeleton” starts from "
@@ -131,24 +124,9 @@ class PriorMechanism(SpaceMechanism):
         source, added = prepared.document.words[i], epsilon * channel.scores
         return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
 
-    def public_entropy(self, text: str | Prepared) -> dict[int, float] | None:
-        if self.config.prior != "skeleton":
-            return None
-        prepared = self._planned(text)
-        # Unknown words too: a value of their own would show which they are.
-        holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
-        found: dict[int, float] = {}
-        for start in range(0, len(holes), CHANNELS_KEPT):
-            block = holes[start : start + CHANNELS_KEPT]
-            found |= dict(zip(block, entropies(self._proposals(prepared, block)).tolist(), strict=True))
-        return found
-
-    def from_public(self) -> Mechanism | None:
-        one_place = getattr(self.config, "strategy", "token") == "token"
-        return self.with_(prior="skeleton") if self.config.prior == "none" and one_place else None
-
-    def from_nothing(self) -> Mechanism | None:
-        return self.with_(prior="none") if self.config.prior != "none" else None
+    @property
+    def public_start(self) -> PublicStart[PriorMechanism]:
+        return _Start(self)
 
     # --- the promise
 
@@ -156,11 +134,6 @@ class PriorMechanism(SpaceMechanism):
     def _rest(cls, config: Any) -> float:
         """Nats that the proposal takes of the sampler's depth."""
         return 0.0 if config.prior == "none" else SPREAD
-
-    def public_context(self, prepared: Prepared, index: int) -> Hashable:
-        if self.config.prior != "skeleton":
-            return None
-        return self._planned(prepared).skeleton, index
 
     def _among(self) -> str:
         """What a text must share with the private one for a single draw to be compared; empty: any two are."""
@@ -172,3 +145,29 @@ class PriorMechanism(SpaceMechanism):
     @staticmethod
     def _based(table: Table, log_base: np.ndarray) -> Table:
         return dataclasses.replace(table, log_base=log_base)
+
+
+class _Start(PublicStart[PriorMechanism]):
+    """By the option ``prior``."""
+
+    def from_public(self) -> Mechanism | None:
+        one_place = getattr(self.m.config, "strategy", "token") == "token"
+        return self.m.replace(prior="skeleton") if self.m.config.prior == "none" and one_place else None
+
+    def without_prior(self) -> Mechanism | None:
+        return self.m.replace(prior="none") if self.m.config.prior != "none" else None
+
+    def entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        if self.m.config.prior != "skeleton":
+            return None
+        prepared = self.m._planned(text)
+        # Unknown words too: a value of their own would show which they are.
+        holes = [i for i, kept in enumerate(prepared.skeleton.kept) if kept is None]
+        found: dict[int, float] = {}
+        for start in range(0, len(holes), CHANNELS_KEPT):
+            block = holes[start : start + CHANNELS_KEPT]
+            found |= dict(zip(block, entropies(self.m._proposals(prepared, block)).tolist(), strict=True))
+        return found
+
+    def context(self, prepared: Prepared, index: int) -> Hashable:
+        return None if self.m.config.prior != "skeleton" else (self.m._planned(prepared).skeleton, index)

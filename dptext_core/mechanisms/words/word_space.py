@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.cache import kept_with_first
+from ..._internal.cache import weak_cache
 from ..._internal.checks import placeless
 from ...privacy.distribution import Channel
 from ...words import WordSpace, word_space
@@ -91,7 +91,7 @@ class SpaceMechanism(WordMechanism):
         }
 
 
-@kept_with_first(1)
+@weak_cache(1)
 def largest_distance(space: WordSpace) -> float:
     """The largest distance of two words, or a bound: of a space with words taken out the one of the whole space, of a
     large space of a user's to the middle of all and back."""
@@ -104,7 +104,7 @@ def largest_distance(space: WordSpace) -> float:
     return 2.0 * max(float(np.linalg.norm(p.astype(np.float64) - middle, axis=1).max()) for p in parts)
 
 
-@kept_with_first(1)
+@weak_cache(1)
 def nearest_distance(space: WordSpace) -> float:
     """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency."""
     rows = np.unique(np.linspace(0, len(space) - 1, min(400, len(space))).astype(np.int64))

@@ -24,7 +24,8 @@ from ...models.generators import PROMPTED
 from ...models.registry import BUNDLED
 from ..base import Prepared
 from ..config import option
-from .generation import Generation, GenerationConfig, generator_option
+from ..facets import Reading
+from .generation import Generation, GenerationConfig, GenerationReading, generator_option
 
 BEFORE, AFTER = "Document : ", "\nParaphrase of the document :"
 #: Written for this project.
@@ -42,7 +43,6 @@ class DPPromptConfig(GenerationConfig):
     prompt: str = option(
         "paper",
         label="Prompt",
-        kind="choice",
         draws=True,
         choices=("paper", "examples"),
         help="The paper's prompt asks for a paraphrase. Examples shows three public ones first, which helps a model "
@@ -59,6 +59,12 @@ class DPPrompt(Generation):
     references = ("utpala2023dpprompt", "meisenbacher2024dpmlm")
     title = "DP-Prompt"
     summary = "A language model is asked to paraphrase the text, and each token of its answer is drawn."
+    steps = (
+        "A model scores {n} pieces of words: which comes next?",
+        "The scores are cut to {low} … {high}; {tied} tie at the top",
+        "Noise of size 1/ε = {noise} is added to each",
+        "The best one is written, and the next place begins",
+    )
     config_cls: ClassVar[type] = DPPromptConfig
     bundled = PROMPTED
 
@@ -68,14 +74,22 @@ class DPPrompt(Generation):
         shown = "".join(f"{BEFORE}{source}{AFTER} {written}\n\n" for source, written in EXAMPLES)
         return shown + BEFORE, AFTER
 
-    def reading_note(self, text: str | Prepared) -> str:
-        if self.config.prompt == "examples" and self.config.model == BUNDLED:
-            return (
-                "The bundled model has not learnt to follow examples: it tends to repeat one of the three public ones, "
-                "and hardly anything of this text comes through. Choose the paper's prompt, or a larger model."
-            )
-        return super().reading_note(text)
+    @property
+    def reading(self) -> Reading[Generation]:
+        return _Reading(self)
 
     @classmethod
     def variants(cls):
         return ({}, {"prior": "released"}, {"length": "input"})
+
+
+class _Reading(GenerationReading):
+    """And by what the bundled model makes of examples."""
+
+    def note(self, text: str | Prepared) -> str:
+        if self.m.config.prompt == "examples" and self.m.config.model == BUNDLED:
+            return (
+                "The bundled model has not learnt to follow examples: it tends to repeat one of the three public ones, "
+                "and hardly anything of this text comes through. Choose the paper's prompt, or a larger model."
+            )
+        return super().note(text)

@@ -28,18 +28,20 @@ import numpy as np
 from ..._internal.checks import shown
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
-from ...models.generators import BUNDLED, GeneratorSpec, Shape, generator_spec
+from ...models.generators import BUNDLED, GeneratorPass, GeneratorSpec, generator_spec
 from ...models.registry import ClipRange, weights_sha256
 from ...privacy.distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import DEPTH, NoiseStream
 from ...result import Release, RewriteResult, Trace, Unit
 from ...text.document import Document
-from ..base import ClipCost, Prepared, check_depth, in_runs
+from ..audited import Audited
+from ..base import Prepared, check_depth, in_runs
 from ..blocklist import Never
-from ..chances import check_made
+from ..chances import Chances, check_made
 from ..clipped import Clipped
 from ..config import epsilon_option, never_option, option
+from ..facets import Reading
 from .spelling import Spelling
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
@@ -84,7 +86,6 @@ def length_option() -> Any:
     return option(
         "fixed",
         label="Length limit",
-        kind="choice",
         choices=("fixed", "input"),
         advanced=True,
         help="Fixed: the number above. Input, as in the papers: as many tokens as the text has words and marks, and "
@@ -98,7 +99,6 @@ def clip_option() -> Any:
     return option(
         "tuned",
         label="Clipping range",
-        kind="choice",
         draws=True,
         choices=("tuned", "paper"),
         help="The model's scores are cut to this range before a token is drawn. The tuned range was chosen on public "
@@ -117,6 +117,7 @@ def clip_end_option(upper: bool) -> Any:
         help=f"{'Higher' if upper else 'Lower'} scores of the model are {moved} to this end.",
         said=f"clipping {'to' if upper else 'from'} {{}}",
         advanced=True,
+        apart=True,
     )
 
 
@@ -125,7 +126,6 @@ def prior_option() -> Any:
     return option(
         "none",
         label="Start from what is public",
-        kind="choice",
         draws=True,
         choices=("none", "released"),
         advanced=True,
@@ -164,7 +164,6 @@ def stop_option() -> Any:
     return option(
         "line",
         label="Stop at",
-        kind="choice",
         choices=("line", "end"),
         advanced=True,
         help="Line: the text ends at a line break, and nothing more is drawn. End: only the end token ends it.",
@@ -177,7 +176,6 @@ def recase_option() -> Any:
     return option(
         "sentence",
         label="Capital letters",
-        kind="choice",
         choices=("sentence", "none"),
         advanced=True,
         help="Sentence: the first word of a sentence and I, by position in what was written.",
@@ -192,6 +190,7 @@ def generator_option(kind: str | None, bundled: str) -> Any:
         label="Language model",
         kind="text",
         generators=(kind, bundled),
+        shared="kind",
         help="This is “bundled”, a model that was added (`python -m dptext_core models add`), or the hub id or the "
         "folder of one on this machine.",
     )
@@ -284,16 +283,28 @@ class Generation(Clipped):
     takes_never = True
 
     @property
-    def can(self) -> frozenset[str]:
-        return GenerationTrace.can
+    def chances(self) -> Chances[Generation]:
+        return TokenChances(self)
+
+    @property
+    def reading(self) -> Reading[Generation]:
+        return GenerationReading(self)
+
+    @property
+    def audited(self) -> Audited[Generation]:
+        return _Audited(self)
+
+    @property
+    def aligned(self) -> None:
+        return None
 
     def around(self) -> tuple[str, str]:
         """What stands before and after the text in what the model reads."""
         raise NotImplementedError
 
     @classmethod
-    def clips(cls, options: Mapping[str, Any]) -> Mapping[str, ClipRange]:
-        return generator_spec(options.get("model", BUNDLED), cls.bundled).clips
+    def known_ranges(cls, model: str) -> Mapping[str, ClipRange]:
+        return generator_spec(model, cls.bundled).clips
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
@@ -386,107 +397,32 @@ class Generation(Clipped):
                     "in pieces, and keeps out words of letters and digits alone. Leave it out."
                 )
 
-    def clip_costs(self, logits: np.ndarray, source: str | None, epsilon: float) -> tuple[ClipCost, ...]:
+    @property
+    def clips_alone(self) -> bool:
         # What a range costs where tokens are taken out depends on those before.
-        return super().clip_costs(logits, source, epsilon) if self.config.prior == "none" and not self.never else ()
+        return self.config.prior == "none" and not self.never
 
     def kept(self, logits: np.ndarray, source: str | None, epsilon: float) -> float:
         return float(self.table(logits).at(epsilon).probs[int(np.argmax(logits))])
 
     def greedy(self, text: str | Prepared) -> str:
         """What the model writes where every token is the best one after clipping: the limit of large ε. No privacy."""
-        prepared = self._prepared(text)
+        prepared = self.prepared(text)
         assert isinstance(prepared, GenerationPrepared)
         written = self._write([prepared], 1, None)[0]
         return self._result(prepared, written, NoiseStream(0)).text
 
     def greedy_scores(self, text: str | Prepared) -> list[np.ndarray]:
         """Raw scores float32 (n,) of every token that :meth:`greedy` writes."""
-        prepared = self._prepared(text)
+        prepared = self.prepared(text)
         assert isinstance(prepared, GenerationPrepared)
         written = self._write([prepared], 1, None)[0]
         return self.generator().replay(prepared.ids, written.shape, written.tokens)
-
-    def distributions_given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
-        assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
-        g, w = self.generator(), result.trace.written
-        rows = g.replay(prepared.ids, Shape(1, len(prepared.ids) - prepared.prefix, 1, prepared.prefix), w.tokens)
-        base: Sequence[np.ndarray | None] = [None] * len(rows)
-        if self.config.prior != "none":
-            ids = self.public_ids()
-            base = g.replay(ids, Shape(1, len(ids), 1), w.tokens)
-        epsilon = float(self.config.epsilon)
-        tables = (self.table(a, b, None, w.tokens[:k]) for k, (a, b) in enumerate(zip(rows, base, strict=True)))
-        return [table.at(epsilon) for table in tables]
-
-    def log_chances(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
-    ) -> np.ndarray:
-        """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
-        of its trace."""
-        task = task or UNWATCHED
-        check_made(self, results)
-        written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
-        ends = self._ends()
-        out = np.full((len(texts), len(results)), -np.inf)
-        for a, p in enumerate(texts):
-            assert isinstance(p, GenerationPrepared)
-            limit = self.limit(p.document)
-            # A text with another limit goes on where this one stopped, or stops before.
-            fits = [b for b, t in enumerate(written) if len(t) <= limit and (t[-1] in ends or len(t) == limit)]
-            fits.sort(key=lambda b: len(written[b]))
-            for start in range(0, len(fits), TOGETHER):
-                block = fits[start : start + TOGETHER]
-                out[a, block] = self._chances_of(p, [written[b] for b in block], task)
-                task.report(a * len(fits) + start + len(block), len(texts) * len(fits))
-        return out
-
-    def _chances_of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], task: Task) -> np.ndarray:
-        """ln of the chance of each of these lists of tokens, float64 (n,)."""
-        g, epsilon = self.generator(), float(self.config.epsilon)
-        state = self._read([prepared], len(written), None)
-        public = None if self.config.prior == "none" else g.begin([self.public_ids()], len(written))
-        out = np.zeros(len(written))
-        for k in range(max(map(len, written))):
-            task.check()
-            if k:
-                last = [t[k - 1] if k <= len(t) else g.end for t in written]
-                g.step(state, last)
-                if public is not None:
-                    g.step(public, last)
-            for r, tokens in enumerate(written):
-                if k < len(tokens):
-                    b = None if public is None else public.logits[r]
-                    table = self.table(state.logits[r], b, g.candidates, tokens[:k])
-                    out[r] += table.at(epsilon).log_probs[tokens[k]]
-        return out
 
     def _ends(self) -> set[int]:
         """Tokens after which nothing is written."""
         g = self.generator()
         return {g.end} | (set(g.breaks) if self.config.stop == "line" else set())
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        from ...models.coverage import spec_knows
-
-        document = text.document if isinstance(text, Prepared) else self._document(text)
-        known = spec_knows(generator_spec(self.config.model, self.bundled), document)
-        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(known[i] for i in words), len(words)
-
-    def uncovered(self) -> str:
-        return "the model reads them as single characters, or not at all."
-
-    def reading_note(self, text: str | Prepared) -> str:
-        if self._is_cut(text):
-            return "The model reads only the beginning of this text: what follows is beyond its window."
-        document = text.document if isinstance(text, Prepared) else self._document(text)
-        if self.config.model != BUNDLED or len(document.tokens) <= LEARNT:
-            return ""
-        return (
-            f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
-            "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
-        )
 
     def _is_cut(self, text: str | Prepared) -> bool:
         """Whether the model reads the beginning only; of a plain text known where the model is loaded."""
@@ -495,7 +431,7 @@ class Generation(Clipped):
         if isinstance(text, Prepared) or not self.model_ready:
             return False
         g = self.generator()
-        return g.prompt(*self._parts(self._document(text).text), _room(g.spec, self.config.max_tokens))[1]
+        return g.prompt(*self._parts(self.document(text).text), _room(g.spec, self.config.max_tokens))[1]
 
     # --- promises
 
@@ -506,7 +442,7 @@ class Generation(Clipped):
         return max(1, min(self.config.max_tokens, len(document.tokens)))
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        document = text.document if isinstance(text, Prepared) else self._document(text)
+        document = text.document if isinstance(text, Prepared) else self.document(text)
         check_depth(self.config.epsilon, self.max_epsilon)
         n, epsilon = self.limit(document), float(self.config.epsilon)
         adjacency, among = "any two texts", ""
@@ -515,21 +451,15 @@ class Generation(Clipped):
             among = "with the same number of words and marks"
             adjacency = f"any two texts {among}"
             exposed = ["how many words and marks your text has, by the largest length"]
-        exposed += self._never_exposed()
+        exposed += self.never.exposed()
         return Guarantee(
             "pure", epsilon, "released token", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
             among=among, never=len(self.never),
         )  # fmt: skip
 
-    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
-        if self.config.length == "fixed":
-            return True
-        one, other = (x.document if isinstance(x, Prepared) else self._document(x) for x in (a, b))
-        return self.limit(one) == self.limit(other)
-
     # --- writing
 
-    def _prepare(self, document: Document, task: Task) -> GenerationPrepared:
+    def prepare_document(self, document: Document, task: Task) -> GenerationPrepared:
         task.check()
         g = self.generator()
         # The limit and not the text's own one, so that what is cut does not depend on the text.
@@ -541,11 +471,11 @@ class Generation(Clipped):
         before, after = self.around()
         return before, " ".join(text.split()), after
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         assert isinstance(prepared, GenerationPrepared)
         return self._result(prepared, self._write([prepared], 1, [stream], task)[0], stream)
 
-    def _rewrites(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
+    def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
         assert isinstance(prepared, GenerationPrepared)
         out: list[RewriteResult] = []
         while len(out) < n:
@@ -555,12 +485,13 @@ class Generation(Clipped):
             task.report(len(out), n)
         return out
 
-    def _rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
+    def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         """Texts of about the same length together. In which shape a text is computed follows from itself alone: how far
         it is filled up from its own length, and every block has as many rows, so that no bit tells of the others."""
         if len(texts) == 1:
-            return [self._rewrite(self._prepare(self._document(texts[0]), task.quiet), stream.at(0), task)]
-        every = [p for text, n in in_runs(texts) for p in [self._prepare(self._document(text), task.quiet)] * n]
+            prepared = self.prepare_document(self.document(texts[0]), task.quiet)
+            return [self.rewrite_prepared(prepared, stream.at(0), task)]
+        every = [p for text, n in in_runs(texts) for p in [self.prepare_document(self.document(text), task.quiet)] * n]
         alike: dict[tuple[int, int], list[int]] = {}
         for i, p in enumerate(every):
             alike.setdefault((p.prefix, -(-(len(p.ids) - p.prefix) // STEP) * STEP), []).append(i)
@@ -653,9 +584,6 @@ class Generation(Clipped):
             GenerationTrace(self, prepared, written), pieces,
         )  # fmt: skip
 
-    def spelled(self, drawn: Sequence[int]) -> str:
-        return self._spelled(drawn)[0]
-
     def _spelled(self, tokens: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
         """Text and pieces of written tokens, and of nothing else."""
         g, epsilon, ends = self.generator(), float(self.config.epsilon), self._ends()
@@ -686,3 +614,102 @@ class Generation(Clipped):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"prior": "released"})
+
+
+class GenerationReading(Reading[Generation]):
+    """By the model's tokens."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        from ...models.coverage import spec_knows
+
+        document = text.document if isinstance(text, Prepared) else self.m.document(text)
+        known = spec_knows(generator_spec(self.m.config.model, self.m.bundled), document)
+        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
+        return sum(known[i] for i in words), len(words)
+
+    def uncovered(self) -> str:
+        return "the model reads them as single characters, or not at all."
+
+    def note(self, text: str | Prepared) -> str:
+        if self.m._is_cut(text):
+            return "The model reads only the beginning of this text: what follows is beyond its window."
+        document = text.document if isinstance(text, Prepared) else self.m.document(text)
+        if self.m.config.model != BUNDLED or len(document.tokens) <= LEARNT:
+            return ""
+        return (
+            f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
+            "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
+        )
+
+
+class TokenChances(Chances[Generation]):
+    """Of tokens, each given those that were written before it."""
+
+    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
+        assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
+        g, w = self.m.generator(), result.trace.written
+        rows = g.replay(
+            prepared.ids, GeneratorPass(1, len(prepared.ids) - prepared.prefix, 1, prepared.prefix), w.tokens
+        )
+        base: Sequence[np.ndarray | None] = [None] * len(rows)
+        if self.m.config.prior != "none":
+            ids = self.m.public_ids()
+            base = g.replay(ids, GeneratorPass(1, len(ids), 1), w.tokens)
+        epsilon = float(self.m.config.epsilon)
+        tables = (self.m.table(a, b, None, w.tokens[:k]) for k, (a, b) in enumerate(zip(rows, base, strict=True)))
+        return [table.at(epsilon) for table in tables]
+
+    def log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
+        """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
+        of its trace."""
+        task = task or UNWATCHED
+        check_made(self.m, results)
+        written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
+        ends = self.m._ends()
+        out = np.full((len(texts), len(results)), -np.inf)
+        for a, p in enumerate(texts):
+            assert isinstance(p, GenerationPrepared)
+            limit = self.m.limit(p.document)
+            # A text with another limit goes on where this one stopped, or stops before.
+            fits = [b for b, t in enumerate(written) if len(t) <= limit and (t[-1] in ends or len(t) == limit)]
+            fits.sort(key=lambda b: len(written[b]))
+            for start in range(0, len(fits), TOGETHER):
+                block = fits[start : start + TOGETHER]
+                out[a, block] = self._of(p, [written[b] for b in block], task)
+                task.report(a * len(fits) + start + len(block), len(texts) * len(fits))
+        return out
+
+    def _of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], task: Task) -> np.ndarray:
+        """ln of the chance of each of these lists of tokens, float64 (n,)."""
+        g, epsilon = self.m.generator(), float(self.m.config.epsilon)
+        state = self.m._read([prepared], len(written), None)
+        public = None if self.m.config.prior == "none" else g.begin([self.m.public_ids()], len(written))
+        out = np.zeros(len(written))
+        for k in range(max(map(len, written))):
+            task.check()
+            if k:
+                last = [t[k - 1] if k <= len(t) else g.end for t in written]
+                g.step(state, last)
+                if public is not None:
+                    g.step(public, last)
+            for r, tokens in enumerate(written):
+                if k < len(tokens):
+                    b = None if public is None else public.logits[r]
+                    table = self.m.table(state.logits[r], b, g.candidates, tokens[:k])
+                    out[r] += table.at(epsilon).log_probs[tokens[k]]
+        return out
+
+
+class _Audited(Audited[Generation]):
+    """Which limit a text has is what its promise compares, where that follows from the text."""
+
+    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
+        if self.m.config.length == "fixed":
+            return True
+        one, other = (x.document if isinstance(x, Prepared) else self.m.document(x) for x in (a, b))
+        return self.m.limit(one) == self.m.limit(other)
+
+    def spelled(self, drawn: Sequence[int]) -> str:
+        return self.m._spelled(drawn)[0]

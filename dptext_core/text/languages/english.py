@@ -107,8 +107,8 @@ def _case(word: str, sentence_start: bool) -> str:
 
 # --- lists of words
 
-# Irregular forms, and those of verbs that lists of stop words leave out, by a verb that they have.
-_IRREGULAR = {"can't": "can", "won't": "will", "shan't": "will", "ain't": "is", "needn't": "must", "oughtn't": "should"}
+#: Irregular forms, and those of verbs that lists of stop words leave out, by a verb that they have.
+IRREGULAR = {"can't": "can", "won't": "will", "shan't": "will", "ain't": "is", "needn't": "must", "oughtn't": "should"}
 _DEBIAN_WORDNET = Path("/usr/share/wordnet")
 
 
@@ -116,7 +116,7 @@ def _bases(word: str) -> tuple[str, ...]:
     """Of a negation the verb, and its writing without an apostrophe, which some lists have."""
     if not word.endswith("n't"):
         return ()
-    return _IRREGULAR.get(word, word[:-3]), word.replace("'", "")
+    return IRREGULAR.get(word, word[:-3]), word.replace("'", "")
 
 
 def _stop_words() -> Lexicon:

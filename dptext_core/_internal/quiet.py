@@ -1,0 +1,23 @@
+"""Loading without bars: a command's standard error is for what it has to say."""
+
+from __future__ import annotations
+
+import logging
+
+
+class quiet:  # lower case, as what stands behind `with`
+    """Keep transformers from drawing progress bars and reports while weights load."""
+
+    def __enter__(self) -> None:
+        from transformers.utils import logging as hf
+
+        self.bars, self.level = hf.is_progress_bar_enabled(), hf.get_verbosity()
+        hf.disable_progress_bar()
+        hf.set_verbosity(logging.ERROR)
+
+    def __exit__(self, *_: object) -> None:
+        from transformers.utils import logging as hf
+
+        hf.set_verbosity(self.level)
+        if self.bars:
+            hf.enable_progress_bar()
