@@ -1,12 +1,16 @@
 """Attackers that look at a rewritten text, each with the chance of guessing without it.
 
 * ``bayes``: the posterior over what a word was, and the success of the best guess;
+* ``reader``: the same with the words around it, all places of a text together;
 * ``risk``: how often that best guess names each word of a text, before it is drawn;
 * ``query``: how many answers would give a word away;
 * ``nearest``: the released word, or its nearest neighbour, as the guess;
 * ``mask_inference``: a language model guesses from the words around;
 * ``likely_text``: a larger one says which of these guesses makes the likeliest text;
 * ``which_text``: the posterior over whole originals, from a list of texts that it could have been;
+* ``two_texts``: how well classifiers tell two texts apart by their rewrites, and the ε that this proves;
+* ``best``: which of those on single words finds most, and how much;
+* ``polish``: what the reader reads as a text, for whoever releases it;
 * ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark).
 
 ``base`` says what an attacker is, and holds the registry.
@@ -15,11 +19,12 @@ What they say of a text comes from the private text itself: for its owner's eyes
 """
 
 # In the order in which they are shown.
-from . import bayes, query, nearest, mask_inference, likely_text, which_text, classifier, risk  # isort: skip
+from . import bayes, query, reader, nearest, mask_inference, likely_text, which_text, two_texts, best, classifier, risk  # isort: skip
+from . import polish
 from .base import (
     Attacker,
+    AttackFinding,
     DataAttacker,
-    Finding,
     TextAttacker,
     attackers,
     drawn_by_looking,
@@ -28,17 +33,21 @@ from .base import (
     unregister,
 )
 from .bayes import Posterior, Success, expected_success, posterior, simulated_success
+from .best import Best
 from .mask_inference import MaskInference
 from .nearest import NearestAttack
 from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
+from .reader import Reading, ReadWord, read
 from .risk import WordSuccess, word_success
+from .two_texts import TwoTexts
 from .which_text import Lineup, WhichText
 
 __all__ = [
+    "AttackFinding",
     "Attacker",
+    "Best",
     "DataAttacker",
-    "Finding",
     "Lineup",
     "MaskInference",
     "NearestAttack",
@@ -46,12 +55,16 @@ __all__ = [
     "Prior",
     "QueryCurve",
     "QueryNumber",
+    "ReadWord",
+    "Reading",
     "Success",
     "TextAttacker",
+    "TwoTexts",
     "WhichText",
     "WordSuccess",
     "attackers",
     "bayes",
+    "best",
     "classifier",
     "drawn_by_looking",
     "expected_success",
@@ -59,14 +72,18 @@ __all__ = [
     "likely_text",
     "mask_inference",
     "nearest",
+    "polish",
     "posterior",
     "public_prior",
     "query",
     "query_curve",
     "query_number",
+    "read",
+    "reader",
     "register",
     "risk",
     "simulated_success",
+    "two_texts",
     "unregister",
     "which_text",
     "word_success",

@@ -10,15 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from .._internal.task import Task
+from .._internal.checks import whole
+from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import aligned
 from ..result import RewriteResult, Unit
 
 SCOPES = ("word", "text", "data set")
+#: Rewrites of one text at most that the attacker is given.
+ANSWERS = 64
 
 
-class Finding(Protocol):
+class AttackFinding(Protocol):
     """What an attack found. Where it has ``rows()`` too, lists of short texts, the command line prints them."""
 
     @property
@@ -49,7 +53,7 @@ class Attacker(ABC):
     def check(self, mechanism: Mechanism) -> None:
         """Raise NoDistribution, with the reason, for a mechanism that it cannot attack."""
         if self.scope != "data set":
-            mechanism.check_alignment("leaves no word in whose place another stands")
+            aligned(mechanism, "leaves no word in whose place another stands")
 
 
 class TextAttacker(Attacker):
@@ -63,7 +67,7 @@ class TextAttacker(Attacker):
     @abstractmethod
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
-    ) -> Finding:
+    ) -> AttackFinding:
         """unit: the number of the attacked step, for scope "word". Raises NoDistribution where nothing was drawn."""
 
 
@@ -84,6 +88,19 @@ def drawn_by_looking(unit: Unit) -> None:
     if unit.action != "replace":
         verb = "stays as it is, for all to read" if unit.action == "keep" else "was left out"
         raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")
+
+
+def rewrites_seen(
+    mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
+) -> list[RewriteResult]:
+    """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
+    n = whole("The number of rewrites that the attacker sees", n, least=1)
+    if n > ANSWERS:
+        raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
+    more = (
+        mechanism.rewrites(mechanism.prepare(result.original, task=task.quiet), n - 1, task=task.quiet) if n > 1 else []
+    )
+    return [result, *more]
 
 
 _registry: dict[str, Attacker] = {}

@@ -20,6 +20,7 @@ from .._internal.statistics import NORMAL, clopper_pearson
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
+from ..mechanisms.facets import aligned
 from ..privacy.distribution import Channel, logsumexp
 from ..privacy.guarantee import number, percent
 from ..privacy.sampling import NoiseStream
@@ -177,12 +178,8 @@ def posterior(
     if not np.isfinite(weights).any():
         raise InputError("The released word cannot come out of this mechanism. Give a word that it releases.")
     if error:
-        k = min(max(EXACT, top), len(weights))
-        rows = np.argpartition(-weights, k - 1)[:k]
-        if at_true is not None and at_true not in rows:
-            rows = np.append(rows, at_true)
-        rows = rows[np.isfinite(weights[rows])]
-        weights[rows] = log_prior[rows] + by_word.likelihood_of(released, epsilon, rows)
+        more = [] if at_true is None else [at_true]
+        weights, rows = sharpened(by_word, released, epsilon, log_prior, weights, max(EXACT, top), more)
     p = np.exp(weights - logsumexp(weights))
     if error:  # of the words that are not exact, which the others feel through the sum
         error *= float(np.delete(p, rows).sum())
@@ -198,6 +195,21 @@ def posterior(
         mechanism.title, epsilon, released, shown, true, rank, p_true, prior.chance, prior.guess,
         int(np.count_nonzero(p)), error,
     )  # fmt: skip
+
+
+def sharpened(
+    by_word: WordByWord, released: str, epsilon: float, log_base: np.ndarray, weights: np.ndarray, k: int = EXACT,
+    more: Sequence[int] = (),
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Weights (V,), ``log_base`` with ln p(released | word) of a table, in which the k largest and ``more`` are worked
+    out exactly; and which these are."""
+    k = min(k, len(weights))
+    rows = np.argpartition(-weights, k - 1)[:k]
+    rows = np.append(rows, [r for r in more if r not in rows]).astype(np.int64)
+    rows = rows[np.isfinite(weights[rows])]
+    weights = weights.copy()
+    weights[rows] = log_base[rows] + by_word.likelihood_of(released, epsilon, rows)
+    return weights, rows
 
 
 def answers(
@@ -253,7 +265,7 @@ def _one(epsilon: float | tuple[float, ...]) -> float:
 
 
 def _by_word(mechanism: Mechanism) -> WordByWord:
-    mechanism.check_alignment("leaves no word in whose place another stands")
+    aligned(mechanism, "leaves no word in whose place another stands")
     if mechanism.by_word is None:
         raise NoDistribution(
             f"{mechanism.title} does not say what a word is drawn from by itself, so no posterior over one word can be "

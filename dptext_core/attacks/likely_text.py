@@ -13,6 +13,7 @@ import numpy as np
 
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import aligned
 from ..models import causal
 from ..result import RewriteResult
 from . import mask_inference
@@ -35,7 +36,7 @@ def attack(
 
     Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
     """
-    mechanism.check_alignment("leaves no word in whose place another stands")
+    aligned(mechanism, "leaves no word in whose place another stands")
     reader = causal.judge() if judge is None else judge
 
     def rescore(out: tuple[int, int], words: Sequence[str]) -> Sequence[int]:

@@ -6,20 +6,24 @@ released text. It does not know the mechanism; it reads what the other words sti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import aligned
 from ..privacy.guarantee import percent
-from ..result import RewriteResult
+from ..result import RewriteResult, Step
 from ..text.document import Document
 from .base import TextAttacker, register
 from .prior import public_prior
+
+if TYPE_CHECKING:
+    from ..models import MaskedLM, MaskRequest
 
 #: Guesses that are shown for each word.
 SHOWN = 5
@@ -102,32 +106,25 @@ def attack(
     *,
     model: str = "bundled",
     rescore: Rescore | None = None,
+    only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
     """Mask each replaced word of the released text and let ``model`` guess the original.
 
-    rescore: brings its first guesses into another order; those behind them stay behind them. Loads the model on the
-    first call. Raises ModelUnavailable, Busy or Cancelled.
+    rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
+    that are attacked, where not all are. Loads the model on the first call. Raises ModelUnavailable, Busy or Cancelled.
     """
-    from ..models import MaskRequest, engine, load_masked_lm
+    from ..models import engine, load_masked_lm
 
-    mechanism.check_alignment("leaves no word in whose place another stands")
+    aligned(mechanism, "leaves no word in whose place another stands")
     released = Document.parse(result.text, mechanism.language)
-    steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
+    steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace" and (only is None or i in only)]
     found: list[MaskGuess] = []
     if steps:
         lm_engine = engine(model, language=mechanism.language)
         lm_engine.warm()
         lm = load_masked_lm(model, language=mechanism.language)
-        pieces = lm.encode(released)
-        starts = np.array([t.start for t in released.tokens])
-        ends = np.array([t.end for t in released.tokens])
-        requests = []
-        for _, s in steps:
-            # What one step released may be cut into several tokens: one mask stands for all of them.
-            first = int(np.searchsorted(ends, s.out[0], side="right"))
-            last = max(first + 1, int(np.searchsorted(starts, s.out[1], side="left")))
-            requests.append(MaskRequest(None, [*pieces[:first], [], *pieces[last:]], first))
+        requests = masked(lm, released, [s for _, s in steps])
         place: dict[str, list[int]] = {}
         for j, word in enumerate(lm.candidates):
             place.setdefault(word.casefold(), []).append(j)
@@ -149,6 +146,23 @@ def attack(
                 found.append(MaskGuess(i, s.original, s.replacement, rank, words))
     prior = public_prior(mechanism)
     return MaskInference(tuple(found), prior.chance, prior.chance_of(10), model)
+
+
+def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[MaskRequest]:
+    """A request for what stood in the place of each step's word, by a mask in the text: by a query over the masked text
+    the bundled model finds less (``tools/evaluate_masked_lm.py --forms``)."""
+    from ..models import MaskRequest
+
+    pieces = lm.encode(released)
+    starts = np.array([t.start for t in released.tokens])
+    ends = np.array([t.end for t in released.tokens])
+    requests = []
+    for s in steps:
+        # What one step released may be cut into several tokens: one mask stands for all of them.
+        first = int(np.searchsorted(ends, s.out[0], side="right"))
+        last = max(first + 1, int(np.searchsorted(starts, s.out[1], side="left")))
+        requests.append(MaskRequest(None, [*pieces[:first], [], *pieces[last:]], first))
+    return requests
 
 
 @register

@@ -9,6 +9,7 @@ import numpy as np
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import aligned
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
 from ..words import WordSpace, word_space
@@ -95,7 +96,7 @@ def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
     """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
-    mechanism.check_alignment("leaves no word in whose place another stands")
+    aligned(mechanism, "leaves no word in whose place another stands")
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
     rows = space.rows([s.replacement for _, s in steps])

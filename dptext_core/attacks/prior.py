@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._internal.cache import kept_with_first
+from .._internal.cache import weak_cache
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.config import keeps_stop_words, stop_list
 from ..text.lexicon import Lexicon
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
@@ -59,13 +60,11 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     config = mechanism.config
     by_word = mechanism.by_word
     vocabulary = word_space() if by_word is None else by_word.vocabulary
-    kept = getattr(config, "keep_stopwords", False)
-    return _prior(
-        vocabulary, stop_words(getattr(config, "stopwords", None), mechanism.language) if kept else None, smoothing
-    )
+    kept = keeps_stop_words(config)
+    return _prior(vocabulary, stop_words(stop_list(config), mechanism.language) if kept else None, smoothing)
 
 
-@kept_with_first(2)
+@weak_cache(2)
 def _prior(vocabulary, stop: Lexicon | None, smoothing: float) -> Prior:
     words = tuple(vocabulary.words)
     counts = vocabulary.counts if isinstance(vocabulary, WordSpace) else None

@@ -19,6 +19,7 @@ from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..mechanisms.facets import drawn_tokens
 from ..privacy.distribution import Channel, ScoreTable, logsumexp
 from ..privacy.guarantee import percent
 from .bayes import Guesser, _checked, _closed_form
@@ -135,7 +136,7 @@ def word_success(
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
     """The row of each drawn token in the vocabulary of the mechanism."""
     by_word = _closed_form(mechanism)
-    found = {i: by_word.token_row(prepared, i) for i in mechanism.drawn_tokens(prepared)}
+    found = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
     return {i: row for i, row in found.items() if row is not None}
 
 

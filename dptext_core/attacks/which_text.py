@@ -2,7 +2,7 @@
 
 The attacker has a public list of texts, the original among them, knows the mechanism and its ε, and sees one rewrite or
 several of the same text. Each text of the list was as likely before. By P(text | rewrites) ∝ Π P(rewrite | text) the
-posterior is exact where the mechanism states how likely a rewrite is under another text (``Mechanism.log_chances``),
+posterior is exact where the mechanism states how likely a rewrite is under another text (``Mechanism.chances``),
 and no one with the same knowledge guesses better. Where a mechanism draws pieces, the attacker sees the pieces, which
 is a little more than the text that they make: a guess from the text alone is right no more often.
 
@@ -25,22 +25,23 @@ from .._internal.checks import listed, whole
 from .._internal.private import Private
 from .._internal.statistics import clopper_pearson
 from .._internal.task import UNWATCHED, Task
-from ..errors import InputError, NoDistribution
+from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.chances import stated
+from ..mechanisms.config import stop_list
+from ..mechanisms.facets import drawn_tokens
 from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import odds_text, percent, scientific
 from ..result import RewriteResult
 from ..text.document import Token
 from ..text.lexicons import stop_words
-from .base import TextAttacker, register
+from .base import TextAttacker, register, rewrites_seen
 from .nearest import space_of
 
 #: Texts of the list that is made where none is given, the original among them; of a list that is given, at most.
 TEXTS, MOST = 8, 100
 #: Fresh rewrites that measure the guesses, over all texts together; where no pass of a model is needed.
 DRAWS, DRAWS_OF_WORDS = 48, 400
-#: Rewrites of one text at most that the attacker is given.
-ANSWERS = 64
 #: Neighbours of a word that are looked through for others to put in its place.
 _NEAR = 60
 #: Posteriors that differ by no more than this share are a tie.
@@ -181,7 +182,7 @@ def content_words(mechanism: Mechanism, text: str) -> list[str]:
     """Words of the text that others can stand in for: known to the word space, no stop words; rarest first."""
     document = mechanism.plan(text).document
     space = space_of(mechanism)
-    stop = stop_words(getattr(mechanism.config, "stopwords", None), mechanism.language)
+    stop = stop_words(stop_list(mechanism.config), mechanism.language)
     found: dict[str, int] = {}
     for token in document.tokens:
         word = token.text
@@ -211,7 +212,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
         raise InputError(
             f"The word space does not know “{word}”, so that nothing is near it. Give a list of texts, one a line."
         )
-    stop = stop_words(getattr(mechanism.config, "stopwords", None), mechanism.language)
+    stop = stop_words(stop_list(mechanism.config), mechanism.language)
     near, _ = space.nearest([row], min(_NEAR + n, len(space)))
     others: list[str] = []
     for i in near[0].tolist():
@@ -271,7 +272,7 @@ def attack(
         raise InputError("Give at least one rewrite.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
-    log_p = mechanism.log_chances(prepared, results, task=task.child(0, share)).sum(axis=1)
+    log_p = stated(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have given this rewrite. Put the original among them.")
     p = np.exp(log_p - logsumexp(log_p))
@@ -283,21 +284,7 @@ def attack(
 
 def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, where no posterior over whole texts can be worked out."""
-    if reason := mechanism.no_log_chances:
-        raise NoDistribution(reason)
-
-
-def rewrites_seen(
-    mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
-) -> list[RewriteResult]:
-    """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
-    n = whole("The number of rewrites that the attacker sees", n, least=1)
-    if n > ANSWERS:
-        raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
-    more = (
-        mechanism.rewrites(mechanism.prepare(result.original, task=task.quiet), n - 1, task=task.quiet) if n > 1 else []
-    )
-    return [result, *more]
+    stated(mechanism)
 
 
 def measure(
@@ -326,7 +313,7 @@ def measure(
         own = None if seed is None else seed * 1_000_003 + true
         part = task.child(middle * true / n, middle * (true + 1) / n)
         written += mechanism.rewrites(p, per, own, task=part)
-    found = mechanism.log_chances(prepared, written, task=task.child(middle, 1))
+    found = stated(mechanism).log(prepared, written, task=task.child(middle, 1))
     table = found.reshape(n, n, per).swapaxes(0, 1)
     return tuple(_measured(table, k, texts.true) for k in each if k <= per)
 
@@ -360,7 +347,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     losses = np.zeros((n, n))
     for i in range(n):
         for j in range(i):
-            losses[i, j] = losses[j, i] = _loss(mechanism, prepared[i], prepared[j]) * answers
+            losses[i, j] = losses[j, i] = promised_loss(mechanism, prepared[i], prepared[j]) * answers
     if not np.isfinite(losses[~np.eye(n, dtype=bool)]).any():
         return Limit(
             1.0,
@@ -376,7 +363,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     if not math.isfinite(largest):
         whence = f"Between some of these texts nothing is promised{times}"
     else:
-        noise = mechanism.latent_loss(prepared[0], prepared[1]) is not None
+        noise = mechanism.audited.latent_loss(prepared[0], prepared[1]) is not None
         by = odds_text(largest) if largest >= 0.05 else f"{_up(math.expm1(largest))}"
         whence = (
             f"The {'noise that is added' if noise else 'promise'} lets the odds of two of these texts move by "
@@ -387,22 +374,23 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     return Limit(value, f"{whence}: no guess of anyone is right more than {_up(value)} of the time.")
 
 
-def _loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
-    """The largest ln of the ratio of any release's chances under two texts; ∞ where nothing is stated of them."""
-    stated = mechanism.latent_loss(a, b)
-    if stated is not None:
-        return stated
-    if not mechanism.adjacent(a, b):
+def promised_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
+    """The largest ln of the ratio of any release's chances under two texts that is promised, and for noise on a vector
+    of the whole text follows from it; ∞ where nothing is stated of them."""
+    latent = mechanism.audited.latent_loss(a, b)
+    if latent is not None:
+        return latent
+    if not mechanism.audited.adjacent(a, b):
         return math.inf
     promises = mechanism.guarantee(a), mechanism.guarantee(b)
     if mechanism.by_word is None:
         return math.inf if promises[0].notion == "metric" else max(g.total for g in promises)
     # Words that are drawn by themselves: only those that differ lose anything.
     total, every = 0.0, mechanism.config.epsilon
-    for i in mechanism.drawn_tokens(a):
+    for i in drawn_tokens(mechanism, a):
         words = [p.document.tokens[i].text.lower() for p in (a, b)]
         if words[0] != words[1]:
-            apart = float(mechanism.distances(words)[0, 1])
+            apart = float(mechanism.audited.distances(words)[0, 1])
             total += math.inf if math.isnan(apart) else apart * (every[i] if isinstance(every, tuple) else every)
     return total
 

@@ -1,0 +1,221 @@
+"""The best of all attackers: several guess the same drawn words, and what counts is the one that is right most often.
+
+Asked are all who look at one release and name a word: that nothing was changed; the nearest other word; the best guess
+from the released word alone; the language model from the words around; and the reader, who joins both. Which of them is
+strongest differs between mechanisms (Vickrey hides the same word and not the nearest one), so that no single one is a
+fair axis.
+
+The best of several on the same words looks a little better than it is. The interval is corrected for that choice: each
+attacker's own is so wide (Bonferroni) that all of them hold together with 95%, and then the success of the best lies
+between the largest of the lower ends and the largest of the upper ends. The value itself is the largest share, so that
+it errs towards the attacker.
+
+This is the one place that says who is asked and who is best: Trade-off, Compare, ``calibrate``, the benchmarks and
+``dpt.score`` go by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from .._internal.checks import many
+from .._internal.private import Private
+from .._internal.statistics import clopper_pearson, standard_error
+from .._internal.task import UNWATCHED, Task
+from ..errors import NoDistribution
+from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import aligned
+from ..privacy.guarantee import percent
+from ..result import RewriteResult
+from . import mask_inference, nearest, reader
+from .base import TextAttacker, register
+from .prior import public_prior
+
+#: Who is asked, with their titles, the plainest first: of those that find as much, it is the best one.
+ASKED = {
+    "same-word": "Same word",
+    "nearest-words": "Nearest word",
+    "best-guess": "Best guess",
+    "language-model": "Language model",
+    "reader": "Reader",
+}
+#: Of a long text so many drawn words are attacked, evenly chosen: each is read by a pass of the language model.
+WORDS = 40
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Best(Private):
+    """The attacker that finds most. name: of ``ASKED``, or as it was given. success: the share of the words that it
+    names; low, high: the corrected 95% interval. chance: without the output. words: guesses behind each share. shares:
+    of every attacker that was asked; ends: their intervals, as wide. left_out: why others could not be."""
+
+    name: str
+    success: float
+    low: float
+    high: float
+    chance: float
+    words: int
+    shares: Mapping[str, float]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    draws: int | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("name", "success", "low", "high", "chance", "words")
+
+    @property
+    def title(self) -> str:
+        return title(self.name)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Each attacker with its share."""
+        return [(title(name), percent(share)) for name, share in self.shares.items()]
+
+    def sentence(self) -> str:
+        """Who finds most, in plain words."""
+        said = (
+            f"Of {many(len(self.shares), 'attacker')}, “{self.title}” finds most: {percent(self.success)} of "
+            f"{many(self.words, 'drawn word')} (95% interval, corrected for the choice: {percent(self.low)} to "
+            f"{percent(self.high)}). Always guessing the most frequent word is right {percent(self.chance)} of the "
+            "time."
+        )
+        for name, why in self.left_out.items():
+            said += f" “{title(name)}” was not asked: {why}"
+        return said
+
+
+def title(name: str) -> str:
+    return ASKED.get(name, name)
+
+
+def strongest(shares: Mapping[str, float]) -> str:
+    """The name of the one that finds most; of several that find as much the first. Raises ValueError for none."""
+    return max(shares, key=shares.__getitem__)
+
+
+def of_guesses(
+    hits: Mapping[str, Sequence[bool]], chance: float = math.nan, left_out: Mapping[str, str] | None = None
+) -> Best:
+    """The best by its guesses, which are of the same words for all. Raises ValueError without a word."""
+    shares = {name: float(np.mean(found)) for name, found in hits.items()}
+    n = len(next(iter(hits.values())))
+    each = 1 - (1 - CONFIDENCE) / len(hits)
+    ends = {name: clopper_pearson(float(np.sum(found)), n, each) for name, found in hits.items()}
+    name, (low, high) = strongest(shares), np.max(list(ends.values()), axis=0).tolist()
+    return Best(name, shares[name], low, high, chance, n, shares, left_out or {}, ends)
+
+
+def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> Best:
+    """The best over texts: the mean over texts of the share of each, and intervals over texts, in which the words of a
+    text may hang together. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
+    from scipy.special import stdtrit
+
+    by_text = {name: [float(np.mean(x)) for x in found] for name, found in hits.items()}
+    shares = {name: float(np.mean(x)) for name, x in by_text.items()}
+    n = len(next(iter(by_text.values())))
+    if n < 2:
+        return of_guesses({name: found[0] for name, found in hits.items()}, chance)
+    t = float(stdtrit(n - 1, 1 - (1 - CONFIDENCE) / 2 / len(hits)))
+    # Texts that are all alike do not say how far others may be: then the words do.
+    pooled = of_guesses({name: [hit for text in found for hit in text] for name, found in hits.items()}, chance)
+    low, high = 0.0, 0.0
+    for name, x in by_text.items():
+        error = standard_error(x)
+        ends = (shares[name] - t * error, shares[name] + t * error) if error else pooled.ends[name]
+        low, high = max(low, ends[0]), max(high, min(1.0, ends[1]))
+    name = strongest(shares)
+    return Best(name, shares[name], low, high, chance, pooled.words, shares)
+
+
+def guesses(
+    mechanism: Mechanism, result: RewriteResult, only: Collection[int] | None = None, *, task: Task = UNWATCHED
+) -> tuple[dict[str, list[bool]], dict[str, str]]:
+    """Whether each attacker names each drawn word of a release, by attacker; and why others could not be asked.
+
+    only: the words that begin there in the original, where not all count. The lists are empty where no word was drawn.
+    Raises NoDistribution where the mechanism writes a new text.
+    """
+    aligned(mechanism, "leaves no word in whose place another stands")
+    steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
+    drawn = chosen([i for i, s in reader.ReleasedText(result).steps.items() if only is None or s.span[0] in only])
+    hits["same-word"] = [steps[i].replacement.casefold() == steps[i].original.casefold() for i in drawn]
+    near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
+    hits["nearest-words"] = [_same(near[i].neighbours[:1], steps[i].original) for i in drawn]
+    try:
+        found = {w.step: w for w in reader.read(mechanism, result, only=drawn, task=task).words}
+    except NoDistribution as reason:
+        left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
+    else:
+        hits["best-guess"] = [_same((found[i].alone,), steps[i].original) for i in drawn]
+    named = {g.step: g for g in mask_inference.attack(mechanism, result, only=drawn, task=task.quiet).guesses}
+    hits["language-model"] = [named[i].rank == 1 for i in drawn]
+    if "reader" not in left_out:
+        hits["reader"] = [found[i].rank == 1 for i in drawn]
+    return hits, left_out
+
+
+def _same(guessed: Sequence[str], original: str) -> bool:
+    return any(word.casefold() == original.casefold() for word in guessed)
+
+
+def chosen(places: Sequence[int], most: int = WORDS) -> list[int]:
+    """So many of them at most, evenly over all."""
+    at = np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).round().astype(int)) if places else ()
+    return [places[k] for k in at]
+
+
+def ask(
+    mechanism: Mechanism, results: Sequence[RewriteResult], only: Collection[int] | None = None, *,
+    task: Task = UNWATCHED,
+) -> Best:  # fmt: skip
+    """Ask all attackers about releases, each read by itself; their guesses count together.
+
+    Parameters
+    ----------
+    mechanism
+        The one that made the releases, with its options and its ε.
+    results
+        Rewrites, of one text or of several.
+    only
+        The words that begin there in the original, where not all count.
+    task
+        Told of the releases that are done; may stop the work.
+
+    Raises
+    ------
+    NoDistribution
+        Where the mechanism writes a new text, or no word was drawn.
+    ModelUnavailable
+        Where the bundled language model is not there.
+    """
+    together: dict[str, list[bool]] = {}
+    left_out: dict[str, str] = {}
+    for k, result in enumerate(results):
+        hits, left_out = guesses(mechanism, result, only, task=task.child(k, k + 1, len(results)))
+        for name, found in hits.items():
+            together.setdefault(name, []).extend(found)
+    if not any(together.values()):
+        raise NoDistribution("No word of this text was drawn, so there is nothing to guess. Write more words.")
+    return of_guesses(together, public_prior(mechanism).chance, left_out)
+
+
+@register
+class BestOfAll(TextAttacker):
+    """All of them on a whole text."""
+
+    name = "best"
+    title = "Best of all"
+    question = "Which of the attackers on single words finds most, and how much?"
+    scope = "text"
+    needs: ClassVar[tuple[str, ...]] = ("masked language model",)
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
+    ) -> Best:
+        self.check(mechanism)
+        return ask(mechanism, [result], task=task or UNWATCHED)

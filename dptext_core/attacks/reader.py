@@ -1,0 +1,583 @@
+"""The reader: what was the text, given the release, the mechanism and the language?
+
+The best guess of ``bayes`` looks at one released word. This attacker reads them all. For place i it believes in
+word w by
+
+    q_i(w) ∝ p(z_i | w) · b(w)^(1−γ) · π_i(w)^γ,
+
+with p the mechanism's own chances, b the public frequency of words, and π_i what a public masked language model
+proposes for place i given what is kept and what is read at the other places so far: first the released words, then
+those that are believed likelier than not. It reads again until the reading rests (mean field). γ = 0 is the best
+guess; γ was chosen on public text (``tools/fit_reader.py``). Several releases of one text are read together: their
+ln p add up.
+
+Where p has no value for every word at once (it depends on the words around, or is estimated from draws), the chance the
+other way, p(w | z_i), proposes CANDIDATES words, and these are weighed by p(z_i | w) at the current reading. That is an
+approximation, so that a better attacker may exist.
+
+All of this is computed from what was released, so that it spends no ε. How often it is right is told by the original:
+for its owner's eyes.
+
+References
+----------
+Bishop, Pattern Recognition and Machine Learning (2006), section 10.1: mean field. The use of one masked word's
+proposal as the conditional distribution of that word follows the mask inference attack of SanText (Yue et al. 2021).
+Both are joined here with the mechanism's exact chances, which is not in these papers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._internal.private import Private
+from .._internal.task import UNWATCHED, Task
+from ..errors import InputError, NoDistribution
+from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import aligned
+from ..models import MaskRequest, engine, load_masked_lm
+from ..models.word_chances import over_words
+from ..privacy.distribution import TokenDistribution, logsumexp
+from ..privacy.guarantee import percent
+from ..result import RewriteResult, Step
+from . import bayes
+from .base import TextAttacker, register, rewrites_seen
+from .prior import Prior, public_prior
+
+if TYPE_CHECKING:
+    from ..models.masked_lm import MaskedLM
+
+#: How much the language counts, against the frequency of words. Of 30 sentences of SST-2's training part, CusText and
+#: 1-Diffractor at three ε each, γ from 0.7 to 1 finds 44 to 46% of the words, γ = 0 35% (``tools/fit_reader.py``).
+GAMMA = 0.9
+#: The belief from which on a word is read in the place of the released one.
+BELIEVED = 0.5
+#: How often a text is read at most. Readings that have not come to rest by then go in circles.
+READINGS = 4
+#: Words that are weighed at a place where the chances of all words are not to be had at once.
+CANDIDATES = 8
+#: Words of a place whose chances are worked out exactly where a table serves the others.
+SHARP = 8
+#: Likely words that are told of each place.
+SHOWN = 5
+#: Places whose beliefs are worked out at once; released words whose likelihoods are held.
+_BLOCK = 64
+_HELD = 256
+#: Seconds to wait for the model, and one more for each mask.
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class ReadWord(Private):
+    """What is read at one place.
+
+    step: its place in the steps. guesses: the likeliest words with their probabilities, likeliest first. rank: place of
+    the original among all words (1: it is read), None where the vocabulary does not have it. alone: the best guess
+    from the released word by itself, empty where nobody asked for it.
+    """
+
+    step: int
+    original: str
+    released: str
+    guesses: tuple[tuple[str, float], ...]
+    rank: int | None
+    alone: str = ""
+
+    @property
+    def word(self) -> str:
+        """The word that is read here."""
+        return self.guesses[0][0]
+
+
+@dataclass(frozen=True)
+class Reading(Private):
+    """A release as it is read.
+
+    words: one for each place where a word was drawn. chance: how often always guessing the most frequent word is
+    right. answers: releases that were read together. readings: how often the text was read. rests: whether it came to
+    rest. exact: whether p(z | w) is exact for every word; else a better attacker may exist.
+    """
+
+    words: tuple[ReadWord, ...] = field(repr=False)
+    text: str = field(repr=False)
+    chance: float
+    gamma: float
+    model: str
+    answers: int
+    readings: int
+    rests: bool
+    exact: bool
+    draws: int | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("words", "gamma", "answers", "readings", "exact")
+
+    def _share(self, hits: Sequence[bool]) -> float:
+        return sum(hits) / len(self.words) if self.words else 0.0
+
+    @property
+    def success(self) -> float:
+        """The share of the places where the original is read."""
+        return self._share([w.rank == 1 for w in self.words])
+
+    @property
+    def among(self) -> float:
+        """The share of the places where the original is among ten words."""
+        return self._share([w.rank is not None and w.rank <= 10 for w in self.words])
+
+    @property
+    def alone(self) -> float:
+        """The share that the best guess names, which looks at each released word by itself."""
+        return self._share([w.alone.casefold() == w.original.casefold() for w in self.words])
+
+    @property
+    def unchanged(self) -> float:
+        """The share of the places where the original stands in the release."""
+        return self._share([w.released.casefold() == w.original.casefold() for w in self.words])
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Each released word, with what is read in its place."""
+        return [(w.released, ", ".join(f"{word} {percent(p)}" for word, p in w.guesses)) for w in self.words]
+
+    def sentence(self) -> str:
+        """The attack in plain words."""
+        n = len(self.words)
+        if not n:
+            return "No word of this text was drawn, so there is nothing to read."
+        places = "the one drawn word" if n == 1 else f"the {n} drawn words"
+        seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
+        said = (
+            f"Whoever knows the mechanism and reads the words around it finds {percent(self.success)} of {places}"
+            f"{seen}. The best guess from each released word by itself finds {percent(self.alone)}, and guessing that "
+            f"nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is right "
+            f"{percent(self.chance)} of the time."
+        )
+        if not self.exact:
+            said += " The chances of this mechanism are approximated here, so that a better reader may exist."
+        return said
+
+
+# --- the released text, and what is read in it
+
+
+class ReleasedText:
+    """A release with the places where words were drawn, which have the numbers of their steps."""
+
+    def __init__(self, result: RewriteResult, inserted: bool = False):
+        """inserted: whether words that were added by chance are places too."""
+        self.text, self._language = result.text, result.language
+        rules, actions = result.trace.rules, ("replace", "insert") if inserted else ("replace",)
+        steps = enumerate(result.steps)
+        self.steps = {i: s for i, s in steps if s.action in actions and s.reason not in rules}
+        #: The released words in order, with their numbers.
+        self._words = {i: s.replacement for i, s in enumerate(result.steps) if s.action != "delete"}
+
+    def read_as(self, steps: dict[int, Step], words: Sequence[str]) -> None:
+        """Take these words for those of the text, and these steps, by their numbers, for its places."""
+        self.steps, self._words = steps, dict(enumerate(words))
+
+    def masked(self, lm: MaskedLM, now: Mapping[int, str], places: Sequence[int]) -> list[MaskRequest]:
+        """One request for each place: what is read, with that place masked."""
+        pieces = [lm.word_pieces(now.get(i, word)) for i, word in self._words.items()]
+        at = {i: k for k, i in enumerate(self._words)}
+        return [MaskRequest(None, pieces, at[i]) for i in places]
+
+    def written(self, now: Mapping[int, str]) -> tuple[str, dict[int, tuple[int, int]]]:
+        """The text with other words at places, and where these stand in it. Capitals stay where they are."""
+        out, spans, at, length = [], {}, 0, 0
+        for i, step in self.steps.items():
+            start, end = step.out
+            word = step.replacement if i not in now else self._language.case(now[i], step.capital)
+            spans[i] = (length + start - at, length + start - at + len(word))
+            out += [self.text[at:start], word]
+            length, at = spans[i][1], end
+        return "".join([*out, self.text[at:]]), spans
+
+
+# --- what a released word tells of the original
+
+
+class Evidence(ABC):
+    """ln p(z | w) of the words of the prior, by place; all places are steps."""
+
+    exact: ClassVar[bool]
+    #: How often a text is read at most, where each reading takes long.
+    most: ClassVar[int] = READINGS
+
+    @abstractmethod
+    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        """log_base (V,) with ln p(z_i | w) of every word added, float64 (V,); −∞ for what is not possible. now: what
+        is read at each place so far."""
+
+    def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
+        """The same where :meth:`weights` has chances from a table: its k likeliest words exactly."""
+        return weights
+
+    def alone(self, i: int, log_prior: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        """What the best guess goes by, which does not read the words around, float64 (V,)."""
+        return self.weights(i, log_prior, now, task)
+
+
+class _OfEveryWord(Evidence):
+    """Words that are drawn by themselves, by chances with a formula."""
+
+    exact = True
+
+    def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
+        self._by_word = bayes._closed_form(mechanism)
+        self._releases, self._epsilons = releases, epsilons
+        self._held: dict[tuple[str, float], tuple[np.ndarray, float]] = {}
+
+    def _likelihood(self, word: str, epsilon: float, task: Task) -> tuple[np.ndarray, float]:
+        key = (word.lower(), epsilon)
+        if key not in self._held:
+            if len(self._held) >= _HELD:
+                self._held.pop(next(iter(self._held)))
+            self._held[key] = self._by_word.log_likelihood(word, epsilon, task.quiet)
+        return self._held[key]
+
+    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        out = log_base
+        for release in self._releases:
+            out = out + self._likelihood(release[i].replacement, self._epsilons[i], task)[0]
+        return out
+
+    def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
+        for release in self._releases:
+            word, epsilon = release[i].replacement, self._epsilons[i]
+            _, error = self._likelihood(word, epsilon, UNWATCHED)
+            if error and len(self._releases) == 1:
+                return bayes.sharpened(self._by_word, word, epsilon, log_base, weights, k)[0]
+        return weights
+
+    def alone(self, i: int, log_prior: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        return self.sharpened(i, self.weights(i, log_prior, now, task), log_prior, SHARP)
+
+
+class _OfSomeWords(Evidence):
+    """Where ln p(z | w) is not to be had of every word: the likeliest by the chance the other way are asked."""
+
+    exact = False
+
+    @abstractmethod
+    def _proposed(self, i: int, now: Mapping[int, str]) -> np.ndarray:
+        """About ln p(z_i | w) of every word, float64 (V,)."""
+
+    @abstractmethod
+    def _asked(self, i: int, rows: np.ndarray, now: Mapping[int, str]) -> np.ndarray:
+        """ln p(z_i | w) of some words, float64 (n,)."""
+
+    def alone(self, i: int, log_prior: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        return log_prior + self._proposed(i, now)
+
+    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
+        task.check()
+        found = log_base + self._proposed(i, now)
+        rows = np.argpartition(-found, min(CANDIDATES, len(found)) - 1)[:CANDIDATES]
+        rows = np.sort(rows[np.isfinite(found[rows])])
+        out = np.full(len(found), -np.inf)
+        out[rows] = log_base[rows] + self._asked(i, rows, now)
+        # Where none of them is possible, what proposed them stands.
+        return out if np.isfinite(out).any() else found
+
+
+class _OfDraws(_OfSomeWords):
+    """Words that are drawn by themselves, by chances that are estimated from draws."""
+
+    def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
+        found = mechanism.by_word
+        assert found is not None
+        self._by_word, self._releases, self._epsilons = found, releases, epsilons
+        self._place = {w.lower(): k for k, w in enumerate(found.vocabulary.words)}
+        self._held: dict[tuple[str, float], np.ndarray] = {}
+
+    def _counted(self, log_p: np.ndarray, draws: int) -> np.ndarray:
+        """Estimated chances, with half a draw more for each word: what did not come out is not impossible."""
+        return np.log(np.exp(log_p) * draws + 0.5) - np.log(draws)
+
+    def _proposed(self, i: int, now: Mapping[int, str]) -> np.ndarray:
+        out = np.zeros(len(self._place))
+        for release in self._releases:
+            word, epsilon = release[i].replacement.lower(), self._epsilons[i]
+            if word not in self._place:
+                continue
+            if (word, epsilon) not in self._held:
+                channel = self._by_word.channel(self._place[word])
+                self._held[word, epsilon] = self._counted(channel.at(epsilon).log_probs, channel.draws or 1)
+            out += self._held[word, epsilon]
+        return out
+
+    def _asked(self, i: int, rows: np.ndarray, now: Mapping[int, str]) -> np.ndarray:
+        draws = self._by_word.channel(int(rows[0])).draws or 1
+        return np.sum([
+            self._counted(self._by_word.likelihood_of(r[i].replacement, self._epsilons[i], rows), draws)
+            for r in self._releases
+        ], axis=0)  # fmt: skip
+
+
+class _InContext(_OfSomeWords):
+    """Words that are drawn by the words around them: as if the text were what is read so far."""
+
+    most = 2
+
+    def __init__(
+        self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], text: ReleasedText, words: Sequence[str]
+    ):
+        self._mechanism, self._releases, self._text = mechanism, releases, text
+        self._words = words
+        self._last: tuple[str, Any] = ("", None)
+        self._at: tuple[Sequence[str], np.ndarray, np.ndarray] | None = None
+
+    def _stated(self, now: Mapping[int, str], i: int) -> TokenDistribution | None:
+        """What place i would be drawn from, had the text been this; None where nothing would be drawn there."""
+        text, spans = self._text.written(now)
+        if text != self._last[0]:
+            self._last = text, self._mechanism.plan(text)
+        prepared = self._last[1]
+        token = next((k for k, t in enumerate(prepared.document.tokens) if t.start == spans[i][0]), None)
+        if token is None:
+            return None
+        try:
+            return self._mechanism.distribution(prepared, token)
+        except NoDistribution:
+            return None
+
+    def _over_words(self, candidates: Sequence[str], log_p: np.ndarray) -> np.ndarray:
+        if self._at is None or self._at[0] is not candidates:
+            place: dict[str, int] = {}
+            for k, word in enumerate(candidates):
+                place.setdefault(word.casefold(), k)
+            at = np.array([place.get(w.casefold(), -1) for w in self._words])
+            self._at = candidates, np.maximum(at, 0), at >= 0
+        _, at, there = self._at
+        return np.where(there, log_p[at], log_p.min())
+
+    def _proposed(self, i: int, now: Mapping[int, str]) -> np.ndarray:
+        d = self._stated(now, i)
+        return np.zeros(len(self._words)) if d is None else self._over_words(d.candidates, d.log_probs)
+
+    def _asked(self, i: int, rows: np.ndarray, now: Mapping[int, str]) -> np.ndarray:
+        return np.array([self._ln(self._stated({**now, i: self._words[row]}, i), i) for row in rows.tolist()])
+
+    def _ln(self, d: TokenDistribution | None, i: int) -> float:
+        """ln of the chance of what was released at place i."""
+        if d is None:
+            return -np.inf
+        found = [d.log_probs[d.index(release[i].replacement)] for release in self._releases]
+        return float(sum(np.logaddexp.reduce(x) if len(x) else -np.inf for x in found))
+
+
+def evidence_of(
+    mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
+) -> Evidence:
+    if mechanism.by_word is None:
+        return _InContext(mechanism, releases, text, words)
+    given = mechanism.config.epsilon
+    epsilons = {i: float(given[s.index] if isinstance(given, tuple) else given) for i, s in text.steps.items()}
+    return (_OfEveryWord if bayes.is_available(mechanism) else _OfDraws)(mechanism, releases, epsilons)
+
+
+# --- the reading
+
+
+def check(mechanism: Mechanism) -> None:
+    """Raise NoDistribution, with the reason, where there are no chances to read by."""
+    aligned(mechanism, "leaves no word in whose place another stands")
+    if "distribution" not in mechanism.can:
+        raise NoDistribution(
+            f"{mechanism.title} states no chances for the words that it draws, so that they cannot be weighed against "
+            "the language. Use the attack that asks a language model (mask inference)."
+        )
+
+
+def read(
+    mechanism: Mechanism,
+    releases: RewriteResult | Sequence[RewriteResult],
+    *,
+    gamma: float = GAMMA,
+    prior: Prior | None = None,
+    model: str = "bundled",
+    only: Collection[int] | None = None,
+    task: Task = UNWATCHED,
+) -> Reading:
+    """Read what a mechanism released of one text.
+
+    Parameters
+    ----------
+    mechanism
+        The one that made the releases, with its options and its ε.
+    releases
+        A rewrite, or several of the same text with fresh noise each, which are read together.
+    gamma
+        The weight of the language in [0, 1]: 0 is the best guess word by word, for which no model is loaded.
+    prior
+        How frequent words are: :func:`~dptext_core.attacks.public_prior` without it.
+    model
+        The masked language model that proposes words.
+    only
+        The steps that are read, where not all of them are; at the others the released words stand.
+    task
+        Told of the places that are done; may stop the work.
+
+    Returns
+    -------
+    Reading
+        What is read at each place where a word was drawn, and how often it is right.
+
+    Raises
+    ------
+    NoDistribution
+        Where the mechanism writes a new text, or states no chances.
+    InputError
+        For a γ outside [0, 1], releases of other texts, and several releases with words added or left out by chance.
+    ModelUnavailable
+        Where the model is not there.
+    """
+    check(mechanism)
+    if not 0 <= gamma <= 1:
+        raise InputError(f"gamma is the weight of the language, between 0 and 1, and not {gamma:g}.")
+    every = [releases] if isinstance(releases, RewriteResult) else list(releases)
+    if not every:
+        raise InputError("There is no release to read. Give at least one.")
+    text = ReleasedText(every[0])
+    if only is not None:
+        text.steps = {i: s for i, s in text.steps.items() if i in only}
+    aligned = [_same_places(text, every[0], other) for other in every]
+    prior = _prior_of(mechanism, prior)
+    evidence = evidence_of(mechanism, text, aligned, prior.words)
+    reader = Sweeps(mechanism, text, evidence, prior, gamma, model)
+    alone = reader.alone(task.child(0, 1, 4))
+    words, readings, rests = reader.read(task.child(1, 4, 4))
+    words = [replace(w, alone=alone[w.step]) for w in words]
+    said = text.written({w.step: w.word for w in words})[0]
+    return Reading(
+        tuple(words), said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact
+    )  # fmt: skip
+
+
+def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:
+    if prior is None:
+        return public_prior(mechanism)
+    return prior if mechanism.by_word is None else bayes._checked(mechanism, prior)
+
+
+def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult) -> dict[int, Step]:
+    """The steps of a release by the places of the first one."""
+    if other is first:
+        return text.steps
+    if other.original != first.original:
+        raise InputError("These are releases of different texts. Give those of one text.")
+    if any(s.action == "insert" or (s.action == "delete" and "chance" in s.reason) for r in (first, other)
+           for s in r.steps):  # fmt: skip
+        raise InputError(
+            "Words of these releases were added or left out by chance, so that it is not seen which answer to each "
+            "other. Give one release."
+        )
+    return {i: other.steps[i] for i in text.steps}
+
+
+class Sweeps:
+    """One reading of a text after the other."""
+
+    def __init__(
+        self, mechanism: Mechanism, text: ReleasedText, evidence: Evidence, prior: Prior, gamma: float, model: str
+    ):
+        self.mechanism, self.text, self.evidence, self.prior = mechanism, text, evidence, prior
+        self.gamma, self.model = gamma, model
+        # Without the language it is the best guess, to the last digit.
+        self.sharp = SHARP if gamma else bayes.EXACT
+        with np.errstate(divide="ignore"):
+            self.log_prior = np.log(prior.p)
+        self.place = {w.casefold(): k for k, w in enumerate(prior.words)}
+
+    def read(self, task: Task) -> tuple[list[ReadWord], int, bool]:
+        """What is read, how often the text was read, and whether it came to rest."""
+        now = self._released()
+        most = self.evidence.most if self.gamma else 1
+        found, rests = list[ReadWord](), not self.gamma
+        for k in range(most):
+            found, believed = self._once(now, task.child(k, k + 1, most))
+            if rests := rests or believed == now:
+                break
+            now = believed
+        return found, k + 1, rests
+
+    def alone(self, task: Task) -> dict[int, str]:
+        """The best guess at each place, which looks at the released word by itself."""
+        now, out = self._released(), dict[int, str]()
+        for n, i in enumerate(self.text.steps):
+            task.check()
+            out[i] = self.prior.words[int(np.argmax(self.evidence.alone(i, self.log_prior, now, task)))]
+            task.report(n + 1, len(self.text.steps))
+        return out
+
+    def _released(self) -> dict[int, str]:
+        return {i: s.replacement for i, s in self.text.steps.items()}
+
+    def _once(self, now: Mapping[int, str], task: Task) -> tuple[list[ReadWord], dict[int, str]]:
+        """Every place, given what is read now; and what is read then."""
+        words, believed, places = list[ReadWord](), dict[int, str](), list(self.text.steps)
+        for start in range(0, len(places), _BLOCK):
+            block = places[start : start + _BLOCK]
+            for i, base in zip(block, self._bases(now, block, task), strict=True):
+                task.check()
+                weights = self.evidence.sharpened(i, self.evidence.weights(i, base, now, task), base, self.sharp)
+                if not np.isfinite(weights).any():
+                    weights = base  # an unknown word, which was drawn without being looked at
+                p = np.exp(weights - logsumexp(weights))
+                words.append(self._word(i, p))
+                sure = words[-1].guesses[0]
+                believed[i] = sure[0] if sure[1] >= BELIEVED else self.text.steps[i].replacement
+                task.report(len(words), len(places))
+        return words, believed
+
+    def _bases(self, now: Mapping[int, str], places: Sequence[int], task: Task) -> np.ndarray:
+        """ln of b^(1−γ)·π^γ at places, float64 (n, V)."""
+        if not self.gamma:
+            return np.repeat(self.log_prior[None], len(places), axis=0)
+        lm_engine = engine(self.model, language=self.mechanism.language)
+        lm_engine.warm()
+        lm = load_masked_lm(self.model, language=self.mechanism.language)
+        requests = self.text.masked(lm, now, places)
+        logits = lm_engine.score(requests, task=task.quiet, timeout=_PATIENCE + len(requests))
+        proposed = over_words(logits, self.model, self.mechanism.language, tuple(self.prior.words))
+        possible = np.isfinite(self.log_prior)
+        out = np.full(proposed.shape, -np.inf)
+        out[:, possible] = (1 - self.gamma) * self.log_prior[possible] + self.gamma * proposed[:, possible]
+        return out
+
+    def _word(self, i: int, p: np.ndarray) -> ReadWord:
+        step = self.text.steps[i]
+        order = np.argsort(-p, kind="stable")[:SHOWN]
+        own = self.place.get(step.original.casefold())
+        # Words that are as likely come in the order in which they are shown.
+        rank = None if own is None else 1 + int((p > p[own]).sum()) + int((p[:own] == p[own]).sum())
+        guesses = tuple((self.prior.words[k], float(p[k])) for k in order if p[k] > 0)
+        return ReadWord(i, step.original, step.replacement, guesses, rank)
+
+
+@register
+class Reader(TextAttacker):
+    """This attack on a whole text."""
+
+    name = "reader"
+    title = "Reader"
+    question = "What is read by whoever knows the mechanism and the language, and reads all words together?"
+    scope = "text"
+    needs: ClassVar[tuple[str, ...]] = ("masked language model",)
+    takes = ("answers",)
+
+    def check(self, mechanism: Mechanism) -> None:
+        check(mechanism)
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, answers: int = 1,
+        task: Task | None = None,
+    ) -> Reading:  # fmt: skip
+        """answers: how many rewrites of the text are read together; those after the first are made for this."""
+        task = task or UNWATCHED
+        self.check(mechanism)
+        return read(mechanism, rewrites_seen(mechanism, result, answers, task=task), task=task)

@@ -1,0 +1,491 @@
+"""Two texts, and which of them was rewritten: what classifiers tell apart, and the ε that it proves.
+
+Both texts are public. Each is rewritten often; classifiers learn from one half of the rewrites which text they are of,
+and the other half, which none of them has seen, says how often the one that did best is right. It needs nothing of a
+mechanism but its rewrites, so that it reaches those that write a new text, and plugins:
+
+* words: logistic regression on a bag of words and of pairs of them (TF-IDF);
+* form: the same on counts of characters, words, capitals, marks, blanks and lines;
+* meaning: the same on sentence vectors (all-MiniLM-L6-v2);
+* likelihood: ln of the ratio of a rewrite's chances under the two texts, where the mechanism has a formula. No test is
+  better (Neyman and Pearson 1933), as far as the formula is true.
+
+A test says "the first text" of a share TPR of the rewrites of the first text and FPR of those of the other. Under
+(ε, δ)-DP TPR ≤ e^ε·FPR + δ and 1 − FPR ≤ e^ε·(1 − TPR) + δ, so that
+
+    ε ≥ ln max((TPR⁻ − δ)/FPR⁺, (1 − FPR⁺ − δ)/(1 − TPR⁻))
+
+with the Clopper-Pearson bounds TPR⁻ and FPR⁺, each at half of 1 − confidence. Classifier and threshold are chosen on
+the first half alone, by scores of rewrites that were left out of the learning (cross-validation), and one test is then
+made: that is the correction for the choice. The advantage, TPR − FPR, is the gain over a coin.
+
+This bound is measured: more draws, or a better classifier, may find more. It says nothing of other texts, and it is no
+promise.
+
+References
+----------
+Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How Private is Private SGD? (NeurIPS
+2020): the bound of ε by Clopper and Pearson. Kairouz, Oh and Viswanath (2015): (ε, δ)-DP as a region of TPR and FPR.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._internal.checks import listed, real, whole
+from .._internal.private import Private
+from .._internal.statistics import highest, lowest
+from .._internal.task import UNWATCHED, Task
+from ..errors import InputError, NoDistribution
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.chances import stated
+from ..privacy.guarantee import at_least, bound, percent
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from . import which_text
+from .base import TextAttacker, register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rewrites of each text where nothing else is said; of mechanisms that write with a language model, which take long.
+DRAWS, DRAWS_OF_WRITERS = 200, 40
+#: The fewest that a test can be learnt from and made with; the most.
+FEWEST, MOST = 20, 20_000
+#: Parts of the rewrites that classifiers learn from, each scored by what was learnt from the others.
+FOLDS = 5
+#: A likelihood ratio counts as no more than this (nats): what the other text cannot give has an infinite one.
+_CERTAIN = 1e6
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two public texts. distance: how far they are apart, one of ``DISTANCES``."""
+
+    distance: str
+    one: str
+    other: str
+
+
+DISTANCES = ("one word", "one sentence", "another text")
+#: Written for this program.
+PAIRS = (
+    Pair(
+        "one word",
+        "My doctor told me to take the medicine before dinner.",
+        "My lawyer told me to take the medicine before dinner.",
+    ),
+    Pair(
+        "one sentence",
+        "We met at the station at noon. The train to the coast was late again.",
+        "We met at the station at noon. My sister has been ill since the summer.",
+    ),
+    Pair(
+        "another text",
+        "The film was boring, but the music was wonderful.",
+        "Please cancel my order and send the refund to my bank account.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Classified:
+    """One classifier on rewrites that it has not seen. tpr, fpr: how often it says "the first text" of those of the
+    first and of the other; seen: its advantage on those that it learnt from, each by what the others taught."""
+
+    name: str
+    title: str
+    tpr: float
+    fpr: float
+    seen: float
+
+    @property
+    def advantage(self) -> float:
+        """By how much more often it says "the first text" where that is right."""
+        return self.tpr - self.fpr
+
+
+@dataclass(frozen=True)
+class TwoTexts(Private):
+    """How well two texts are told apart by their rewrites, and the ε that this proves.
+
+    texts: the two. draws: rewrites of each. tested: those of each that no classifier has seen. classifiers: all of
+    them, each at its own threshold. best: the one that did best on the first half. advantage: of the best, with its
+    interval (low, high) at ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence;
+    proven_by: the title of the classifier whose test gave it. most: the largest that so many draws can show. promised:
+    what the promise lets the two lose, ∞ where it does not compare them; delta: its δ. distance: how far the texts are
+    apart, where that was said. missing: classifiers that could not be asked, with the reason.
+    """
+
+    texts: tuple[str, str]
+    draws: int
+    tested: int
+    classifiers: tuple[Classified, ...]
+    best: Classified
+    interval: tuple[float, float]
+    epsilon: float
+    proven_by: str
+    most: float
+    promised: float
+    delta: float
+    confidence: float
+    distance: str = ""
+    missing: Mapping[str, str] | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("draws", "tested", "epsilon", "promised", "confidence")
+
+    @property
+    def advantage(self) -> float:
+        """TPR − FPR of the best classifier."""
+        return self.best.advantage
+
+    @property
+    def success(self) -> float:
+        """How often the best classifier is right where each text is as likely."""
+        return (1 + self.advantage) / 2
+
+    @property
+    def chance(self) -> float:
+        """How often a coin is right."""
+        return 0.5
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the promise is refuted between the two texts, at this confidence."""
+        return self.epsilon > self.promised
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, without the texts."""
+        return {
+            "distance": self.distance, "draws": self.draws, "tested": self.tested, "advantage": self.advantage,
+            "low": self.interval[0], "high": self.interval[1], "by": self.best.title,
+            "epsilon_least": self.epsilon, "most": self.most,
+            "promised": self.promised if math.isfinite(self.promised) else None, "delta": self.delta,
+            "confidence": self.confidence,
+            "classifiers": [{"name": c.name, "tpr": c.tpr, "fpr": c.fpr} for c in self.classifiers],
+        }  # fmt: skip
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Each classifier with its advantage."""
+        return [(c.title, f"{c.advantage:+.2f} (says “the first” of {percent(c.tpr)} and {percent(c.fpr)})")
+                for c in self.classifiers]  # fmt: skip
+
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        low, high = self.interval
+        sure = f"{self.confidence:.0%}"
+        said = (
+            f"Whoever has seen {self.draws - self.tested:,} rewrites of each of two texts says of a fresh one which "
+            f"text it is of, and is right {percent(self.success)} of the time, a coin 50%. The advantage is "
+            f"{self.advantage:.2f} ({sure} interval {low:.2f} to {high:.2f}; {self.best.title}). "
+        )
+        if self.epsilon > 0:
+            how = "at least " + at_least(self.epsilon)
+            said += f"So ε between these two texts is {how} ({sure} sure; {self.proven_by}). "
+        else:
+            said += "No ε above 0 follows from it. "
+        said += f"So many draws could have shown {at_least(self.most)}. "
+        if self.exceeds:
+            said += (
+                f"That is more than the {bound(self.promised)} that is promised between them: the promise is broken."
+            )
+        elif math.isfinite(self.promised):
+            said += f"Promised between them is {bound(self.promised)} at most. "
+        else:
+            said += "Nothing is promised between them. "
+        return said if self.exceeds else said + "This is a measured lower bound, and no promise: others may find more."
+
+
+# --- classifiers
+
+
+def words(text: str) -> list[str]:
+    """Words and marks as they are written, and the pairs of them."""
+    one = _WORD.findall(text)
+    return [*one, *(f"{a} {b}" for a, b in pairwise(one))]
+
+
+def form(text: str) -> list[float]:
+    """Counts that do not depend on which words stand there: characters, words, capitals, marks, blanks, lines, and
+    blanks at the end."""
+    return [
+        len(text), len(text.split()), sum(c.isupper() for c in text),
+        sum(not c.isalnum() and not c.isspace() for c in text), sum(c.isspace() for c in text), text.count("\n"),
+        len(text) - len(text.rstrip()),
+    ]  # fmt: skip
+
+
+def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
+    """Scores of ``others``, larger for label 1, by logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(max_iter=1000)
+    return np.asarray(model.fit(features, labels).decision_function(others), np.float64)
+
+
+def _by_words(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if not any(words(t) for t in train):
+        return np.zeros(len(test))
+    vectors = TfidfVectorizer(analyzer=words, sublinear_tf=True)
+    return _learnt(vectors.fit_transform(train), labels, vectors.transform(test))
+
+
+def _by_form(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
+    one, other = (np.array([form(t) for t in texts], float) for texts in (train, test))
+    mean, spread = one.mean(axis=0), one.std(axis=0)
+    spread[spread == 0] = 1.0
+    return _learnt((one - mean) / spread, labels, (other - mean) / spread)
+
+
+def _by_meaning(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
+    return _learnt(np.stack(train), labels, np.stack(test))
+
+
+#: Scores of rewrites, larger where they look like the first text, learnt from others: name → title, and what computes.
+CLASSIFIERS: Mapping[str, tuple[str, Callable[..., NDArray[np.float64]] | None]] = {
+    "words": ("bag of words", _by_words),
+    "form": ("counts of characters", _by_form),
+    "meaning": ("sentence vectors", _by_meaning),
+    "likelihood": ("the mechanism's own chances", None),
+}
+
+
+def fresh(mechanism: Mechanism) -> int:
+    """How many rewrites of each text are made where nothing else is said: fewer where each takes passes of a model."""
+    return DRAWS_OF_WRITERS if "language model" in mechanism.needs else DRAWS
+
+
+# --- the measurement
+
+
+def measure(
+    mechanism: Mechanism,
+    pair: Pair | tuple[str, str],
+    draws: int | None = None,
+    *,
+    classifiers: Sequence[str] = tuple(CLASSIFIERS),
+    confidence: float = 0.95,
+    stream: NoiseStream | None = None,
+    task: Task = UNWATCHED,
+) -> TwoTexts:
+    """Rewrite two texts often, and see how well they are told apart.
+
+    Parameters
+    ----------
+    mechanism
+        Any, with its options and its ε.
+    pair
+        Two different texts; everything that is said holds between them alone.
+    draws
+        Rewrites of each text, 20 to 20,000; half of them teach, half of them test. None: 200, and 40 where a language
+        model writes.
+    classifiers
+        Names of ``CLASSIFIERS``. What has no formula for its chances is not asked for them.
+    confidence
+        Of the bound and of the interval, each by itself; at least 0.5 and below 1.
+    stream
+        The noise; without it fresh noise.
+    task
+        Told of the rewrites that are made; may stop the work.
+
+    Returns
+    -------
+    TwoTexts
+        The advantage, and the lower bound of ε.
+
+    Raises
+    ------
+    InputError
+        For equal texts, too few or too many draws, an unknown classifier, and rewrites that share their noise.
+    ModelUnavailable
+        Where the model of the sentence vectors is asked for and is not there.
+    """
+    one, other = (pair.one, pair.other) if isinstance(pair, Pair) else pair
+    if one == other:
+        raise InputError("The two texts are the same, so that nothing tells them apart. Give another one.")
+    n = whole("The number of rewrites of each text", fresh(mechanism) if draws is None else draws, least=FEWEST)
+    if n > MOST:
+        raise InputError(f"Each text is rewritten {MOST:,} times at most, not {n:,}. Choose fewer.")
+    if not 0.5 <= real("confidence", confidence) < 1:
+        raise InputError(f"confidence is at least 0.5 and below 1, and is {confidence:g}.")
+    wanted = listed(classifiers, "classifiers")
+    if not wanted or not set(wanted) <= set(CLASSIFIERS):
+        raise InputError(f"Name classifiers, each one of {', '.join(CLASSIFIERS)}.")
+    stream = stream or NoiseStream()
+    prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
+    results: list[list[RewriteResult]] = []
+    for k, p in enumerate(prepared):
+        results.append(mechanism.rewrites(p, n, stream=stream.at(k), task=task.child(0.4 * k, 0.4 * (k + 1))))
+        if len({r.noise_id for r in results[k]}) < n:
+            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise: they are no fresh draws.")
+    learnt, tested = n - n // 2, n // 2
+    scores, missing = _scores(mechanism, prepared, results, learnt, wanted, task.child(0.8, 1))
+    if not scores:
+        raise NoDistribution(" ".join(dict.fromkeys(missing.values())))
+    tail, delta = (1 - confidence) / 2, max(mechanism.guarantee(p).total_delta for p in prepared)
+    found = {name: _at_its_best(s, name) for name, s in scores.items()}
+    best = max(found.values(), key=lambda c: c.seen)
+    least, largest = (
+        [edge(round(share * tested), tested, tail / 2) for share in (best.tpr, best.fpr)] for edge in (lowest, highest)
+    )
+    interval = float(least[0] - largest[1]), float(largest[0] - least[1])
+    # The test that would prove most on the first half is made once, on the second.
+    _, name, threshold = max(_provable(s, name, tail, delta) for name, s in scores.items())
+    hits = [int((s >= threshold).sum()) for s in scores[name].test]
+    epsilon = float(_epsilon(np.array(hits[0]), np.array(hits[1]), tested, tail, delta))
+    most = float(_epsilon(np.array(tested), np.array(0), tested, tail, delta))
+    return TwoTexts(
+        (one, other), n, tested, tuple(found.values()), best, interval, epsilon,
+        CLASSIFIERS[name][0], most, promised(mechanism, prepared), delta, confidence,
+        pair.distance if isinstance(pair, Pair) else "", missing,
+    )  # fmt: skip
+
+
+def promised(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
+    """The largest loss that is promised between two texts; ∞ where nothing is."""
+    if any(mechanism.guarantee(p).notion == "none" for p in prepared):
+        return math.inf
+    return which_text.promised_loss(mechanism, *prepared)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of the rewrites of the first text and of the other, (n,) each: of those that were learnt from, each by
+    what the others taught, and of those that test."""
+
+    train: tuple[NDArray[np.float64], NDArray[np.float64]]
+    test: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _scores(
+    mechanism: Mechanism, prepared: Sequence[Prepared], results: Sequence[Sequence[RewriteResult]], learnt: int,
+    wanted: Sequence[str], task: Task,
+) -> tuple[dict[str, _Scores], dict[str, str]]:  # fmt: skip
+    """The scores by every classifier that can be asked, and why the others cannot."""
+    texts = [[r.text for r in every] for every in results]
+    out: dict[str, _Scores] = {}
+    missing: dict[str, str] = {}
+    for k, name in enumerate(wanted):
+        task.check()
+        classify = CLASSIFIERS[name][1]
+        if classify is None:
+            try:
+                ratio = _log_ratio(mechanism, prepared, results, task.child(k, k + 1, len(wanted)))
+            except NoDistribution as reason:
+                missing[name] = str(reason)
+                continue
+            out[name] = _Scores((ratio[0][:learnt], ratio[1][:learnt]), (ratio[0][learnt:], ratio[1][learnt:]))
+        else:
+            given: list[Sequence[Any]] = list(texts)
+            if name == "meaning":
+                from ..models.sentence_encoder import embed
+
+                given = [list(embed(every)) for every in texts]
+            out[name] = _held_out(classify, given, learnt)
+        task.report(k + 1, len(wanted))
+    return out, missing
+
+
+def _held_out(classify: Callable[..., NDArray[np.float64]], given: Sequence[Sequence[Any]], learnt: int) -> _Scores:
+    """Scores by what was learnt from others: of the first half in FOLDS parts, of the second from all of the first."""
+    train = [*given[0][:learnt], *given[1][:learnt]]
+    labels = np.repeat([1, 0], learnt)
+    part = np.tile(np.arange(learnt) % FOLDS, 2)
+    left_out = np.zeros(2 * learnt)
+    for k in range(FOLDS):
+        rest, own = np.flatnonzero(part != k), np.flatnonzero(part == k)
+        left_out[own] = classify([train[i] for i in rest], labels[rest], [train[i] for i in own])
+    test = classify(train, labels, [*given[0][learnt:], *given[1][learnt:]])
+    middle = len(given[0]) - learnt
+    return _Scores((left_out[:learnt], left_out[learnt:]), (test[:middle], test[middle:]))
+
+
+def _log_ratio(
+    mechanism: Mechanism, prepared: Sequence[Prepared], results: Sequence[Sequence[RewriteResult]], task: Task
+) -> list[NDArray[np.float64]]:
+    """ln of the ratio of the chances of each rewrite under the first text and under the other, (n,) for each text."""
+    every = [r for some in results for r in some]
+    log_p = stated(mechanism).log(prepared, every, task=task)
+    with np.errstate(invalid="ignore"):
+        ratio = np.nan_to_num(log_p[0] - log_p[1], nan=0.0, posinf=_CERTAIN, neginf=-_CERTAIN)
+    return [ratio[: len(results[0])], ratio[len(results[0]) :]]
+
+
+def _thresholds(scores: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Every threshold that divides these scores differently."""
+    values = np.unique(np.concatenate(scores))
+    return np.concatenate([values[:1] - 1, (values[:-1] + values[1:]) / 2])
+
+
+def _counts(scores: tuple[NDArray[np.float64], NDArray[np.float64]], at: NDArray[np.float64]) -> list[NDArray]:
+    """How many scores of each text reach each threshold."""
+    return [len(s) - np.searchsorted(np.sort(s), at, side="left") for s in scores]
+
+
+def _at_its_best(scores: _Scores, name: str) -> Classified:
+    """The classifier at the threshold of its largest advantage on the first half, as it does on the second."""
+    at = _thresholds(scores.train)
+    hits, others = _counts(scores.train, at)
+    gain = hits - others
+    threshold = at[int(np.argmax(gain))]
+    tpr, fpr = (float((s >= threshold).mean()) for s in scores.test)
+    return Classified(name, CLASSIFIERS[name][0], tpr, fpr, float(gain.max() / len(scores.train[0])))
+
+
+def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[float, str, float]:
+    """The largest bound that the first half would give, the classifier and its threshold."""
+    at = _thresholds(scores.train)
+    hits, others = _counts(scores.train, at)
+    found = _epsilon(hits, others, len(scores.train[0]), tail, delta)
+    k = int(np.argmax(found))
+    return float(found[k]), name, float(at[k])
+
+
+def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:
+    """The lower bound of ε where ``hits`` of n rewrites of the first text and ``others`` of the second are said to be
+    of the first; 0 where nothing follows. Each of the two rates is bounded at level ``tail``."""
+    tpr, fpr = lowest(hits, n, tail), highest(others, n, tail)
+    ratio = np.maximum((tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))
+    return np.log(np.maximum(ratio, 1.0))
+
+
+@register
+class TwoTextsAttacker(TextAttacker):
+    """This attack on a text and another one."""
+
+    name = "two-texts"
+    title = "Two texts"
+    question = "How well is a text told from another one by its rewrites, and which ε does that prove?"
+    scope = "text"
+    needs: ClassVar[tuple[str, ...]] = ("sentence encoder",)
+    takes = ("word", "candidates", "draws")
+
+    def check(self, mechanism: Mechanism) -> None:
+        """Every mechanism has rewrites."""
+
+    def attack(
+        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, word: str | None = None,
+        candidates: Sequence[str] | None = None, draws: int | None = None, task: Task | None = None,
+    ) -> TwoTexts:  # fmt: skip
+        """word: the one that the other text has another in the place of, a word near it; the rarest content word
+        without it. candidates: the other text, in a list of one. draws: rewrites of each text."""
+        if word is not None and candidates is not None:
+            raise InputError("Give the word that is exchanged, or the other text, and not both.")
+        if candidates is None:
+            one, other = which_text.lineup(mechanism, result.original, word, 2).texts
+        else:
+            one, *others = which_text.listed_lineup(result.original, candidates).texts
+            if len(others) > 1:
+                raise InputError(f"Two texts are told apart: give one other text, not {len(others):,}.")
+            (other,) = others
+        return measure(mechanism, (one, other), draws, task=task or UNWATCHED)
