@@ -69,7 +69,7 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
 def _called(m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int) -> list[RewriteResult]:
     """A list of texts, rewritten as ``rewrite_records`` does."""
     own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
-    return list(m.rewrite_each(texts, stream=own)) if m.together else m.rewrite(list(texts), stream=own)
+    return list(m.rewrite_each(texts, stream=own)) if m.shares_draws else m.rewrite(list(texts), stream=own)
 
 
 def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -94,7 +94,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
         results = _called(m, batch, stream, call)
         if len(results) != BATCH or any(r.original != t for r, t in zip(results, batch, strict=True)):
             return _broken("a call on a list of texts does not give one rewrite of each, in their order.", texts[0])
-        if not m.together and len({r.noise_id for r in results}) < BATCH:
+        if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
             told = f"Of {BATCH} texts of one call, some have noise of the same name."
             return _broken("texts of one call share their noise, where each is promised its own.", texts[0], told)
         for i, result in enumerate(results):
@@ -210,7 +210,7 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
             same = np.where((drawn[:, j] >= 0) & (drawn[:, j] < size), chances[name][inside], 0.0)
             expected[:, these, j] = same[:, None]
     valid = (drawn[:, None] >= 0) & (drawn[None] >= 0)
-    if m.together:  # a word is drawn once for all texts of a call: other words are looked at
+    if m.shares_draws:  # a word is drawn once for all texts of a call: other words are looked at
         calls = np.array([r.call for r in rows])
         same_word = number[:, None] == number[None]
         valid &= ~(same_word & (calls[:, None] == calls[None])[:, :, None])
@@ -234,7 +234,7 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
         out.append((tests, said))
         lags = {}
         # Texts that share draws on purpose have one coincidence many times.
-        for lag in range(1, n) if not m.together else ():
+        for lag in range(1, n) if not m.shares_draws else ():
             at = np.arange(n - lag)
             value = too_many(int(found[at, at + lag].sum()), chance[at, at + lag].ravel())
             lags[n - lag - 1, n - 1] = float(value)

@@ -44,8 +44,6 @@ def _space(m: Any, name: str) -> Any:
     from ..words import word_space
 
     name = name.partition(",")[0]
-    if name == m.vocabulary.name and str(getattr(m.config, "space", "")) != name:
-        return m.vocabulary
     try:
         return word_space(name, language=m.language)
     except DPTextError:

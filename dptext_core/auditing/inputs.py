@@ -12,6 +12,7 @@ import numpy as np
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..mechanisms.facets import drawn_tokens, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
 
@@ -66,8 +67,8 @@ def default_inputs(m: Mechanism) -> list[str]:
     if m.by_word is not None:
         return default_words(m)
     planned = [m.plan(text) for text in TEXTS]
-    first = m.drawn_tokens(planned[0])
-    if not first or m.public_context(planned[0], first[0]) is None:
+    first = drawn_tokens(m, planned[0])
+    if not first or public_context(m, planned[0], first[0]) is None:
         return list(TEXTS)
     return [text for p in planned[:3] for text in exchanged(m, p, planned)]
 
@@ -75,8 +76,8 @@ def default_inputs(m: Mechanism) -> list[str]:
 def exchanged(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
     """A text and n − 1 more with other words in its drawn places: words of other texts and likely outputs, as far as
     the promise makes them alike to the original ones."""
-    pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in m.drawn_tokens(p)))
-    places, tokens = m.drawn_tokens(prepared), prepared.document.tokens
+    pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in drawn_tokens(m, p)))
+    places, tokens = drawn_tokens(m, prepared), prepared.document.tokens
     choices: list[list[str]] = []
     for j, i in enumerate(places):
         word = tokens[i].text.lower()
@@ -84,7 +85,7 @@ def exchanged(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: i
         known = [*pool[7 * j % len(pool) :], *pool[: 7 * j % len(pool)]]
         known += [w.lower() for w, _ in m.distribution(prepared, i).top(12)]
         known = [w for w in dict.fromkeys(known) if w != word and _is_drawn(m, w)]
-        apart = m.distances([word, *known])[0, 1:]
+        apart = m.audited.distances([word, *known])[0, 1:]
         choices.append([w for w, d in zip(known, apart, strict=True) if np.isfinite(d)])
     out = [prepared.text]
     for k in range(n - 1):
@@ -99,7 +100,7 @@ def exchanged(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: i
 def _is_drawn(m: Mechanism, word: str) -> bool:
     """Whether this is one word, and drawn where it stands."""
     planned = m.plan(word)
-    return len(planned.document.tokens) == 1 and m.drawn_tokens(planned) == (0,)
+    return len(planned.document.tokens) == 1 and drawn_tokens(m, planned) == (0,)
 
 
 def default_words(m: Mechanism, n: int | None = None) -> list[str]:
@@ -120,7 +121,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     half = max(1, n // 4)
     ranks = np.concatenate([np.linspace(0, every - 1, 3 * half), np.geomspace(1, every, 3 * half) - 1])
     names = list(dict.fromkeys(spread[int(r)] for r in ranks))
-    covered = np.isfinite(np.diag(m.distances(names)))
+    covered = np.isfinite(np.diag(m.audited.distances(names)))
     if covered.any():
         names = [w for w, yes in zip(names, covered, strict=True) if yes]
     probes, _ = probes_of(m, names, Meter())
@@ -131,7 +132,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
         # Of an estimate the likeliest outputs are not the same in every process: the nearest words are.
         likely = probe.d.top(12) if probe.d.draws is None else by_word.space.neighbours(probe.word, 12)
         near = [w for w, _ in likely if w in known and w.casefold() != probe.word.casefold()]
-        apart = m.distances([probe.word, *near])[0, 1:]
+        apart = m.audited.distances([probe.word, *near])[0, 1:]
         covered_too = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)]
         chosen |= dict.fromkeys((covered_too or near)[:1])
     # Where outputs are no words, or few are alike: more of those that are spread.
@@ -208,18 +209,20 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
     """The same words where others were released before them: for all texts with one public context the same ones, those
     of one rewrite of the first of them. Empty where a draw does not depend on what was released."""
     out: list[Probe] = []
+    if m.chances is None:
+        return out
     released: dict[tuple[Hashable, ...], dict[int, tuple[tuple[int, str], ...]]] = {}
     texts: dict[int, list[Probe]] = {}
     for p in probes:
         texts.setdefault(id(p.prepared), []).append(p)
     for mine in texts.values():
         meter.task.check()
-        key = tuple(m.public_context(p.prepared, p.index) for p in mine)
+        key = tuple(public_context(m, p.prepared, p.index) for p in mine)
         if key not in released:
-            released[key] = m.released_before(mine[0].prepared, stream.at("released", len(released)))
+            released[key] = m.chances.before(mine[0].prepared, stream.at("released", len(released)))
         for p in mine:
             if after := released[key].get(p.index):
-                d = m.distribution_after(p.prepared, p.index, after)
+                d = m.chances.after(p.prepared, p.index, after)
                 text = f"{p.text} (released before: {', '.join(word for _, word in after)})"
                 out.append(replace(p, text=text, d=d, after=after))
     return out

@@ -21,12 +21,11 @@ from itertools import pairwise
 from .._internal.statistics import chance_for, highest, lowest
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import at_least, bound
-from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .inputs import TEXTS
 from .looks import Subject
 from .report import Check, Witness, share
-from .seen import LEVEL, small, with_epsilon
+from .seen import LEVEL, noise_of, small, with_epsilon
 
 NAME = "noise behind a text"
 #: Rewrites of each text at each ε; of mechanisms that take long for one.
@@ -45,7 +44,7 @@ def behind_a_text(subject: Subject) -> Check | None:
     """Rewrites of two texts against the noise that is stated between them."""
     m = subject.m
     prepared = [m.prepare(t, task=subject.meter.task) for t in _TEXTS]
-    losses = {(a, b): m.latent_loss(prepared[a], prepared[b]) for a in range(len(_TEXTS)) for b in range(a)}
+    losses = {(a, b): m.audited.latent_loss(prepared[a], prepared[b]) for a in range(len(_TEXTS)) for b in range(a)}
     known = {pair: loss for pair, loss in losses.items() if loss is not None}
     if not known:
         return None
@@ -59,11 +58,11 @@ def behind_a_text(subject: Subject) -> Check | None:
     for k, epsilon in enumerate(at):
         subject.meter.at(0.9 + 0.02 * k)
         mine = with_epsilon(m, epsilon)
-        found = [_rewritten(mine, p, n, stream.at("noise", k, j)) for j, p in enumerate((one, other))]
+        found = [mine.rewrites(p, n, stream=noise_of(stream, k, j)) for j, p in enumerate((one, other))]
         draws += 2 * n
-        loss = mine.latent_loss(one, other)
+        loss = mine.audited.latent_loss(one, other)
         delta = max(mine.guarantee(p).total_delta for p in (one, other))
-        advantage = mine.latent_advantage(one, other)
+        advantage = mine.audited.latent_advantage(one, other)
         half = n // 2
         tpr, fpr = told_apart([r[:half] for r in found], [r[half:] for r in found])
         shown = lower_bound(tpr, fpr, n - half, level, delta)
@@ -101,18 +100,14 @@ def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
     """A very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the mechanism."""
     own = float(m.config.epsilon)
     out = [float(small(m).config.epsilon)]
-    if m.latent_advantage(a, b) is not None:
+    if m.audited.latent_advantage(a, b) is not None:
         low, high = out[0], own
         for _ in range(40):
             middle = math.sqrt(low * high)
-            value = with_epsilon(m, middle).latent_advantage(a, b)
+            value = with_epsilon(m, middle).audited.latent_advantage(a, b)
             low, high = (middle, high) if value is None or value <= ADVANTAGE else (low, middle)
         out.append(low)
     return list(dict.fromkeys(out))
-
-
-def _rewritten(m: Mechanism, prepared: Prepared, n: int, stream: NoiseStream) -> list[RewriteResult]:
-    return m.rewrites(prepared, n, stream=stream if stream.seed is not None else NoiseStream())
 
 
 def told_apart(first: Sequence[Sequence[RewriteResult]], second: Sequence[Sequence[RewriteResult]]) -> tuple[int, int]:

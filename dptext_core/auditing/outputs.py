@@ -8,7 +8,7 @@ ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the fi
 drawn before it, so that each text states one distribution. Where a mechanism also states what a piece would have been
 drawn from, had another text been read and the same pieces been released before it, all pieces are compared, and that
 is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was. Where the
-text is written from something noisy alone whose chances have a formula (``Mechanism.latent_loss``), its loss is
+text is written from something noisy alone whose chances have a formula (``Audited.latent_loss``), its loss is
 compared exactly: the text, being computed from it, loses no more.
 """
 
@@ -25,15 +25,18 @@ import numpy as np
 from .._internal.statistics import highest, lowest
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.chances import Chances
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, at_least, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, check_pieces
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
+from .looks import Seeds
 from .report import NOR, AuditReport, Check, Witness, chance, share
 from .rules import Breach, Spelling, follow_steps
 from .sampled import TESTED, could_show, event, misfit
+from .seen import noise_of
 
 #: Rewrites of each text.
 DRAWS = 2_000
@@ -84,10 +87,10 @@ def audit_outputs(
     prepared = [t if isinstance(t, Prepared) else m.prepare(t, task=meter.task) for t in given]
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
-    pairs = every if claim is not None else [(a, b) for a, b in every if m.adjacent(given[a], given[b])]
+    pairs = every if claim is not None else [(a, b) for a, b in every if m.audited.adjacent(given[a], given[b])]
     half = max(50, (draws or (DRAWS_BESIDE if _piecewise(m) else DRAWS)) // 2)
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
-    seeds = None if stream.seed is None else iter(range(stream.seed * 1_000_003, stream.seed * 1_000_003 + 10**9))
+    seeds = Seeds(stream)
     texts: list[_Text] = []
     try:
         for k, p in enumerate(prepared):
@@ -176,8 +179,9 @@ def _words(text: str) -> list[str]:
 
 
 def _look(
-    m: Mechanism, prepared: Prepared, half: int, words: Iterable[str], seeds, meter: Meter, start: float, share: float
-) -> _Text:
+    m: Mechanism, prepared: Prepared, half: int, words: Iterable[str], seeds: Seeds, meter: Meter, start: float,
+    share: float,
+) -> _Text:  # fmt: skip
     promise = m.guarantee(prepared)
     halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
     drawn_first: Counter = Counter()
@@ -190,7 +194,7 @@ def _look(
         while done < half:
             meter.at(0.75 * (start + share * n / (2 * half)))
             size = min(_BLOCK, half - done)
-            results = m.rewrites(prepared, size, None if seeds is None else next(seeds), task=meter.task)
+            results = m.rewrites(prepared, size, seeds(), task=meter.task)
             for r in results:
                 _check(m, r, promise)
                 if "alignment" in r.can:
@@ -240,7 +244,7 @@ def _events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
     found = _WORD.findall(r.text.casefold())
     if found:
         out += [("first", found[0]), ("last", found[-1])]
-    return out + [(f"word {w}", "yes") for w in words.intersection(found)]
+    return out + [(f"word {w}", "yes") for w in sorted(words.intersection(found))]
 
 
 def _alike(a: TokenDistribution, b: TokenDistribution) -> bool:
@@ -308,9 +312,10 @@ def _first_pieces(
     return replace(report, proven=said), None
 
 
-def _piecewise(m: Mechanism) -> bool:
-    """Whether the mechanism states what every piece of a rewrite would have been drawn from under another text."""
-    return m.states_pieces
+def _piecewise(m: Mechanism) -> Chances[Mechanism] | None:
+    """The chances of a mechanism that states what every piece of a rewrite would have been drawn from under another
+    text."""
+    return m.chances if m.chances is not None and m.chances.states_pieces else None
 
 
 def _every_piece(
@@ -318,7 +323,8 @@ def _every_piece(
     claim: float | None, stream: NoiseStream, meter: Meter,
 ) -> AuditReport | None:  # fmt: skip
     """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
-    if not pairs or promise.notion != "pure" or not _piecewise(m):
+    chances = _piecewise(m)
+    if not pairs or promise.notion != "pure" or chances is None:
         return None
     allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
     loss, witness, compared, ranks = 0.0, None, 0, []
@@ -327,8 +333,7 @@ def _every_piece(
         apart = np.array([[1.0 if (x, y) in set(pairs) else np.nan for y in others] for x in others])
         for k in range(_PIECEWISE):
             meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
-            seed = None if stream.seed is None else stream.seed * 1_000_003 + 7_919 * (a * _PIECEWISE + k) + 1
-            r = m.rewrite(t.prepared, seed, task=meter.task)
+            r = m.rewrite(t.prepared, stream=noise_of(stream.at("pieces"), a, k), task=meter.task)
             own = [r.distribution(i) for i in range(len(r.releases))] if "distribution" in r.can else []
             noise = stream.at("ranks", a, k).uniforms(max(1, len(own)))
             for i, d in enumerate(own):
@@ -338,7 +343,7 @@ def _every_piece(
                 ranks.append(float(d.probs[:known].sum() + noise[i] * d.probs[known]))
             if k >= _CROSSED:
                 continue
-            stated = [m.distributions_given(texts[b].prepared, r) for b in others]
+            stated = [chances.given(texts[b].prepared, r) for b in others]
             if any(s is None for s in stated):
                 return None
             for i, d in enumerate(own):
@@ -389,7 +394,7 @@ def _latent(
     """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
     worst: tuple[float, float, int, int] | None = None
     for (a, b), (allowed, delta) in limits.items():
-        loss = m.latent_loss(texts[a].prepared, texts[b].prepared)
+        loss = m.audited.latent_loss(texts[a].prepared, texts[b].prepared)
         # A loss that is stated beside a δ says nothing of a claim without one.
         if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
             return report
@@ -430,7 +435,8 @@ def _bounded(
         meter.at(0.8 + 0.15 * k / len(limits))
         one, other = texts[a].halves[0], texts[b].halves[0]
         for kind in one:
-            values = list(one[kind].keys() | other.get(kind, Counter()).keys())
+            # In an order that is the same in each process, as that of a set is not.
+            values = [*dict.fromkeys([*one[kind], *other.get(kind, ())])]
             x, y = (np.array([c.get(kind, Counter())[v] for v in values]) for c in (one, other))
             value, chosen = event(x, y, half, level, delta)
             # Where nothing is promised any loss is within the limit: then the largest is looked for.

@@ -95,7 +95,7 @@ def _rewritten(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -
 
 
 def _follow(m: Mechanism, way: str, result: RewriteResult, spelling: Spelling) -> None:
-    if not m.together:  # else a list has its own
+    if not m.shares_draws:  # else a list has its own
         same_promise(result, m.guarantee(result.original))
     exposed = result.guarantee.exposed if result.seed is None else result.guarantee.exposed[:-1]
     if "alignment" not in result.can and ("alignment" not in m.can or result.pieces is not None):
@@ -132,7 +132,7 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
 def _with(m: Mechanism, name: str, value: object) -> Mechanism | None:
     """The mechanism with one option changed, where it can be had."""
     try:
-        other = m.with_(**{name: value})
+        other = m.replace(**{name: value})
         other.guarantee("Doctor")
     except (Cancelled, Busy):
         raise

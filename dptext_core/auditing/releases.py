@@ -33,7 +33,8 @@ import numpy as np
 from .._internal.statistics import chance_for, smaller_tail, two_sided
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.config import MIN_EPSILON
+from ..mechanisms.config import MIN_EPSILON, capitals
+from ..mechanisms.facets import aligned, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, number
 from ..privacy.sampling import NoiseStream
@@ -144,7 +145,7 @@ class _Text:
 
     def capital(self, i: int, deleted: frozenset[int]) -> bool | None:
         """Whether a word released at token i has a capital by the public rule; None where words stay as they are."""
-        rule = getattr(self.m.config, "recase", "none")
+        rule = capitals(self.m.config)
         if rule == "original":
             return self.document.tokens[i].text[:1].isupper()
         return None if rule == "none" else self.skeleton.starts(deleted)[i]
@@ -448,7 +449,8 @@ def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step
     reason = f"a rewrite of {way} {ELSE}"
     where = f"in “{flat(text.text)}”, rewritten as {way},"
     after = {s.index for s in result.steps if s.action == "insert"}
-    may_add, may_delete = (getattr(text.m.config, name, 0) > 0 for name in ("add_prob", "del_prob"))
+    words = aligned(text.m, "draws in no word's place")
+    may_add, may_delete = words.added > 0, words.deleted > 0
     for i, token in enumerate(tokens):
         if (step := steps.get(i)) is None:
             break  # which follow_steps tells
@@ -537,11 +539,14 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
             kept, expected, samples = kept + hits, expected + n * stays, samples + n
     if samples:
         fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
-    for name, times in (("del_prob", counts.deleted), ("add_prob", counts.added)):
-        if (chance_ := getattr(text.m.config, name, 0)) > 0:
-            what = "left out" if name == "del_prob" else "followed by an added word"
+    words = aligned(text.m, "draws in no word's place")
+    for chance_, what, times in (
+        (words.deleted, "left out", counts.deleted),
+        (words.added, "followed by an added word", counts.added),
+    ):
+        if chance_ > 0:
             fits += [
-                _chance_of(text, way, (name, i), i, f"“{what}”", times.get(i, 0), counts.n, chance_)
+                _chance_of(text, way, (what, i), i, f"“{what}”", times.get(i, 0), counts.n, chance_)
                 for i in text.stated
             ]
     if not text.once:
@@ -663,10 +668,10 @@ def _alone(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
         return
     known: dict[tuple[str, Hashable], tuple[TokenDistribution, str]] = {}
     for p in probes:
-        known.setdefault((p.word.casefold(), text.m.public_context(p.prepared, p.index)), (p.d, p.text))
+        known.setdefault((p.word.casefold(), public_context(text.m, p.prepared, p.index)), (p.d, p.text))
     for i, d in text.stated.items():
         word = text.document.tokens[i].text
-        context = text.m.public_context(text.prepared, i)
+        context = public_context(text.m, text.prepared, i)
         other, where = known.setdefault((word.casefold(), context), (d, text.text))
         if other is d or _same(other, d):
             continue

@@ -1,7 +1,7 @@
 """Rules that every released text keeps, byte for byte: it is what its pieces and its skeleton say, and nothing else.
 
 Where pieces answer to the words that were read, the text is what :class:`~dptext_core.text.skeleton.Skeleton` makes of
-the kept tokens, the gaps and the released words. Where they do not, it is what :meth:`Mechanism.spelled` makes of the
+the kept tokens, the gaps and the released words. Where they do not, it is what :meth:`Audited.spelled` makes of the
 drawn candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank between
 two pieces at most and no other character outside of them.
 """
@@ -143,7 +143,7 @@ class Spelling:
             raise not_named(original, copied[0])
         drawn = tuple(p.text for p in pieces if p.drawn)
         text, whose = self._seen.setdefault(drawn, (result.text, original))
-        if text != result.text and not copied and whose != original and self.m.adjacent(whose, original):
+        if text != result.text and not copied and whose != original and self.m.audited.adjacent(whose, original):
             own, other = apart_at(result.text, text)
             told = f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
             raise Breach(original, told, "what stands around drawn pieces depends on the private text.", other=whose)
@@ -157,14 +157,14 @@ class Spelling:
                     self._listed(original, result, i, piece)
 
     def _lacks(self, what: str) -> None:
-        self.unclear = f"{what}, and the mechanism does not say what a text is made of (Mechanism.spelled)."
+        self.unclear = f"{what}, and the mechanism does not say what a text is made of (Mechanism.audited.spelled)."
 
     def _spelled(self, result: RewriteResult) -> str | None:
         """What the mechanism says is written where these candidates were drawn; None where it does not say."""
-        if type(self.m).spelled is Mechanism.spelled or not all(p.drawn for p in result.releases):
+        if not self.m.audited.spells or not all(p.drawn for p in result.releases):
             return None
         drawn = [result.candidate(i) for i in range(len(result.releases))]
-        return None if None in drawn else self.m.spelled([c for c in drawn if c is not None])
+        return None if None in drawn else self.m.audited.spelled([c for c in drawn if c is not None])
 
     def _covered(self, original: str, result: RewriteResult, pieces: Sequence[Release]) -> None:
         name = f"“{flat(original)}”"

@@ -18,6 +18,7 @@ from ..mechanisms.base import Mechanism
 from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import AuditReport, Witness
+from .seen import noise_of
 
 #: Ordered pairs whose loss is estimated on the second half of the draws.
 TESTED = 8
@@ -76,7 +77,7 @@ def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
 
 
 def counted(
-    m: Mechanism, probes: Sequence[Probe], n: int, seed: int | None, meter: Meter, share: tuple[float, float]
+    m: Mechanism, probes: Sequence[Probe], n: int, stream: NoiseStream, meter: Meter, share: tuple[float, float]
 ) -> list[dict[str, int]]:
     """What each probed word became in n rewrites of the text it stands in, case ignored: released word → how often."""
     out: list[dict[str, int]] = [{} for _ in probes]
@@ -87,8 +88,8 @@ def counted(
         at = {probes[k].index: out[k] for k in members}
         for start in range(0, n, 500):
             meter.at(share[0] + (share[1] - share[0]) * (t + start / n) / len(texts))
-            own = None if seed is None else seed + 7919 * t + start
-            for result in m.rewrites(probes[members[0]].prepared, min(500, n - start), own, task=meter.task):
+            noise = noise_of(stream, t, start)
+            for result in m.rewrites(probes[members[0]].prepared, min(500, n - start), stream=noise, task=meter.task):
                 for step in result.steps:
                     if step.index in at and step.action == "replace":
                         word = step.replacement.casefold()
@@ -107,10 +108,9 @@ def estimate(
 ) -> AuditReport:
     """A lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
     half = count // 2
-    seeds = (None, None) if stream.seed is None else (stream.seed * 31 + 1, stream.seed * 31 + 15_485_863)
     halves = [
-        counted(m, probes, half, seed, meter, share)
-        for seed, share in zip(seeds, ((0.3, 0.5), (0.5, 0.7)), strict=True)
+        counted(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5)),
+        counted(m, probes, half, stream.at("tested"), meter, (0.5, 0.7)),
     ]
     report = replace(report, draws=2 * half * len(probes))
     outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for seen in both for w in seen))}

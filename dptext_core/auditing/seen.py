@@ -23,6 +23,7 @@ from .._internal.statistics import chance_for, highest
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.config import MIN_EPSILON
+from ..mechanisms.facets import drawn_tokens, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
@@ -148,7 +149,7 @@ class Reader:
     def stated(self, prepared: Prepared, i: int) -> TokenDistribution | None:
         """What token i is drawn from; None where it stays."""
         m = self.m
-        alone = m.by_word is not None and m.public_context(prepared, i) is None
+        alone = m.by_word is not None and public_context(m, prepared, i) is None
         key = prepared.document.tokens[i].text if alone else (id(prepared), i)
         if key not in self.memo:
             self.meter.task.check()
@@ -178,8 +179,8 @@ class Reader:
             if step.index in order and step.action == "replace":
                 if edited:
                     d = result.distribution(k)
-                elif earlier := order[: order.index(step.index)]:
-                    d = self.m.distribution_after(prepared, step.index, [(j, released[j]) for j in earlier])
+                elif self.m.chances is not None and (earlier := order[: order.index(step.index)]):
+                    d = self.m.chances.after(prepared, step.index, [(j, released[j]) for j in earlier])
             yield self._seen(step.index, d, bare(step.replacement), (word,), None)
 
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
@@ -192,17 +193,17 @@ class Reader:
     def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
         """The draws of one rewrite. Raises Breach where its guarantee is not that of its text."""
         self.meter.task.check()
-        if not self.m.together:  # else a list has its own
+        if not self.m.shares_draws:  # else a list has its own
             same_promise(result, self.m.guarantee(prepared))
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
 
     def _order(self, prepared: Prepared) -> list[int]:
         """The drawn tokens in the order of their draws, where a draw depends on those before it."""
-        if self.m.by_word is not None:
+        if self.m.by_word is not None or self.m.chances is None:
             return []
         key = id(prepared)
         if key not in self._orders:
-            self._orders[key] = [*self.m.released_before(prepared, NoiseStream(0))], prepared
+            self._orders[key] = [*self.m.chances.before(prepared, NoiseStream(0))], prepared
         return self._orders[key][0]
 
     def _seen(self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None) -> Seen:
@@ -270,7 +271,7 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
         block = pool[start : start + 40]
         prepared = m.plan(" ".join(block))
         tokens = prepared.document.tokens
-        for i in m.drawn_tokens(prepared) if [t.text for t in tokens] == block else ():
+        for i in drawn_tokens(m, prepared) if [t.text for t in tokens] == block else ():
             if len(found) >= n:
                 return found
             if m.by_word is None:

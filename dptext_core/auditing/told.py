@@ -110,7 +110,7 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
         return
     words = [w for w in given if w.isalpha()]
     if len(words) > 1:
-        apart = np.asarray(m.distances(words), np.float64) if subject.claim is None else None
+        apart = np.asarray(m.audited.distances(words), np.float64) if subject.claim is None else None
         if apart is None or np.isfinite(apart[0, 1:]).all():
             yield words
         else:
@@ -139,9 +139,9 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
 def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Said]) -> bool:
     """Whether the promise compares two texts. Where one of them cannot be read for an error: if they are two words."""
     if any(said[t].values[0][0] == "error" for t in (a, b)):
-        one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.distances([a, b])[0, 1]))
+        one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audited.distances([a, b])[0, 1]))
         return one_word or "alignment" not in m.can
-    return m.adjacent(a, b) and (not _counts_once(m, a) or _repeats(m, a) == _repeats(m, b))
+    return m.audited.adjacent(a, b) and (not _counts_once(m, a) or _repeats(m, a) == _repeats(m, b))
 
 
 def _counts_once(m: Mechanism, text: str) -> bool:
@@ -158,7 +158,7 @@ def _repeats(m: Mechanism, text: str) -> list[int]:
 def _said(m: Mechanism, text: str) -> _Said:
     try:
         g = m.guarantee(text)
-        note = m.reading_note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
+        note = m.reading.note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
         fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
         said = ("sentence of the promise", g.sentence()), ("promise in the words of the field", g.lines())
         return _Said((*fields, *said, ("note", note)))

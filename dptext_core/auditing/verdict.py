@@ -13,6 +13,7 @@ from .._internal.checks import listed, real, shown, whole
 from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
+from ..mechanisms.facets import public_context
 from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
 from ..privacy.sampling import DEPTH, NoiseStream
 from .batches import in_batches
@@ -56,16 +57,42 @@ def audit(
 ) -> AuditReport:
     """Compare what ``m`` promises for one draw with what can be measured of it.
 
-    inputs: words, or texts, of which every drawn word is compared with every other; None: words spread over the public
-    frequencies with near neighbours, or short texts for language models. Inputs that the promise does not make alike
-    are not compared. claim: an ε to hold the mechanism against in the place of its own; then any two inputs count as
-    neighbours (of a metric promise: per unit of its distance). draws: rewrites of each text that is rewritten; None:
-    500 to compare them with closed forms, 20,000 where there are none, 2,000 where only whole outputs can be looked at
-    (``outputs``). A promise with δ is judged by the hockey-stick divergence where chances have a formula; by draws the
-    loss is that of ln((P_low − δ)/Q_up). seed: makes the draws repeatable. thorough:
-    every word of the vocabulary and more rewrites are looked at where they take minutes.
+    Parameters
+    ----------
+    m : Mechanism
+    inputs : sequence of str or Prepared, optional
+        Words, or texts, of which every drawn word is compared with every other. Without them: words spread over the
+        public frequencies with near neighbours, or short texts for language models. Inputs that the promise does not
+        make alike are not compared.
+    claim : float, optional
+        An ε to hold the mechanism against in the place of its own; then any two inputs count as neighbours (of a metric
+        promise: per unit of its distance).
+    draws : int, optional
+        Rewrites of each text that is rewritten; by default 500 to compare them with closed forms, 20,000 where there
+        are none, 2,000 where only whole outputs can be looked at (``outputs``).
+    confidence : float
+        Of the bounds that come from draws. A promise with δ is judged by the hockey-stick divergence where chances have
+        a formula; by draws the loss is that of ln((P_low − δ)/Q_up).
+    seed : int, optional
+        Makes the draws repeatable.
+    thorough : bool
+        Every word of the vocabulary and more rewrites are looked at, where they take minutes too.
+    task : Task, optional
+        Is told how far it is, and may stop it.
 
-    Raises ConfigError for a list of ε, InputError where no distribution is found for any input, and Cancelled.
+    Returns
+    -------
+    AuditReport
+        ``verdict`` is "holds", "refuted" or "inconclusive"; ``sentence()`` says what was looked at, and what not.
+
+    Raises
+    ------
+    ConfigError
+        The mechanism has a list of ε.
+    InputError
+        No distribution is found for any input.
+    Cancelled
+        The task was stopped.
     """
     check_mechanism(m)
     epsilon = m.config.epsilon
@@ -214,7 +241,7 @@ def _distances(
     # Pure: any two inputs. A claim of the caller's, or no claim at all: as if it were pure.
     if promise.notion == "metric" or (promise.notion == "group" and claim is None):
         words = [p.word for p in probes]
-        out = np.array(m.distances(words), np.float64)
+        out = np.array(m.audited.distances(words), np.float64)
         if promise.notion == "metric":
             named = named_distances(m, promise, words)
             known = named is not None
@@ -229,7 +256,7 @@ def _distances(
         out = np.ones((n, n))
     if claim is None:
         contexts = [
-            None if (public := m.public_context(p.prepared, p.index)) is None else (public, p.after) for p in probes
+            None if (public := public_context(m, p.prepared, p.index)) is None else (public, p.after) for p in probes
         ]
         label = {c: k for k, c in enumerate(dict.fromkeys(contexts))}
         place = np.array([label[c] for c in contexts])

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
+from ..mechanisms.facets import public_context
 from ..privacy.sampling import DEPTH, NoiseStream
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
@@ -50,7 +51,7 @@ def stated_words(subject: Subject) -> Check | None:
     if len(words) < 2:
         return None
     first = _probes(m, by_word, words[:200])
-    if not first or first[0].d.draws is not None or m.public_context(first[0].prepared, 0) is not None:
+    if not first or first[0].d.draws is not None or public_context(m, first[0].prepared, 0) is not None:
         return None
     chosen = words if subject.thorough else _some(words, max(2 * _TOGETHER, WORK // len(first[0].d)))
     worst, witness, pairs = 0.0, None, 0
@@ -146,7 +147,7 @@ def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
     if promise.notion == "pure":
         out = 1.0 - np.eye(len(words))
     else:
-        out = np.array(m.distances(words), np.float64)
+        out = np.array(m.audited.distances(words), np.float64)
         named = named_distances(m, promise, words) if promise.notion == "metric" else None
         # The same but for rounding: then the mechanism's, which its scores are made of.
         if named is not None and not np.allclose(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..._internal.task import Task
+from ...mechanisms.audited import Audited
 from ...mechanisms.base import BATCH, Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.latent.adept import ADePT
@@ -29,10 +30,10 @@ class NoiselessADePT(ADePT):
 
     title = "ADePT whose decoder reads the vector without noise"
 
-    def _noisy(self, prepared, stream):
+    def noisy(self, prepared, stream):
         plain = ADePT(replace(self.config, no_noise=True))
         plain.__dict__["autoencoder"] = self.autoencoder
-        return plain._noisy(prepared, stream)
+        return plain.noisy(prepared, stream)
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,14 @@ class NoisyLength(Mechanism):
     words: ClassVar[tuple[str, ...]] = ("none", "tiny", "short", "brief", "medium", "long", "huge", "endless")
 
     @property
-    def can(self) -> frozenset[str]:
-        return frozenset()
+    def audited(self) -> Audited[NoisyLength]:
+        return _Length(self)
 
-    def _prepare(self, document, task: Task) -> Prepared:
+    @property
+    def aligned(self) -> None:
+        return None
+
+    def prepare_document(self, document, task: Task) -> Prepared:
         return Prepared(document, self.key)
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -67,18 +72,12 @@ class NoisyLength(Mechanism):
     def number(self, prepared: Prepared) -> float:
         return min(1.0, len(prepared.document.tokens) / 10)
 
-    def latent_loss(self, a: Prepared, b: Prepared) -> float:
-        return self.config.epsilon * abs(self.number(a) - self.number(b))
-
-    def latent_advantage(self, a: Prepared, b: Prepared) -> float:
-        return -math.expm1(-self.latent_loss(a, b) / 2)
-
     def noise(self, stream: NoiseStream) -> float:
         """Laplace noise: its sign, and a size by one uniform."""
         sign, size = stream.uniforms(2).tolist()
         return math.copysign(-math.log(size) / self.config.epsilon, sign - 0.5)
 
-    def _rewrite(self, prepared, stream, task: Task) -> RewriteResult:
+    def rewrite_prepared(self, prepared, stream, task: Task) -> RewriteResult:
         noisy = self.number(prepared) + self.noise(stream)
         text = self.words[min(7, max(0, math.floor(8 * noisy)))]
         piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
@@ -86,6 +85,16 @@ class NoisyLength(Mechanism):
             text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
             pieces=(piece,),
         )  # fmt: skip
+
+
+class _Length(Audited[NoisyLength]):
+    """The noise on the number that a text is written from."""
+
+    def latent_loss(self, a: Prepared, b: Prepared) -> float:
+        return self.m.config.epsilon * abs(self.m.number(a) - self.m.number(b))
+
+    def latent_advantage(self, a: Prepared, b: Prepared) -> float:
+        return -math.expm1(-self.latent_loss(a, b) / 2)
 
 
 class WeakLength(NoisyLength):
@@ -102,8 +111,8 @@ class BatchCusText(CusText):
 
     title = "CusText that leaks in full batches"
 
-    def _rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
-        results = super()._rewrite_list(*arguments, **more)
+    def rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
+        results = super().rewrite_list(*arguments, **more)
         return results if len(results) < BATCH else [*results[:-1], _unchanged(results[-1])]
 
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._internal.task import UNWATCHED, Task
-from ...mechanisms.base import Mechanism
 from ...mechanisms.config import epsilon_option, option
 from ...mechanisms.masked.dp_mlm import DPMLM
 from ...mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorPrepared
@@ -150,7 +149,7 @@ class TinyLatent(SpaceMechanism):
         return CellChannel(self.vocabulary.words[row], self.clip(x), self.config.clip, self.sensitivity)
 
     def distances(self, words) -> np.ndarray:
-        return Mechanism.distances(self, words)
+        return WordMechanism.distances(self, words)
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return {"notion": "pure"}

@@ -11,9 +11,13 @@ import numpy as np
 
 from ..._internal.task import Task
 from ...errors import InputError
+from ...mechanisms.audited import Audited
 from ...mechanisms.base import Mechanism, Prepared
+from ...mechanisms.chances import Chances
 from ...mechanisms.config import epsilon_option
+from ...mechanisms.facets import Reading
 from ...mechanisms.words.santext import SanText
+from ...mechanisms.words.word_level import WordMechanism
 from ...privacy.distribution import ScoreTable, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream
@@ -61,10 +65,14 @@ class TinyWriter(Mechanism):
     length: ClassVar[int] = 6
 
     @property
-    def can(self) -> frozenset[str]:
-        return WriterTrace.can
+    def chances(self) -> Chances[TinyWriter]:
+        return Chances(self)
 
-    def _prepare(self, document, task: Task) -> Prepared:
+    @property
+    def aligned(self) -> None:
+        return None
+
+    def prepare_document(self, document, task: Task) -> Prepared:
         return Prepared(document, self.key)
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -74,16 +82,20 @@ class TinyWriter(Mechanism):
             exposed=(f"that {n} words are written, whatever the text is",), bounded_range=True,
         )  # fmt: skip
 
-    def _rewrite(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
+    def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         letters, epsilon = set(prepared.text.lower()), float(self.config.epsilon)
         share = np.array([len(letters & set(w)) / len(set(w)) for w in self.words])
         table = ScoreTable(self.words, share / 2)
-        drawn = [self.words[table.draw(epsilon, stream.at(k))] for k in range(self.length)]
-        text, pieces = self._composed(prepared.text, drawn)
+        drawn = table.drawer(epsilon)
+        at = [drawn(stream.at(k)) for k in range(self.length)]
+        text, pieces = self._composed(prepared.text, [self.words[k] for k in at])
         return RewriteResult(
             text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            WriterTrace(table, epsilon), tuple(pieces),
+            self._trace(table, epsilon, at), tuple(pieces),
         )  # fmt: skip
+
+    def _trace(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]) -> WriterTrace:
+        return WriterTrace(table, epsilon)
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         """The text of drawn words, with its pieces; the original is not looked at."""
@@ -99,6 +111,61 @@ def composed(drawn: Sequence[str], epsilon: float, end: str = ".", between: str 
         text += word
     pieces.append(Release((len(text), len(text) + len(end)), end, 0.0, "rule", reason="the end"))
     return text + end, pieces
+
+
+class PolishTrace(WriterTrace):
+    """The same, with what was drawn before it was polished."""
+
+    def __init__(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]):
+        super().__init__(table, epsilon)
+        self.drawn = tuple(drawn)
+
+    def candidate(self, i: int, unit: Unit) -> int | None:
+        return self.drawn[i]
+
+
+class PolishedWriter(TinyWriter):
+    """The small writer with a polish: a word that was just written is left out, the last is joined by "and". All of it
+    follows from what was drawn."""
+
+    title = "A small mechanism with a polish"
+
+    @property
+    def audited(self) -> _OfPolish:
+        return _OfPolish(self)
+
+    def _trace(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]) -> WriterTrace:
+        return PolishTrace(table, epsilon, drawn)
+
+    def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
+        return self._polished(drawn)
+
+    def _polished(self, drawn: Sequence[str]) -> tuple[str, list[Release]]:
+        text, pieces = "", list[Release]()
+        for k, word in enumerate(drawn):
+            said = "" if k and word == drawn[k - 1] else word
+            if said and k == len(drawn) - 1:
+                said = f"and {said}"
+            text += " " * bool(text and said)
+            pieces.append(Release((len(text), len(text) + len(said)), said, float(self.config.epsilon), "drawn"))
+            text += said
+        return text, pieces
+
+
+class _OfPolish(Audited[PolishedWriter]):
+    def spelled(self, drawn: Sequence[int]) -> str:
+        return self.m._polished([self.m.words[k] for k in drawn])[0]
+
+
+class LookingWriter(PolishedWriter):
+    """The same, whose polish looks at the original too: it ends with the drawn word that is nearest to it."""
+
+    title = "A small mechanism whose polish looks at the original"
+
+    def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
+        letters = set(original.lower())
+        near = max(drawn, key=lambda word: len(letters & set(word)) / len(set(word)))
+        return self._polished([*drawn[:-1], near])
 
 
 class AppendingWriter(TinyWriter):
@@ -216,12 +283,19 @@ class NotingSanText(SanText):
 
     title = "SanText whose note tells of the words"
 
-    def reading_note(self, text: str | Prepared) -> str:
+    @property
+    def reading(self) -> Reading[WordMechanism]:
+        return _Odd(self)
+
+
+class _Odd(Reading[WordMechanism]):
+    def note(self, text: str | Prepared) -> str:
         return "There are odd words in this text." if _odd(text) else ""
 
 
 def _of(cls: type[Mechanism], name: str, title: str, explanation: str) -> Fault:
-    return Fault(name, title, explanation, cls, TinyWriter if issubclass(cls, TinyWriter) else SanText)
+    sound = PolishedWriter if issubclass(cls, PolishedWriter) else TinyWriter
+    return Fault(name, title, explanation, cls, sound if issubclass(cls, TinyWriter) else SanText)
 
 
 TEXT = (
@@ -232,6 +306,11 @@ TEXT = (
     _of(
         CountingWriter, "counting-blanks", "Blanks that count the words",
         "A mechanism that writes a new text, with as many blanks at its end as the original has words.",
+    ),
+    _of(
+        LookingWriter, "looking-polish", "A polish that looks at the original",
+        "A mechanism that writes a new text and polishes it, and whose polish brings back what is nearest to the "
+        "original. One that looks at the drawn words alone would cost nothing.",
     ),
     _of(
         InsertingWriter, "other-piece", "A piece that is not what was drawn",
