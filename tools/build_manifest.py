@@ -35,6 +35,28 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the licence of all-MiniLM-L6-v2, on whose weights the bundled model is built",
         "the text of the licence itself",
     ),
+    "licences/WordNet-3.0.txt": (
+        "copied",
+        "the licence of WordNet 3.0, from whose examples the bundled bank of sentences is made",
+        "the text of the licence itself",
+    ),
+    "licences/ONNX-Runtime-MIT.txt": (
+        "copied",
+        "the licence of ONNX Runtime Web, which computes the model in a browser",
+        "the text of the licence itself",
+    ),
+    "pocket/*.xz": (
+        "npm pack onnxruntime-web@1.30.0, and its dist/ort.wasm.bundle.min.mjs and dist/ort-wasm-simd-threaded.wasm "
+        "packed with xz -9e",
+        "ONNX Runtime Web 1.30.0 (Microsoft), the build for WebAssembly alone, unchanged",
+        "MIT (licences/ONNX-Runtime-MIT.txt)",
+    ),
+    "bank/*": (
+        "python tools/build_bank.py --wordnet DIR --out assets/bank",
+        "the example sentences of WordNet 3.0 (Princeton University), with a capital and a full stop, their vectors "
+        "by all-MiniLM-L6-v2, and words that it calls insults",
+        "WordNet 3.0 licence (licences/WordNet-3.0.txt)",
+    ),
     "models/masked_lm/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/masked_lm/*": (
         "python tools/train_masked_lm.py --corpus train.txt.gz --out assets/models/masked_lm, "
@@ -101,6 +123,21 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "scores of rewritten texts of SST-2 and Snips; no text is in it",
         "MIT",
     ),
+    "benchmarks/reader.json": (
+        "python -m dptext_core bench reader --data DIR --stopwords FILE --out assets/benchmarks/reader.json",
+        "how often words of test sentences of SST-2 and Snips are found; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/polish.json": (
+        "python -m dptext_core bench polish --data DIR --out assets/benchmarks/polish.json",
+        "scores of rewritten texts of SST-2's test sentences; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/two_texts.json": (
+        "python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json",
+        "how well texts written for this project are told apart by their rewrites; no rewrite is in it",
+        "MIT",
+    ),
     "benchmarks/deniability.json": (
         "python -m dptext_core bench deniability --out assets/benchmarks/deniability.json",
         "chances that the mechanisms give to the words of the bundled word spaces",
@@ -111,19 +148,24 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "distributions of the mechanisms over words of the bundled word spaces and texts written for this project",
         "MIT",
     ),
+    "benchmarks/budget.json": (
+        "python -m dptext_core bench budget --data DIR --stopwords FILE --out assets/benchmarks/budget.json",
+        "scores of rewritten sentences of SST-2 and Snips; no text is in it",
+        "MIT",
+    ),
     "benchmarks/queries.json": (
         "python -m dptext_core bench queries --out assets/benchmarks/queries.json",
         "chances that CusText gives to four words of the bundled word space minilm",
         "MIT",
     ),
     "benchmarks/equal.json": (
-        "python -m dptext_core bench further equal --data DIR --stopwords FILE --out FILE --summary "
+        "python -m dptext_core bench equal-privacy equal --data DIR --stopwords FILE --out FILE --summary "
         "assets/benchmarks/equal.json",
         "chances and scores of rewritten sentences of SST-2; no text is in it",
         "MIT",
     ),
     "benchmarks/lists.json": (
-        "python -m dptext_core bench further lists --data DIR --stopwords FILE --out FILE --summary "
+        "python -m dptext_core bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summary "
         "assets/benchmarks/lists.json",
         "chances and scores of rewritten sentences of SST-2; no text is in it",
         "MIT",
@@ -152,6 +194,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "python -m dptext_core case-study --data DIR --out FOLDER --summary assets/benchmarks/case_study.json, "
         "with the options that the file names",
         "scores of rewritten sentences of Snips and ATIS; no sentence is in it",
+        "MIT",
+    ),
+    "benchmarks/findings.json": (
+        "python -m dptext_core bench findings --out assets/benchmarks/findings.json",
+        "verdicts on the papers' claims, made of the other files here and of assets/papers",
         "MIT",
     ),
     "benchmarks/results.json": (

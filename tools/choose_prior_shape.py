@@ -7,7 +7,8 @@ The shape is the range that the private shift is clipped to and the temperature 
 up to FIRM and falls as (FIRM/ε)^POWER beyond. The range is chosen first, then the temperature for it. Objective: the
 largest mean cosine between original and rewrite in parallel order, averaged over ln ε (trapezoids). The texts are --n
 evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the same for every
-shape. One range for all ε is measured beside them (--fixed).
+shape. One range for all ε is measured beside them (--fixed). Whether another shape is better than the bundled one, and
+not by chance, is a matter of the same texts (--beside, with more of them): their difference has a 95% interval.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from choose_clip_range import lines
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from dptext_core._internal.statistics import half_width
 from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.facets import drawn_tokens
 from dptext_core.mechanisms.masked import dp_mlm_prior
-from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, Shape, score_deviation
+from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorShape, score_deviation
 from dptext_core.privacy.sampling import NoiseStream
 
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
@@ -46,32 +49,34 @@ class Law:
     power: float
     widest: float = dp_mlm_prior.WIDEST
 
-    def at(self, epsilon: float, sigma: float) -> Shape:
+    def at(self, epsilon: float, sigma: float) -> PriorShape:
         width = min(self.widest, self.width + self.growth * epsilon)
-        return Shape(min(1.0, (self.firm / epsilon) ** self.power), self.low * sigma, (self.low + width) * sigma)
+        return PriorShape(min(1.0, (self.firm / epsilon) ** self.power), self.low * sigma, (self.low + width) * sigma)
 
 
 def cosines(
-    m: DPMLMPrior, prepared: list, shapes: dict[float, Shape], known: dict[tuple[float, Shape], float]
-) -> list[float]:
-    """The mean cosine at every ε with its shape. known: those that were measured before, by ε and shape."""
+    m: DPMLMPrior, prepared: list, shapes: dict[float, PriorShape], known: dict[tuple[float, PriorShape], np.ndarray]
+) -> np.ndarray:
+    """The cosine of each text at every ε with its shape, (ε, texts). known: those that were measured before, by ε and
+    shape."""
     for epsilon, shape in shapes.items():
         if (epsilon, shape) in known:
             continue
-        at = m.with_(epsilon=epsilon, tau=shape.tau, shift_min=shape.low, shift_max=shape.high)
+        at = m.replace(epsilon=epsilon, tau=shape.tau, shift_min=shape.low, shift_max=shape.high)
         texts = [at.rewrite(p, stream=NoiseStream(1).at(k)).text for k, p in enumerate(prepared)]
-        known[epsilon, shape] = float(np.mean(score("cosine", [p.text for p in prepared], texts)))
-    return [known[at] for at in shapes.items()]
+        known[epsilon, shape] = np.array(score("cosine", [p.text for p in prepared], texts))
+    return np.stack([known[at] for at in shapes.items()])
 
 
-def objective(values: list[float]) -> float:
-    """The mean cosine over ln ε."""
+def objective(values: np.ndarray) -> np.ndarray:
+    """The mean over ln ε of the first axis."""
     points = list(zip(EPSILONS, values, strict=True))
     whole = sum((b[1] + a[1]) / 2 * log(b[0] / a[0]) for a, b in pairwise(points))
     return whole / log(EPSILONS[-1] / EPSILONS[0])
 
 
-def show(name: str, values: list[float]) -> None:
+def show(name: str, found: np.ndarray) -> None:
+    values = found.mean(axis=1)
     print(f"| {name} | {objective(values):.4f} | {', '.join(f'{v:.3f}' for v in values)} |", flush=True)
 
 
@@ -81,34 +86,47 @@ def main() -> None:
     parser.add_argument("--stopwords", help="one word a line; else the default list")
     parser.add_argument("--n", type=int, default=60)
     parser.add_argument("--fixed", action="store_true", help="only the bundled shape, and one range for all ε")
+    parser.add_argument("--beside", nargs=5, type=float, metavar=("LOW", "WIDTH", "GROWTH", "FIRM", "POWER"),
+                        help="only the bundled shape and this one, on the same texts")  # fmt: skip
     args = parser.parse_args()
     m = DPMLMPrior.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
-    prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if m.drawn_tokens(p)]
+    prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if drawn_tokens(m, p)]
     sigma = score_deviation("bundled")
     print("| shape | objective | cosine at ε " + ", ".join(f"{e:g}" for e in EPSILONS) + " |\n|---|---|---|")
-    known: dict[tuple[float, Shape], float] = {}
+    known: dict[tuple[float, PriorShape], np.ndarray] = {}
+    bundled = {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}
+    if args.beside:
+        found = [cosines(m, prepared, bundled, known)]
+        show("bundled", found[0])
+        other = Law(*args.beside)
+        found.append(cosines(m, prepared, {e: other.at(e, sigma) for e in EPSILONS}, known))
+        show("other", found[1])
+        apart = found[1] - found[0]
+        show("other less bundled", apart)
+        each = objective(apart)
+        print(f"\nThe objective differs by {each.mean():+.4f} ± {half_width(each):.4f} over {len(each)} texts.")
+        return
     if args.fixed:
-        bundled = {e: dp_mlm_prior.public_shape(e, sigma) for e in EPSILONS}
         show("bundled", cosines(m, prepared, bundled, known))
         for low, high in FIXED:
             show(
                 f"[{low:g}, {high:g}], τ = 1",
-                cosines(m, prepared, dict.fromkeys(EPSILONS, Shape(1.0, low, high)), known),
+                cosines(m, prepared, dict.fromkeys(EPSILONS, PriorShape(1.0, low, high)), known),
             )
         return
-    found: dict[Law, float] = {}
+    chosen: dict[Law, float] = {}
 
     def measure(law: Law) -> None:
         values = cosines(m, prepared, {e: law.at(e, sigma) for e in EPSILONS}, known)
-        found[law] = objective(values)
+        chosen[law] = float(objective(values.mean(axis=1)))
         show(f"{law.low:g}σ, {law.width:g}σ + {law.growth:g}σ·ε, firm from {law.firm:g}, power {law.power:g}", values)
 
     for low, width, growth in product(LOWS, WIDTHS, GROWTHS):
         measure(Law(low, width, growth, *FIRM[0]))
-    best = max(found, key=found.__getitem__)
+    best = max(chosen, key=chosen.__getitem__)
     for firm, power in FIRM[1:]:
         measure(dataclasses.replace(best, firm=firm, power=power))
-    print(f"\n{max(found, key=found.__getitem__)}")
+    print(f"\n{max(chosen, key=chosen.__getitem__)}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def accuracy(checkpoint: str, texts: Sequence[str]) -> tuple[float, float]:
     """Share of right pieces and mean loss in nats, over all places and all pieces that can be written."""
     m = ADePT.create(checkpoint=checkpoint, no_noise=True)
     model, most = m.autoencoder, m.shape.max_tokens
-    contexts = np.stack([m._noisy(m.prepare(t), NoiseStream(0)) for t in texts])
+    contexts = np.stack([m.noisy(m.prepare(t), NoiseStream(0)) for t in texts])
     ids = [model.pieces(t)[0] for t in texts]
     column = {int(i): k for k, i in enumerate(ae.output_ids())}
     right, loss, n = 0, 0.0, 0

@@ -6,26 +6,33 @@ Run:  python tools/evaluate_masked_lm.py --model bundled --heldout heldout_wikit
 
 Accuracy: 15% of the word pieces replaced by [MASK], windows of 64, the whole vocabulary as candidates. The table: the
 first --n sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w averaged over
-the replaced words.
+the replaced words. --forms N: what the mask-filling attacker finds of the words that DP-MLM replaced in the first N of
+these sentences, by a mask and by a query over the masked text, and the same of N held-out lines that nobody rewrote.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
 import gzip
 import json
 import statistics
 import sys
 from pathlib import Path
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
 from dptext_core import models
+from dptext_core._internal.statistics import half_width
+from dptext_core.attacks import mask_inference
 from dptext_core.measure import metrics
 from dptext_core.measure.metrics.perplexity import pseudo_perplexity
 from dptext_core.models.clip import ClipEstimate
+from dptext_core.text.document import Document
 
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 
@@ -64,7 +71,7 @@ def table(model: str, texts: list[str], seed: int, **options) -> list[dict]:
         m = dpt.get_mechanism("dp-mlm", model=model, contextualize=contextualize, **options)
         prepared = [m.prepare(t) for t in texts]
         for epsilon in EPSILONS:
-            at = m.with_(epsilon=epsilon)
+            at = m.replace(epsilon=epsilon)
             stream = dpt.NoiseStream(seed).at(str(epsilon))
             rewrites = [at.rewrite(p, stream=stream.at(i)) for i, p in enumerate(prepared)]
             out = [r.text for r in rewrites]
@@ -76,6 +83,50 @@ def table(model: str, texts: list[str], seed: int, **options) -> list[dict]:
                 | {name: statistics.fmean(metrics.score(name, texts, out)) for name in ("cosine", "bleu", "unchanged")}
                 | {"n_w": statistics.fmean(keep)}
             )
+    return rows
+
+
+def forms(model: str, texts: list[str], epsilons: tuple[float, ...], **options) -> list[dict]:
+    """The share of the replaced words that the attacker names at once and with ten guesses, by each form, on the same
+    rewrites; without an ε of the words that would be replaced, in the texts as they are."""
+    lm, engine = models.load_masked_lm(model), models.engine(model)
+    m = dpt.get_mechanism("dp-mlm", model=model, **options)
+    place: dict[str, list[int]] = {}
+    for j, word in enumerate(lm.candidates):
+        place.setdefault(word.casefold(), []).append(j)
+    rows = []
+    for epsilon in epsilons:
+        found: dict[str, list[list[int]]] = {"mask": [], "query": []}
+        for i, text in enumerate(texts):
+            result = m.replace(epsilon=epsilon or 50.0).rewrite(text, stream=dpt.NoiseStream(1).at(i))
+            steps = [s for s in result.steps if s.action == "replace"]
+            released = result.text if epsilon else text
+            at = steps if epsilon else [dataclasses.replace(s, out=s.span) for s in steps]
+            if not steps:
+                continue
+            for form, ranks in found.items():
+                asked = mask_inference.masked(lm, Document.parse(released), at)
+                if form == "query":
+                    asked = [dataclasses.replace(r, context=r.masked) for r in asked]
+                scores = engine.score(asked)
+                own = [place.get(s.original.casefold()) for s in steps]
+                ranks.append(
+                    [
+                        0 if w is None else 1 + int((row > row[w].max()).sum())
+                        for w, row in zip(own, scores, strict=True)
+                    ]
+                )
+        of_all = {form: np.array([r for of in each for r in of]) for form, each in found.items()}
+        row: dict = {"epsilon": epsilon or None, "words": len(of_all["mask"])}
+        for most in (1, 10):
+            hits = {form: (r > 0) & (r <= most) for form, r in of_all.items()}
+            apart = [
+                float(np.mean([0 < b <= most for b in y]) - np.mean([0 < a <= most for a in x]))
+                for x, y in zip(found["mask"], found["query"], strict=True)
+            ]
+            row |= {f"{form}_top{most}": round(float(h.mean()), 4) for form, h in hits.items()}
+            row |= {f"gain_top{most}": [round(float(np.mean(apart)), 4), round(half_width(apart), 4)]}
+        rows.append(row)
     return rows
 
 
@@ -100,6 +151,7 @@ def main() -> None:
     ap.add_argument("--preset", choices=models.CLIPS, help="the named clipping range; the card's table has the paper's")
     ap.add_argument("--clip", type=float, nargs=2, metavar=("MIN", "MAX"))
     ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--forms", type=int, metavar="N", help="texts on which the attacker asks by a mask and by a query")
     ap.add_argument("--perplexity", type=int, default=200, metavar="N", help="lines of --heldout for pseudo-perplexity")
     a = ap.parse_args()
     if a.clip_from:
@@ -107,6 +159,16 @@ def main() -> None:
         ends = {"clip_min": both.paper.low, "clip_max": both.paper.high}
         ends |= {"tuned_min": both.tuned.low, "tuned_max": both.tuned.high}
         print(json.dumps({k: round(v, 4) for k, v in ends.items()}))
+    if a.forms:
+        keep = {"stopwords": a.stopwords} if a.stopwords else {}
+        if a.sst2:
+            for row in forms(a.model, sst2(a.sst2, a.forms), (25.0, 50.0, 100.0), **keep):
+                print(json.dumps(row))
+        if a.heldout:
+            some = [s.strip() for s in a.heldout.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 40]
+            for row in forms(a.model, some[:: max(1, len(some) // a.forms)][: a.forms], (0.0,), **keep):
+                print(json.dumps(row))
+        return
     if a.heldout:
         print(json.dumps(accuracy(a.model, a.heldout)))
         lines = [s.strip() for s in a.heldout.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 60]

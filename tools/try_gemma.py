@@ -109,7 +109,7 @@ def write(tokens: int = 20) -> None:
     prepared: dpt.Prepared = m.prepare(text)
     for prior in ("none", "released"):
         for epsilon in (25.0, 50.0, 100.0, 250.0):
-            r = m.with_(epsilon=epsilon, prior=prior).rewrite(prepared if prior == "none" else text)
+            r = m.replace(epsilon=epsilon, prior=prior).rewrite(prepared if prior == "none" else text)
             print(f"DP-Prompt, ε {epsilon:g} a token, prior {prior}: {r.text!r}")
     prompt = list(getattr(prepared, "ids"))  # noqa: B009 (of this mechanism's prepared texts)
     plain = 0.0

@@ -25,6 +25,7 @@ from .._internal.assets import examples, read_json
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError
+from ..measure import leaks
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import OfSetting, Setting
@@ -33,34 +34,29 @@ from ..text.document import LETTERS, Document
 from . import release_files, tables
 from .folder import RESULT, read_lines, some_lines
 from .records import Unread, rewrite_records
-from .rewriting import OWN, errors_of, measured, promise_of, rewrite_data, so_far
+from .rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
 from .tables import Source
 
 #: Rows of the first look; rows that measures look at; errors that are shown.
 FIRST, MEASURED, ERRORS = 10, 2000, 500
+#: Rows that are searched for names and the like, and those of them that are shown.
+LOOKED, SHOWN = 500, 20
 _RUN, _NAME = "run", "noise-id.txt"
 _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
-
-
-#: What the choices of an option named strategy change for many rows.
-STRATEGIES = {
-    "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
-    "record": "Each distinct word of a row is drawn once: a row that repeats a word spends less, and shows where.",
-    "dataset": "Each distinct word of all rows is drawn once: the total counts distinct words, however many rows "
-    "a person wrote, and everyone can see which rows share a word.",
-}
 
 
 @dataclass(frozen=True)
 class Asked(OfSetting, Private):
     """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
-    column: the one that is rewritten; keep: those that go out as they are; setting: what rewrites it."""
+    column: the one that is rewritten; keep: those that go out as they are; setting: what rewrites it;
+    polish: whether each rewrite is written out as it is read."""
 
     file: str
     column: str
     header: bool
     keep: tuple[str, ...]
     setting: Setting
+    polish: bool = False
 
     _shown: ClassVar[tuple[str, ...]] = ("mechanism",)
 
@@ -69,7 +65,7 @@ class Asked(OfSetting, Private):
         del options["mechanism"]
         return {
             "file": self.file, "column": self.column, "header": self.header, "keep": list(self.keep),
-            "mechanism": self.mechanism, "options": options,
+            "mechanism": self.mechanism, "options": options, **({"polish": True} if self.polish else {}),
         }  # fmt: skip
 
     @classmethod
@@ -77,7 +73,14 @@ class Asked(OfSetting, Private):
         """Raises InputError for what is none."""
         try:
             setting = Setting.from_query({**about["options"], "mechanism": about["mechanism"]})
-            return cls(about["file"], about["column"], about["header"], tuple(about["keep"]), setting)
+            return cls(
+                about["file"],
+                about["column"],
+                about["header"],
+                tuple(about["keep"]),
+                setting,
+                about.get("polish") is True,
+            )
         except (KeyError, TypeError, AttributeError, ConfigError):
             raise InputError("This job was made by another version of the program. Begin it anew.") from None
 
@@ -118,12 +121,28 @@ class Look(Private):
 @dataclass(frozen=True)
 class Found:
     """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
-    the first of them; measures: of the rewrites against their originals."""
+    the first of them; measures: of the rewrites against their originals; left: what of names, dates and places still
+    stands; polish: what the polish changed, empty where there was none."""
 
     rows: int
     promise: dict[str, Any]
     errors: tuple[tuple[int, str], ...]
     measures: dict[str, dict[str, float]]
+    left: Left
+    polish: str = ""
+
+
+@dataclass(frozen=True)
+class Left(Private):
+    """Names, numbers, dates and places of originals that still stand in their rewrites, by simple rules. looked: how
+    many rows were looked at. rows: in how many of them something stands; first: (row, what stands there), the first of
+    them."""
+
+    looked: int
+    rows: int
+    first: tuple[tuple[int, str], ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("looked", "rows")
 
 
 def file_name(given: str) -> str:
@@ -216,7 +235,7 @@ class Batch(Private):
         """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
         column = self.asked.column
         rows = list(itertools.islice(self.data(task).rows(), n))
-        records = rewrite_records(rows, self.mechanism, column, task=task)
+        records = rewrite_records(rows, self.mechanism, column, polish=self.asked.polish, task=task)
         return [
             Pair(i, _shown(row[column]), record.text or "", record.error or "")
             for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
@@ -225,15 +244,35 @@ class Batch(Private):
     def rewrite(self, task: Task = UNWATCHED) -> Found:
         """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
         a = self.asked
-        rewrite_data(self.data(task), self.mechanism, self.run, column=a.column, keep=a.keep, task=task)
+        rewrite_data(
+            self.data(task), self.mechanism, self.run, column=a.column, keep=a.keep, polish=a.polish, task=task
+        )
         return self.found(task=task)
 
     def found(self, task: Task = UNWATCHED) -> Found:
         """What is written by now comes to."""
-        whole = so_far(self.run, self.mechanism.together)
+        whole = so_far(self.run, self.mechanism.shares_draws)
         errors = itertools.islice(errors_of(self.run), ERRORS)
         measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
-        return Found(whole.rows, whole.to_dict(), tuple(errors), measures)
+        polish = polished(self.data(task), self.run, self.asked.column)["sentence"] if self.asked.polish else ""
+        return Found(whole.rows, whole.to_dict(), tuple(errors), measures, self.left(task.quiet), polish)
+
+    def left(self, task: Task = UNWATCHED) -> Left:
+        """What of names, numbers, dates and places still stands, in at most about :data:`LOOKED` rows, evenly taken."""
+        step = max(1, self.written // LOOKED)
+        column, looked, rows = self.asked.column, 0, 0
+        first: list[tuple[int, str]] = []
+        pairs = itertools.islice(zip(self.data(task).rows(), read_lines(self.run), strict=False), None, None, step)
+        for row, line in pairs:
+            task.check()
+            if not isinstance(original := row[column], str) or not isinstance(text := line.get(column), str):
+                continue
+            looked += 1
+            if found := leaks.still_there(original, text, self.mechanism.language):
+                rows += 1
+                if len(first) < SHOWN:
+                    first.append((line[OWN]["row"] + 1, ", ".join(dict.fromkeys(t.text for t in found))))
+        return Left(looked, rows, tuple(first))
 
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
         """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
@@ -274,7 +313,7 @@ class Batch(Private):
     def meaning(self) -> tuple[str, ...]:
         """What the promise is about when it is about many rows, in plain words."""
         once = "distinct" in self.mechanism.guarantee("a").unit
-        if self.mechanism.together:
+        if self.mechanism.shares_draws:
             return (
                 "Each distinct word of the whole data set is drawn once, and the same word becomes the same word in "
                 "every row. So everyone can see which rows share a word.",
@@ -298,7 +337,7 @@ class Batch(Private):
     def first_promise(self) -> str:
         """The promise of the first row with a text, in plain words; empty where it is that of all rows."""
         column = self.asked.column
-        if self.mechanism.together:
+        if self.mechanism.shares_draws:
             return ""
         texts = (row[column] for row in itertools.islice(self.data().rows(), FIRST))
         for text in (t for t in texts if isinstance(t, str) and t.strip()):
@@ -309,9 +348,8 @@ class Batch(Private):
     @property
     def strategies(self) -> dict[str, str]:
         """What each strategy would change, where its mechanism has a choice."""
-        option = fields_of(self.asked.mechanism).get("strategy")
-        choices = (option.metadata["choices"] or ()) if option is not None else ()
-        return {name: said for name, said in STRATEGIES.items() if name in choices}
+        fields = fields_of(self.asked.mechanism).values()
+        return next((dict(f.metadata["rows"]) for f in fields if "rows" in f.metadata), {})
 
     def forget_run(self) -> None:
         """Take away what was rewritten, to begin anew."""
@@ -367,7 +405,7 @@ def command(asked: Asked, release: str = ".csv") -> str:
         words += _given("--keep", _listed(asked.keep))
     if (flag := _header(asked)) is not None:
         words.append("--header" if flag else "--no-header")
-    words += ["--mechanism", asked.mechanism, *asked.setting.flags()]
+    words += ["--mechanism", asked.mechanism, *asked.setting.flags(), *(["--polish"] if asked.polish else [])]
     words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
     return "python -m dptext_core " + shlex.join(words)
 
@@ -375,12 +413,13 @@ def command(asked: Asked, release: str = ".csv") -> str:
 def snippet(asked: Asked) -> str:
     """Python that does the same with the same file."""
     header = "" if (flag := _header(asked)) is None else f", header={flag}"
+    polish = ", polish=True" if asked.polish else ""
     return (
         "import dptext_core as dpt\n"
         "from dptext_core.data import tables\n\n"
         f"mechanism = {asked.setting.call()}\n"
         f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
-        f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}):\n"
+        f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}{polish}):\n"
         "    print(record.error or record.text, dict(record.row))\n"
     )
 

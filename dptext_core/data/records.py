@@ -38,9 +38,20 @@ class Unread(dict[str, Any]):
 class Record(Private):
     """A row after its text was rewritten.
 
-    index: its number in the input, from 0. text: the released text; guarantee: its promise. error: why there is neither
-    of them, else None. row: the other columns as they were; nothing protects those. untouched: whether nothing was
-    drawn for it and the text came out as it went in.
+    Attributes
+    ----------
+    index : int
+        Its number in the input, from 0.
+    text : str or None
+        The released text.
+    guarantee : Guarantee or None
+        Its promise.
+    error : str or None
+        Why there is neither of them.
+    row : mapping
+        The other columns as they were; nothing protects those.
+    untouched : bool
+        Whether nothing was drawn for it and the text came out as it went in.
     """
 
     index: int
@@ -49,6 +60,7 @@ class Record(Private):
     error: str | None
     row: Mapping[str, Any] = field(default_factory=dict)
     untouched: bool = False
+    drawn: str | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("index", "guarantee")
 
@@ -61,16 +73,47 @@ def rewrite_records(
     seed: int | None = None,
     start: int = 0,
     batch: int = BATCH,
+    polish: bool = False,
     task: Task | None = None,
 ) -> Iterator[Record]:
     """Each row with the text of its ``column`` rewritten, in order.
 
-    rows: mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a pandas data frame as a whole.
-    No more than ``batch`` rows are held, save where the mechanism draws for all texts together (``m.together``). The
-    first ``start`` rows are passed over and not drawn. A row that cannot be rewritten comes out with its error. seed: a
-    demonstration, not private; the noise of a row follows from the seed and its number, so that the same seed gives the
-    same rows wherever the run starts. Raises ConfigError for what no row can be rewritten with, Cancelled,
-    ModelUnavailable.
+    Parameters
+    ----------
+    rows : iterable
+        Mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a pandas data frame as a whole. No
+        more than ``batch`` of them are held, save where the mechanism draws for all texts together
+        (``m.shares_draws``).
+    m : Mechanism
+    column : str
+        Where the text stands in a row.
+    seed : int, optional
+        A demonstration, not private. The noise of a row follows from the seed and its number in ``rows``, from 0, and
+        from no other row, so that the same seed gives the same rows wherever the run starts, in blocks of any size, and
+        beside rows that cannot be rewritten. It is other noise than that of ``m.rewrite`` with the same seed.
+    start : int
+        The first so many rows are passed over and not drawn.
+    batch : int
+        How many rows are rewritten together.
+    polish : bool
+        Write each rewrite out as somebody would read it who reads the release (``attacks.polish``): of no ε, since
+        nothing private is looked at. What was drawn is in ``drawn``.
+    task : Task, optional
+        Is told of the rows that are done, and may stop the work.
+
+    Yields
+    ------
+    Record
+        With ``error`` where the row cannot be rewritten.
+
+    Raises
+    ------
+    ConfigError
+        No row can be rewritten with these options.
+    Cancelled
+        The task was stopped.
+    ModelUnavailable
+        What the mechanism reads with is not on this machine.
     """
     if not isinstance(m, Mechanism):
         raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
@@ -83,7 +126,7 @@ def rewrite_records(
         names = [*getattr(rows, "columns", ())]
         rows = (dict(zip(names, cells, strict=True)) for cells in frame(index=False, name=None))
     start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
-    if start and m.together:
+    if start and m.shares_draws:
         raise ConfigError(
             "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
             "at the first one, with a new result file."
@@ -97,7 +140,7 @@ def rewrite_records(
         ) from None
     stream = None if seed is None else seeded(seed)
     rows = itertools.islice(given, start, None)
-    return _records(rows, start, m, column, stream, None if m.together else batch, None, task or UNWATCHED)
+    return _records(rows, start, m, column, stream, None if m.shares_draws else batch, None, task or UNWATCHED, polish)
 
 
 def seeded(seed: int) -> NoiseStream:
@@ -114,32 +157,34 @@ def rewrite_part(
     stream: that of all rows (:func:`seeded`), or, where the mechanism draws for all texts together, the one that all
     parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
     """
-    return _records(iter(rows), first, m, column, stream, None if m.together else batch, draws, task)
+    return _records(iter(rows), first, m, column, stream, None if m.shares_draws else batch, draws, task)
 
 
 def shared_draws(rows: Iterable[Any], m: Mechanism, column: str, task: Task = UNWATCHED) -> frozenset[Hashable] | None:
-    """What the rows that can be rewritten draw once for all, see :meth:`Mechanism.shared_draws`."""
+    """What the rows that can be rewritten draw once for all (``Mechanism.in_parts``); None where nothing is."""
+    if (parts := m.in_parts) is None:
+        return None
     texts, _, _ = _texts(list(rows), column)
     try:
-        return m.shared_draws(list(texts.values()), task)
+        return parts.draws(list(texts.values()), task)
     except _FATAL:
         raise
     except Exception as error:
         if not (at_fault := _faults(texts, m, task)):
             raise error
-        return m.shared_draws([text for i, text in texts.items() if i not in at_fault], task)
+        return parts.draws([text for i, text in texts.items() if i not in at_fault], task)
 
 
 def _records(
     rows: Iterator[Any], at: int, m: Mechanism, column: str, stream: NoiseStream | None, size: int | None,
-    draws: int | None, task: Task,
+    draws: int | None, task: Task, polish: bool = False,
 ) -> Iterator[Record]:  # fmt: skip
     while block := list(itertools.islice(rows, size)):
         task.check()
         own = NoiseStream() if stream is None else stream
-        for record in _block(block, at, m, column, own, task):
-            if draws is not None and record.guarantee is not None:
-                record = replace(record, guarantee=m.guarantee_over(record.guarantee, draws))
+        for record in _block(block, at, m, column, own, task, polish):
+            if draws is not None and record.guarantee is not None and m.in_parts is not None:
+                record = replace(record, guarantee=m.in_parts.promise(record.guarantee, draws))
             yield record
         at += len(block)
 
@@ -168,7 +213,9 @@ def _faults(texts: Mapping[int, str], m: Mechanism, task: Task) -> dict[int, str
     return {i: why for i, text in texts.items() if (why := _fault(text, m, task))}
 
 
-def _block(block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, task: Task) -> Iterator[Record]:
+def _block(
+    block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseStream, task: Task, polish: bool
+) -> Iterator[Record]:
     texts, errors, others = _texts(block, column)
     try:
         results = _results(texts, at, m, stream, task)
@@ -186,7 +233,10 @@ def _block(block: list[Any], at: int, m: Mechanism, column: str, stream: NoiseSt
         else:
             result = next(results)
             untouched = result.text == texts[i] and not any(piece.drawn for piece in result.releases)
-            yield Record(at + i, result.text, result.guarantee, None, other, untouched)
+            text, drawn = result.text, None
+            if polish:
+                text, drawn = result.polished(m, task=task.quiet).text, text
+            yield Record(at + i, text, result.guarantee, None, other, untouched, drawn)
 
 
 def _cells(row: Any) -> Mapping[str, Any]:
@@ -206,7 +256,7 @@ def _results(
     if not texts:
         return iter(())
     stream = stream.numbered([at + i for i in texts])
-    if not m.together:
+    if not m.shares_draws:
         return iter(m.rewrite(list(texts.values()), stream=stream, task=task.quiet))
     each = m.rewrite_each(list(texts.values()), stream=stream, task=task)
     first = next(each)
@@ -230,12 +280,12 @@ def _fault(text: str, m: Mechanism, task: Task) -> str:
 class Overall:
     """What is promised of many rows: each by itself, and all of them together by sequential composition.
 
-    together: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched: how
-    many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose
+    shares_draws: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched:
+    how many rows had no word to draw and came out as they went in. exposed: of the first row; what the others expose
     differs in numbers only, and stands with each of them.
     """
 
-    together: bool = False
+    shares_draws: bool = False
     rows: int = 0
     errors: int = 0
     untouched: int = 0
@@ -259,8 +309,8 @@ class Overall:
         total, delta = (math.inf, 1.0) if g.notion == "none" else (g.total, g.total_delta)
         self.notions[g.notion] = self.notions.get(g.notion, 0) + 1
         self.one, self.one_delta = max(self.one, total), max(self.one_delta, delta)
-        self.all = max(self.all, total) if self.together else self.all + total
-        self.all_delta = max(self.all_delta, delta) if self.together else min(1.0, self.all_delta + delta)
+        self.all = max(self.all, total) if self.shares_draws else self.all + total
+        self.all_delta = max(self.all_delta, delta) if self.shares_draws else min(1.0, self.all_delta + delta)
         self.seeded = self.seeded or g.seeded
         self.reason = self.reason or g.reason
         self.exposed = self.exposed or g.exposed
@@ -301,7 +351,7 @@ class Overall:
         one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
         if self.all_delta:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
-        if self.together:
+        if self.shares_draws:
             return f"{said}All {n:,} rows together: {kind}, at most {every}.{left}"
         if n == 1:
             return f"{said}The row has its own promise ({kind}): at most {one}.{left}"

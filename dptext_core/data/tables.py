@@ -324,7 +324,8 @@ def _jsonl(path: Path, columns: tuple[str, ...], each: bool, task: Task, bare: b
 def _picked(name: str, number: int, row: Row, columns: Sequence[str]) -> Row:
     for column in columns:
         if column not in row:
-            raise InputError(f"{name}, line {number}, has nothing named {shown(column)}. Each row needs it.")
+            hint = f" The run that made it keeps columns with --keep {column}." if name == ROWS else ""
+            raise InputError(f"{name}, line {number}, has nothing named {shown(column)}. Each row needs it.{hint}")
     return {column: row[column] for column in columns}
 
 

@@ -1,7 +1,7 @@
 """One total ε over the words of a text: evenly, by how common a word is in public, by what is public, or by hand.
 
     plan = distribute(mechanism, text, total=100, by="frequency")
-    mechanism.with_(epsilon=plan.epsilons).rewrite(text)
+    mechanism.replace(epsilon=plan.epsilons).rewrite(text)
 
 The list of ε is part of what a reader sees or can guess. Where it depends on the words, it tells about them, and the
 promise holds only between texts that would have got the same list: ``exposes`` says so in words.
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from .._internal.checks import real, shown, whole
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
+from ..mechanisms.facets import aligned
 from ..privacy.guarantee import bound, number
 
 RULES = ("uniform", "frequency", "public", "hand")
@@ -86,11 +87,11 @@ def distribute(
         raise InputError(f"The total ε is a number above 0, not {total:g}.")
     check_mechanism(mechanism)
     # The plan of one ε for all: how many draws there are, and what they spend in the worst case.
-    one = mechanism.with_(epsilon=1.0)
-    one.check_alignment("has no words over which a total could be spread. Give one ε")
+    one = mechanism.replace(epsilon=1.0)
+    words = aligned(one, "has no words over which a total could be spread. Give one ε")
     prepared = one.plan(text)
     tokens = prepared.document.tokens
-    drawn = one.spending_tokens(prepared)
+    drawn = words.spending(prepared)
     if not drawn:
         raise InputError("No word of this text is drawn, so there is nothing to distribute. Write more words.")
     draws_each = one.guarantee(prepared).total / len(drawn)
@@ -119,13 +120,14 @@ def distribute(
     epsilons = [min(limit, unit * w) for w in every]
     for i, value in zip(drawn, values, strict=True):
         epsilons[i] = value
-    mechanism.with_(epsilon=tuple(epsilons))  # refuses where the mechanism takes one ε only
+    mechanism.replace(epsilon=tuple(epsilons))  # refuses where the mechanism takes one ε only
     return Budget(tuple(epsilons), drawn, tuple(parts), float(total), by, _exposes(by, one))
 
 
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
     """A weight for each token: its public entropy, the largest being 1, and 1 for kept ones."""
-    found = mechanism.public_entropy(prepared)
+    start = mechanism.public_start
+    found = None if start is None else start.entropy(prepared)
     if found is None:
         raise ConfigError(
             f"{mechanism.title} proposes nothing from what is public, so that nothing says which words need less ε. "
@@ -168,9 +170,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
         out.append(
             "which words you find private (the promise holds between texts for which you would choose the same list)"
         )
-    if getattr(mechanism.config, "oov", "") == "random":
-        out.append("how many words are unknown, to whoever knows the total and the list")
-    return tuple(out)
+    return (*out, *aligned(mechanism, "has no words").told_by_total())
 
 
 def frequency_weight(word: str) -> float:

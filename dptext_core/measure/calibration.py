@@ -2,7 +2,8 @@
 
     calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
 
-Targets: "n_w", the mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often
+Targets: "best", how often the best of all attackers on single words names a drawn word (``attacks.best``); "n_w", the
+mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often
 the best guess of a word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text. N_w
 and the attacker's success grow with ε, so that bisection finds the ε (of a language model N_w may fall again: then one
 where it rises); what is estimated from draws is estimated from the same ones at every ε. This is how mechanisms whose ε
@@ -10,7 +11,10 @@ cannot be compared stand side by side (the question of that paper's Section 5.3)
 
 "bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
 account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
-guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given. On a
+guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given.
+
+"best" on a text: every attacker reads rewrites of it, drawn by the same noise at every ε; the figure is what these few
+guesses show, with its interval, and the search ends where ε is known to a tenth. On a
 list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list; a list much smaller
 than the vocabulary makes guessing easy.
 """
@@ -32,11 +36,13 @@ from .._internal.statistics import clopper_pearson
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
+from ..mechanisms.facets import aligned
 from ..privacy.distribution import Channel
 from ..privacy.guarantee import bound, number
 from ..privacy.sampling import NoiseStream
 
 TARGETS = {
+    "best": "share of words that the best attacker names",
     "n_w": "mean chance that a word stays what it is",
     "bayes": "chance that the best guess of a word is right",
     "total": "total ε of the text",
@@ -52,6 +58,9 @@ GUESSES = 240
 #: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
 #: and as near to the target as they are near enough.
 _APART, _PASSES, _SURE = 1.2, 3, 0.002
+#: Guesses of each attacker on a text at one ε, and where reading takes long; of so many rewrites at most. As near, as a
+#: factor, as ε is searched by them.
+READ, READ_SLOWLY, _REWRITES, _READ_APART = 30, 12, 5, 1.1
 #: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
@@ -61,7 +70,8 @@ class Calibration:
     """The ε at which a mechanism reaches a target.
 
     epsilon: None where it cannot be reached (only :func:`equal_privacy` gives such); reason: why. reached: what was
-    measured there. kind: "n_w", "bayes" or "total". target: what was wanted. interval: where ``reached`` lies (95%),
+    measured there; by: which attacker it is of, for "best". kind: "best", "n_w", "bayes" or "total". target: what was
+    wanted. interval: where ``reached`` lies (95%),
     itself for an exact figure. draws: behind the estimate of each word, None for exact. words: over how many drawn
     words. steps: how many ε were measured. reachable: from what to what the figure goes, as far as was measured.
     """
@@ -77,13 +87,14 @@ class Calibration:
     steps: int
     reachable: tuple[float, float]
     reason: str = ""
+    by: str = ""
 
     @property
     def calibrated(self) -> Mechanism:
         """The mechanism at this ε. Raises InputError where there is none."""
         if self.epsilon is None:
             raise InputError(self.reason)
-        return self.mechanism.with_(epsilon=self.epsilon)
+        return self.mechanism.replace(epsilon=self.epsilon)
 
     def sentence(self) -> str:
         """The result in plain words."""
@@ -91,6 +102,7 @@ class Calibration:
             return self.reason
         low, high = self.interval
         how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
+        how = f"; by “{_attacker(self.by)}”{how}" if self.by else how
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
         return (
             f"{self.mechanism.title}: ε = {number(self.epsilon)} gives a {TARGETS[self.kind]} of "
@@ -101,11 +113,12 @@ class Calibration:
 @dataclass(frozen=True)
 class Measured:
     """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
-    word, None for exact."""
+    word, None for exact. by: the attacker that it is of, for "best"."""
 
     value: float
     interval: tuple[float, float]
     draws: int | None = None
+    by: str = ""
 
 
 def calibrate(
@@ -125,7 +138,8 @@ def calibrate(
     """
     kind, value = _target(target)
     check_mechanism(mechanism)
-    found = _search(mechanism.with_(epsilon=1.0), kind, value, _inputs(mechanism, kind, text, words), task or UNWATCHED)
+    inputs = _inputs(mechanism, kind, text, words)
+    found = _search(mechanism.replace(epsilon=1.0), kind, value, inputs, task or UNWATCHED)
     if found.epsilon is None:
         raise InputError(found.reason)
     return found
@@ -141,8 +155,32 @@ def measured(
     """
     check_mechanism(mechanism)
     _known(kind)
-    plain = mechanism.with_(epsilon=1.0)
+    plain = mechanism.replace(epsilon=1.0)
     return _measure(plain, kind, _inputs(plain, kind, text, None), task, stream)
+
+
+def measured_together(
+    mechanisms: Sequence[Mechanism], kind: str, text: str | Sequence[Prepared], *, task: Task = UNWATCHED
+) -> list[Measured | str]:
+    """The figure of each mechanism at its own ε, over the words of the text that all of them draw; why, where one has
+    none. text: itself, or as each of the mechanisms has prepared it. Raises InputError where there is no such word."""
+    _known(kind)
+    inputs: list[_Inputs | None] = []
+    out: list[Measured | str] = [""] * len(mechanisms)
+    texts: Sequence[str | Prepared] = [text] * len(mechanisms) if isinstance(text, str) else text
+    for i, (m, each) in enumerate(zip(mechanisms, texts, strict=True)):
+        try:
+            inputs.append(_inputs(m, kind, each, None))
+        except NoDistribution as reason:
+            inputs.append(None)
+            out[i] = str(reason)
+    for i, given in enumerate(_common(inputs)):
+        if given is not None:
+            m = mechanisms[i]
+            part = task.child(i, i + 1, len(mechanisms))
+            out[i] = _measure(m.replace(epsilon=1.0), kind, given, part)(m.config.epsilon)
+            part.report(1, 1)
+    return out
 
 
 def equal_privacy(
@@ -157,8 +195,8 @@ def equal_privacy(
     """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
 
     As :func:`calibrate`, except that a mechanism which cannot reach the target has epsilon None and a reason. target
-    may also be "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. text: itself,
-    or as each of the mechanisms has prepared it. tolerance: how far from the target the search may end. Raises
+    may also be "best", "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. text:
+    itself, or as each of the mechanisms has prepared it. tolerance: how far from the target the search may end. Raises
     InputError where there is no word that all of them draw.
     """
     task = task or UNWATCHED
@@ -173,7 +211,7 @@ def equal_privacy(
     if isinstance(target, str):
         _known(target)
     kind = target if isinstance(target, str) else _target(target)[0]
-    plain = [m.with_(epsilon=1.0) for m in mechanisms]
+    plain = [m.replace(epsilon=1.0) for m in mechanisms]
     inputs: list[_Inputs | None] = []
     reasons: list[str] = []
     for m, each in zip(plain, texts, strict=True):
@@ -234,7 +272,9 @@ def _check(mechanism: Mechanism, kind: str) -> None:
 
     if kind == "total":
         return
-    mechanism.check_alignment(f"has no {TARGETS[kind]}. Take the total as the target")
+    aligned(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
+    if kind == "best":
+        return
     if kind == "bayes" and not is_available(mechanism):
         raise NoDistribution(
             f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
@@ -261,14 +301,15 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         raise ConfigError("Give a text or a list of words, and not both.")
     if text is not None:
         prepared = mechanism.plan(text)
-        if kind == "total" and "alignment" not in mechanism.can:
+        if kind == "total" and mechanism.aligned is None:
             return _Inputs(prepared, (), ())
-        mechanism.check_alignment(f"has no {TARGETS[kind]}. Take the total as the target")
-        places = mechanism.drawn_tokens(prepared)
+        places = aligned(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
         if not places:
             raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
-    mechanism.check_alignment("cannot be measured on single words: give text=")
+    aligned(mechanism, "cannot be measured on single words: give text=")
+    if kind == "best":
+        raise InputError("The best of all attackers reads a text: give text=.")
     if (by_word := mechanism.by_word) is None:
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
@@ -315,7 +356,7 @@ def _measure(
         text = inputs.prepared
 
         def total(epsilon: float) -> Measured:
-            x = epsilon * len(inputs) if text is None else mechanism.with_(epsilon=epsilon).guarantee(text).total
+            x = epsilon * len(inputs) if text is None else mechanism.replace(epsilon=epsilon).guarantee(text).total
             return Measured(x, (x, x))
 
         return total
@@ -332,12 +373,14 @@ def _measure(
             return Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
 
         return bayes
+    if kind == "best":
+        return _best(mechanism, inputs, task, stream or NoiseStream(secrets.randbits(63)))
     if mechanism.by_word is not None:
         return _kept_words(mechanism.by_word, inputs, task)
     _check(mechanism, kind)
 
     def kept(epsilon: float) -> Measured:
-        m = mechanism.with_(epsilon=epsilon)
+        m = mechanism.replace(epsilon=epsilon)
         assert inputs.prepared is not None
         found = []
         for i in inputs.places:
@@ -346,6 +389,25 @@ def _measure(
         return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
 
     return kept
+
+
+def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
+    """By rewrites with the same noise at every ε, enough for so many guesses. Nothing of them is ever released."""
+    from ..attacks.bayes import is_available
+    from ..attacks.best import ask, chosen
+
+    assert inputs.prepared is not None
+    prepared = inputs.prepared
+    wanted = READ if is_available(mechanism) else READ_SLOWLY
+    starts = {prepared.document.tokens[i].start for i in chosen(inputs.places, wanted)}
+    draws = min(_REWRITES, math.ceil(wanted / len(inputs)))
+
+    def found(epsilon: float) -> Measured:
+        m = mechanism.replace(epsilon=epsilon)
+        top = ask(m, m.rewrites(prepared, draws, stream=stream, task=task.quiet), starts, task=task.quiet)
+        return Measured(top.success, (top.low, top.high), draws, top.name)
+
+    return found
 
 
 def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
@@ -448,7 +510,7 @@ def _search(
 
     def result(epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
         return Calibration(
-            mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason
+            mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason, m.by
         )
 
     most = mechanism.max_epsilon
@@ -477,7 +539,7 @@ def _search(
     rises = seen[low].value <= seen[high].value
     best = min((low, high), key=lambda e: abs(seen[e].value - target))
     # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
-    finest = 1 + 1e-12 if seen[most].draws is None else 1.002
+    finest = _READ_APART if kind == "best" else 1 + 1e-12 if seen[most].draws is None else 1.002
     if kind == "total":  # in proportion to ε: the first guess is right
         guess = LOW * target / seen[LOW].value
         low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
@@ -500,7 +562,7 @@ def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, t
 
     assert mechanism.by_word is not None
     rows, counts, _ = _channels(mechanism.by_word, inputs.names)
-    one = mechanism.with_(epsilon=near)
+    one = mechanism.replace(epsilon=near)
     found: dict[float, float] = {}
 
     def add(*epsilons: float) -> None:
@@ -535,6 +597,12 @@ def _target(target: Mapping[str, float]) -> tuple[str, float]:
             f"The target {kind} is {'above 0' if kind == 'total' else 'between 0 and 1'}; it is {value:g}."
         )
     return kind, value
+
+
+def _attacker(name: str) -> str:
+    from ..attacks.best import title
+
+    return title(name)
 
 
 def _shown(kind: str, x: float) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from ..models import word_chances
+from ..models.registry import BUNDLED
+from ..text.language import Language
 
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism, Prepared
@@ -13,6 +18,9 @@ EMPTY = "This text is empty. It is rewritten like any other, and spends its ε l
 WAITS = "This page waits for a text. Elsewhere an empty one is rewritten like any other, and spends its ε as they do."
 #: A text is hardly covered where more than this part of its words is unknown: names and typing errors stay below.
 MOST_UNKNOWN = 0.5
+#: A text of fewer words is not called foreign: two names are no language.
+FEWEST = 4
+_OTHER_LANGUAGE = "What is bundled knows English; for a text in another language, choose"
 
 
 def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
@@ -23,14 +31,36 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
     plain = getattr(text, "text", text)
     if isinstance(plain, str) and not plain.strip() and mechanism.guarantee(text).draws:
         return EMPTY
-    note = mechanism.reading_note(text)
-    known, words = mechanism.coverage(text)
+    reading = mechanism.reading
+    note, (known, words) = reading.note(text), reading.coverage(text)
     unknown = words - known
     if unknown <= MOST_UNKNOWN * words:
-        return note
+        return f"{note} {_foreign(mechanism, text)}".strip()
     counted = f"{unknown} of {words} words of this text are" if words > 1 else "The one word of this text is"
     covered = (
-        f"{counted} not in the vocabulary: {mechanism.uncovered()} What is bundled knows English; for a text in "
-        "another language, choose a vocabulary or a model of that language."
+        f"{counted} not in the vocabulary: {reading.uncovered()} {_OTHER_LANGUAGE} a vocabulary or a model of that "
+        "language."
     )
     return f"{note} {covered}".strip()
+
+
+def _foreign(mechanism: Mechanism, text: str | Prepared) -> str:
+    """What to expect of a bundled model that reads any letters, where few of the words are English; "" elsewhere."""
+    own_model = getattr(mechanism.config, "model", BUNDLED) != BUNDLED
+    if own_model or not mechanism.needs:
+        return ""
+    document = text.document if hasattr(text, "document") else mechanism.document(text)
+    read = [w.casefold() for w, kind in zip(document.words, document.kinds, strict=True) if kind == "word"]
+    unknown = sum(word not in _known(mechanism.language) for word in read)
+    if len(read) < FEWEST or unknown <= MOST_UNKNOWN * len(read):
+        return ""
+    return (
+        f"{unknown} of {len(read)} words of this text are no {mechanism.language.name} words that are known here, so "
+        f"the rewrite will make little sense. {_OTHER_LANGUAGE} a model of that language."
+    )
+
+
+@lru_cache(maxsize=2)
+def _known(language: Language) -> frozenset[str]:
+    """The words of the bundled masked language model that are words of a language."""
+    return frozenset(word.casefold() for word in word_chances.candidates(BUNDLED, language))

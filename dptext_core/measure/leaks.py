@@ -93,7 +93,7 @@ def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[Te
         steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
         return [(t, steps.overlapping(t.words)) for t in found]
     pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-    return [(t, pieces.overlapping(spans)) for t, spans in _standing(found, result)]
+    return [(t, pieces.overlapping(spans)) for t, spans in _standing(found, result.original, result.text)]
 
 
 def stands(result: RewriteResult, unit: int) -> bool:
@@ -118,21 +118,32 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
     else:
         pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
         found = telling(result.original, result.language, finder or names.finder())
-        for t, spans in _standing(found, result):
+        for t, spans in _standing(found, result.original, result.text):
             for a, b in spans:
                 units = pieces.overlapping([(a, b)])
                 out.add(((a, b), t.kind, result.text[a:b], units[0] if len(units) == 1 else -1))
     return tuple(Survivor(None if k < 0 else k, kind, word, span) for span, kind, word, k in sorted(out))
 
 
-def _standing(found: Sequence[Telling], result: RewriteResult) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:
+def still_there(
+    original: str, released: str, language: Language = ENGLISH, finder: Finder | None = None
+) -> tuple[Telling, ...]:
+    """What was found in a text and stands anywhere in a released one, of a name or place a word of it: where nothing
+    is known of how that one was made."""
+    found = telling(original, language, finder)
+    return tuple(t for t, spans in _standing(found, original, released) if spans)
+
+
+def _standing(
+    found: Sequence[Telling], original: str, released: str
+) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands."""
     for t in found:
         words = [t.text]
         if t.kind in ("name", "place"):
-            words = [w for a, b in t.words if not (w := result.original[a:b]).isdigit()]
+            words = [w for a, b in t.words if not (w := original[a:b]).isdigit()]
         any_of = "|".join(re.escape(w) for w in sorted(set(words), key=len, reverse=True))
-        hits = re.finditer(rf"(?<!\w)(?:{any_of})(?!\w)", result.text, re.IGNORECASE) if any_of else ()
+        hits = re.finditer(rf"(?<!\w)(?:{any_of})(?!\w)", released, re.IGNORECASE) if any_of else ()
         yield t, [m.span() for m in hits]
 
 

@@ -50,7 +50,7 @@ _MARKS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One draw. text: the number of its text in this ledger, from 1. time: UTC. epsilon: per draw of a word; total: of
     the whole rewrite; both spent only where ``released``. kind: what a total can be added to. reason: why there is no
     guarantee, where there is none.
@@ -164,7 +164,7 @@ class Ledger:
 
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
         self._clock = clock
-        self._entries: list[Entry] = []
+        self._entries: list[LedgerEntry] = []
         self._taken: list[Taken] = []
         self._texts: dict[int, int] = {}
         self._last = 0
@@ -172,7 +172,7 @@ class Ledger:
         self._lock = threading.RLock()
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """All draws, in their order."""
         return tuple(self._entries)
 
@@ -189,7 +189,7 @@ class Ledger:
             self._taken += [] if there else [taken]
         return there[0] if there else taken
 
-    def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> Entry:
+    def record(self, result: RewriteResult, released: bool = False, *, edited: str | None = None) -> LedgerEntry:
         """Write a draw down. One that stands there already is not counted twice, and stays released once it was.
 
         edited: the text that this one was edited from. Both are one text from now on, so that what is released of them
@@ -213,7 +213,7 @@ class Ledger:
 
     def record_rows(
         self, m: Mechanism, rows: Iterable[tuple[str, Guarantee | None]], noise_id: str, released: bool = False
-    ) -> Entry:
+    ) -> LedgerEntry:
         """Write down a data set as far as one run has rewritten it. rows: each text with what is promised of its
         rewrite, None where it has none. noise_id: a name of the run; its rows count once, however often they leave."""
         spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -231,7 +231,7 @@ class Ledger:
                 for sums in (one, every):
                     for i, more in enumerate((g.total, g.total_delta)):
                         # What all rows draw once for all is spent once.
-                        sums[i] = max(sums[i], more) if m.together else sums[i] + more
+                        sums[i] = max(sums[i], more) if m.shares_draws else sums[i] + more
         one = [max(column) for column in zip(*spent.values(), strict=True)] or [0.0, 0.0]
         notion = "none" if "none" in notions else next(iter(notions), type(m).notion)
         texts = np.unique(np.fromiter(spent, np.uint64, len(spent)))
@@ -239,7 +239,7 @@ class Ledger:
         kind = _kind(g) if g.notion == notion else NOTIONS[notion]
         with self._lock:
             return self._put(
-                Entry(
+                LedgerEntry(
                     self._clock(), self._number_of(texts), m.name, m.config, notion, epsilon, every[0],
                     min(1.0, every[1]), noise_id, seeded, released, kind, reason, count, one[0], min(1.0, one[1]),
                     _texts=texts,
@@ -267,7 +267,7 @@ class Ledger:
         """How many draws with fresh noise were made from a text (its number here, or itself), released or not."""
         return len(self._noises(self._number(text)))
 
-    def draw_of(self, entry: Entry) -> int:
+    def draw_of(self, entry: LedgerEntry) -> int:
         """Which draw of its text an entry belongs to, from 1: entries of one draw are settings under one noise."""
         return self._noises(entry.text).index(entry.noise_id) + 1
 
@@ -333,7 +333,7 @@ class Ledger:
 
     # --- entries
 
-    def _put(self, entry: Entry, same: Callable[[Entry, Entry], bool]) -> Entry:
+    def _put(self, entry: LedgerEntry, same: Callable[[LedgerEntry, LedgerEntry], bool]) -> LedgerEntry:
         for i, old in enumerate(self._entries):
             if same(old, entry):
                 # One output of one draw may stand in two lists of texts, and a run may have gone on: the larger of what
@@ -350,14 +350,14 @@ class Ledger:
         self._entries.append(entry)
         return entry
 
-    def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> Entry:
+    def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> LedgerEntry:
         drawn = " ".join(_letters(s.original) for s in result.steps if s.action in ("replace", "delete"))
         keys = [self._hash(_letters(result.original)), *[self._hash(f"drawn: {drawn}")] * bool(drawn)]
         keys += [] if edited is None else [self._hash(_letters(edited))]
         number = self._number_of(np.array(keys, np.uint64))
         self._texts |= dict.fromkeys(keys, number)
         g = result.guarantee
-        return Entry(
+        return LedgerEntry(
             self._clock(), number, result.mechanism, result.config, g.notion, g.epsilon, g.total, g.total_delta,
             result.noise_id, result.seed is not None, released, _kind(g), g.reason, 0, g.total, g.total_delta,
             self._hash(result.text), result.batch, self._hash(result.original),
@@ -381,7 +381,7 @@ def _kind(g: Guarantee) -> str:
     return kind + f" ({g.metric or g.group})" * bool(g.metric or g.group)
 
 
-def _same(a: Entry, b: Entry) -> bool:
+def _same(a: LedgerEntry, b: LedgerEntry) -> bool:
     """Whether two entries are one draw: the same output of the same mechanism under the same noise."""
     return (a.text, a.noise_id, a.mechanism, a.config, a.rows, a._output) == (
         b.text,
@@ -393,18 +393,18 @@ def _same(a: Entry, b: Entry) -> bool:
     )
 
 
-def _same_run(a: Entry, b: Entry) -> bool:
+def _same_run(a: LedgerEntry, b: LedgerEntry) -> bool:
     return bool(a.rows) and (a.noise_id, a.mechanism, a.config) == (b.noise_id, b.mechanism, b.config)
 
 
-def _once_for_all(a: Entry, b: Entry) -> bool:
+def _once_for_all(a: LedgerEntry, b: LedgerEntry) -> bool:
     """Whether two results share their noise on purpose: what they draw is drawn once for all texts of a list, and the
     total of each is that of the list. What the same noise gave in another call is not in that total."""
     return a._batch == b._batch != "" and (a.mechanism, a.config, a.total) == (b.mechanism, b.config, b.total)
 
 
-def _account(text: int, mine: list[Entry], every: Sequence[Entry]) -> Account:
-    counted: list[Entry] = []
+def _account(text: int, mine: list[LedgerEntry], every: Sequence[LedgerEntry]) -> Account:
+    counted: list[LedgerEntry] = []
     for e in mine:
         if not any(_once_for_all(e, o) for o in counted):
             counted.append(e)
@@ -414,7 +414,7 @@ def _account(text: int, mine: list[Entry], every: Sequence[Entry]) -> Account:
     return Account(text, totals, len(mine), sum(e.seeded for e in mine), void, rows, each if rows else ())
 
 
-def _totals(entries: Sequence[Entry], epsilon: str, delta: str) -> tuple[Total, ...]:
+def _totals(entries: Sequence[LedgerEntry], epsilon: str, delta: str) -> tuple[Total, ...]:
     """The sums of each kind, of these two fields."""
     found: dict[str, Total] = {}
     for e in entries:
@@ -424,7 +424,7 @@ def _totals(entries: Sequence[Entry], epsilon: str, delta: str) -> tuple[Total, 
     return tuple(found.values())
 
 
-def _void(mine: list[Entry], released: list[Entry]) -> str:
+def _void(mine: list[LedgerEntry], released: list[LedgerEntry]) -> str:
     if any(e.seeded for e in mine):
         return "a released result is seeded, so that whoever knows the seed can replay its noise (not private)"
     for e in mine:

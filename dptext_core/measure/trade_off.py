@@ -4,8 +4,8 @@
         print(point.label, point.epsilon, point.value("cosine").mean, point.value("n_w").mean)
 
 A point is one setting at one ε with several rewrites of its own noise. What is kept is measured on these rewrites (the
-metrics of a text); what is hidden is N_w or the success of the best guess, as in
-:mod:`dptext_core.measure.calibration`. The scores of a text are prepared once for each setting, and settings that
+metrics of a text); what is hidden is the success of the best of all attackers, N_w or the success of the best guess, as
+in :mod:`dptext_core.measure.calibration`. The scores of a text are prepared once for each setting, and settings that
 differ only in what needs no new pass share them.
 
 The points are for the owner of the text. Nothing is released by looking at them, so nothing is spent; but a setting
@@ -18,7 +18,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,11 +53,12 @@ _BAYES = Metric(
     "bayes", "Best guess of a drawn word right", "privacy", "share", False, 0, 1, "the Bayes-optimal attacker",
     "How often the best guess of a drawn word from its replacement is right.",
 )  # fmt: skip
+_OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 
 
 def about(name: str) -> Metric:
     """What is known of a measure."""
-    return _BAYES if name == "bayes" else metric_of(name)
+    return _OWN.get(name) or metric_of(name)
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,12 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Point(Private):
+class TradeOffPoint(Private):
     """One setting at one ε, over several draws with fresh noise.
 
     setting, index: its number among those asked for, and that of its ε among those of the setting. mechanism: at this
     ε. total: the ε of one rewrite that is released. texts: the rewrites. scores: for each metric of a text one number a
-    draw. measured: N_w and the success of the best guess.
+    draw. measured: what is worked out from chances, and what attackers found of rewrites made for them.
     reasons: why a measure is not there. error: why there is no rewrite at all, where there is none.
     """
 
@@ -108,7 +109,7 @@ class Point(Private):
         return name == "epsilon" or name in self.scores or name in self.measured
 
     def value(self, name: str) -> Value:
-        """A metric, "n_w", "bayes" or "epsilon" of this point. Raises NoDistribution, saying why, where it has none."""
+        """A metric, "best", "n_w", "bayes" or "epsilon" of this point. Raises NoDistribution, with the reason."""
         if name == "epsilon":
             return Value(self.epsilon, self.epsilon, self.epsilon)
         if (found := self.measured.get(name)) is not None:
@@ -125,8 +126,10 @@ def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
     for field in dataclasses.fields(cls.config_cls):
         if tries := field.metadata.get("tries"):
             return field.name, tuple(tries)
-    names = tuple(cls.clips({}))
-    return ("clip", names) if len(names) > 1 else None
+    if cls.clipping is None:
+        return None
+    names = tuple(cls.clipping.ranges({}))
+    return (cls.clipping.name, names) if len(names) > 1 else None
 
 
 def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
@@ -149,7 +152,7 @@ def tradeoff(
     points: int = POINTS,
     prepare: Prepare | None = None,
     task: Task | None = None,
-) -> Iterator[Point]:
+) -> Iterator[TradeOffPoint]:
     """Points of settings over ε, each as soon as it is measured: the middle of each axis first, then what is between.
 
     settings: mechanisms, of which the ε does not matter, or their names. epsilons: the same for all; without them so
@@ -174,14 +177,14 @@ def tradeoff(
         chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in listed(epsilons, "ε")]
         if not chosen:
             raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
-        axes.append([m.with_(epsilon=e) for e in chosen])
+        axes.append([m.replace(epsilon=e) for e in chosen])
     return _points(text, axes, draws, names, NoiseStream(seed), prepare, task or UNWATCHED)
 
 
 def _points(
     text: str, axes: list[list[Mechanism]], draws: int, names: tuple[str, ...], stream: NoiseStream,
     prepare: Prepare | None, task: Task,
-) -> Iterator[Point]:  # fmt: skip
+) -> Iterator[TradeOffPoint]:  # fmt: skip
     held: dict[tuple, Prepared | str] = {}
 
     def scores(m: Mechanism) -> Prepared:
@@ -201,12 +204,14 @@ def _points(
         task.check()
 
         part = task.child(n, n + 1, len(order))
-        place = Point(j, axes[j][i], seed=stream.seed, index=i)
+        place = TradeOffPoint(j, axes[j][i], seed=stream.seed, index=i)
         yield _point(place, draws, names, stream.at(j, i), scores, part)
         part.report(1, 1)
 
 
-def _point(place: Point, draws: int, names: tuple[str, ...], stream: NoiseStream, scores: Prepare, task: Task) -> Point:
+def _point(
+    place: TradeOffPoint, draws: int, names: tuple[str, ...], stream: NoiseStream, scores: Prepare, task: Task
+) -> TradeOffPoint:
     m = place.mechanism
     try:
         prepared = scores(m)
@@ -220,7 +225,9 @@ def _point(place: Point, draws: int, names: tuple[str, ...], stream: NoiseStream
     return _with(point, names, prepared, stream, task)
 
 
-def _with(point: Point, names: Sequence[str], prepared: Prepared, stream: NoiseStream, task: Task) -> Point:
+def _with(
+    point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, task: Task
+) -> TradeOffPoint:
     """The point with what is not measured of it yet."""
     kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
@@ -240,8 +247,8 @@ def _with(point: Point, names: Sequence[str], prepared: Prepared, stream: NoiseS
 
 
 def more(
-    points: Sequence[Point], metrics: Sequence[str], prepare: Prepare, *, task: Task = UNWATCHED
-) -> Iterator[Point]:
+    points: Sequence[TradeOffPoint], metrics: Sequence[str], prepare: Prepare, *, task: Task = UNWATCHED
+) -> Iterator[TradeOffPoint]:
     """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
 
     prepare: the text with its scores, for the setting of a point.
@@ -269,7 +276,8 @@ def _of_draws(values: Sequence[float], metric: Metric) -> Value:
     n, mean = len(values), float(np.mean(values))
     if n == 1:
         return Value(mean, metric.low, metric.high, None, 1)
-    spread = float(np.std(values, ddof=1))
+    # The mean of equal numbers may lie an ulp beside them, which is no spread.
+    spread = float(np.std(values, ddof=1)) if np.ptp(values) else 0.0
     half = student(n) * spread / math.sqrt(n)
     return Value(mean, max(metric.low, mean - half), min(metric.high, mean + half), spread, n)
 
@@ -285,13 +293,14 @@ def keeps(name: str) -> int:
 def hides(name: str) -> str:
     """What a measure of what is hidden counts, in words."""
     return {
+        "best": "the best of all attackers names a drawn word",
         "n_w": "a drawn word stays what it is",
         "bayes": "the best guess of a drawn word is right",
         "unchanged": "a word of the text stands unchanged",
     }[name]
 
 
-def front(points: Sequence[Point], hidden: str, kept: str) -> list[int]:
+def front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
     """Indices of the points that no other one beats by its means: less is given away, or more is kept."""
     at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
     where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
@@ -311,10 +320,10 @@ class Advice:
     hidden: str
     limit: float
     kept: str
-    best: Point | None
-    rivals: tuple[Point, ...]
-    unsure: tuple[Point, ...]
-    nearest: Point | None
+    best: TradeOffPoint | None
+    rivals: tuple[TradeOffPoint, ...]
+    unsure: tuple[TradeOffPoint, ...]
+    nearest: TradeOffPoint | None
     points: int
     draws: int
 
@@ -356,7 +365,7 @@ class Advice:
         return " ".join(out)
 
 
-def enough(points: Sequence[Point], settings: int, wanted: int, hidden: str, kept: str) -> bool:
+def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
     """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
     measured, or all of them, or what it was refused for."""
     stands = [sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
@@ -364,7 +373,7 @@ def enough(points: Sequence[Point], settings: int, wanted: int, hidden: str, kep
     return all(n >= min(FEWEST, wanted) for n in stands)
 
 
-def advise(points: Sequence[Point], hidden: str, limit: float, kept: str) -> Advice:
+def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str) -> Advice:
     """The point that keeps most among those that give away at most ``limit`` with their whole interval."""
     limit = real("The limit", limit)
     known = [p for p in points if p.has(hidden) and p.has(kept)]
@@ -383,7 +392,7 @@ def _overlap(a: Value, b: Value) -> bool:
     return a.low <= b.high and b.low <= a.high
 
 
-def _named(point: Point) -> str:
+def _named(point: TradeOffPoint) -> str:
     return f"{point.label} at ε = {number(point.epsilon)}"
 
 
@@ -391,11 +400,11 @@ def _percent(p: float) -> str:
     return f"{p:.1%}" if p < 0.1 else f"{p:.0%}"
 
 
-def _mean(point: Point, name: str) -> str:
+def _mean(point: TradeOffPoint, name: str) -> str:
     return format(point.value(name).mean, about(name).digits)
 
 
-def _figure(point: Point, name: str) -> str:
+def _figure(point: TradeOffPoint, name: str) -> str:
     """A measure of a point with its interval, as a part of a sentence."""
     m, v = about(name), point.value(name)
     title = m.title[0].lower() + m.title[1:] if m.title[1:2].islower() else m.title
@@ -406,7 +415,7 @@ def _figure(point: Point, name: str) -> str:
 # --- to take away ---------------------------------------------------------------------------------------------------
 
 
-def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
+def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
     """A row for each point, in order of setting and ε, without any text."""
     names = [n for n in MEASURES if any(p.has(n) for p in points)]
     out = []
@@ -420,13 +429,15 @@ def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
             v = p.value(n) if p.has(n) else None
             row[n] = v and v.mean
             row[f"{n}_low"], row[f"{n}_high"] = (v.low, v.high) if v else (None, None)
+            if n == "best":
+                row["best_by"] = p.measured[n].by if v else None
             if n in METRICS:
                 row[f"{n}_sd"] = v and v.spread
         out.append(row | {"error": p.error})
     return out
 
 
-def to_csv(points: Sequence[Point]) -> str:
+def to_csv(points: Sequence[TradeOffPoint]) -> str:
     """:func:`rows` as CSV, numbers to six digits."""
     found = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in r.items()} for r in rows(points)]
     return cells.to_csv(found) if found else ""

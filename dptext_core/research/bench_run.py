@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, InputError
-from . import further
+from . import equal_privacy
 from . import results as store
-from .grid import GRIDS, Grid, Point, Size, cost, groups, named, shard
+from .grid import GRIDS, Grid, GridPoint, Size, cost, groups, named, shard
 from .measurement import parser
 from .rows import Row
-from .run import JUDGED, Setup, one_thread, run, run_group, stop_list
+from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _setup(args: argparse.Namespace, grid: Grid) -> Setup:
+def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
     extra = dict(grid.extra)
     if args.bertscore:
         extra.setdefault("bertscore", 100)
@@ -102,7 +102,7 @@ def _setup(args: argparse.Namespace, grid: Grid) -> Setup:
         causal.judge_folder()  # that it is missing is said before anything is measured
         extra["lm_perplexity"] = JUDGED
     everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
-    return Setup(
+    return RunConfig(
         None if args.data is None else str(args.data), args.stopwords, _command(args), tuple(extra.items()), everywhere,
         args.finetune, attackers=grid.attackers,
     )  # fmt: skip
@@ -127,7 +127,7 @@ def _command(args: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _list(points: Sequence[Point]) -> int:
+def _list(points: Sequence[GridPoint]) -> int:
     for group in groups(points):
         p = group[0]
         ways = [", ".join(f"{k} {v}" for k, v in q.named["options"].items()) for q in group]
@@ -140,7 +140,7 @@ def _list(points: Sequence[Point]) -> int:
     return 0
 
 
-def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int:
+def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) -> int:
     if args.summary is None:
         raise ConfigError("Name the file that the summary goes to: --summary FILE.")
     lines = []
@@ -160,7 +160,7 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[Point]) -> int
     return 0
 
 
-def declared(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, Point]:
+def declared(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, GridPoint]:
     """The point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled summary,
     which may be of an older edition of a grid. Raises ConfigError where there is none."""
     grids = [named(name, args.data is not None) for name in dict.fromkeys([args.grid, *GRIDS])]
@@ -177,7 +177,7 @@ def declared(wanted: str, args: argparse.Namespace, summary: store.Results | Non
     )
 
 
-def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
+def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[GridPoint]:
     """The points that a row of a summary may be of, by what the summary says of its data set."""
     for n_train in (dataset["n_train"], None):
         for n_test in (dataset["n_test"], None):
@@ -185,14 +185,14 @@ def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[Point]:
                 n_train, n_test, dataset["max_words"], dataset["tokens"] / (dataset["n_train"] + dataset["n_test"])
             )
             for seed in (1, 0, *range(2, 10)):
-                yield Point(row.setting, row.data, seed, size)
+                yield GridPoint(row.setting, row.data, seed, size)
 
 
 def _point(args: argparse.Namespace) -> int:
     summary = store.bundled()
     here = summary is not None and any(r.point == args.point for r in summary.rows)
-    if not here and (what := further.holds(args.point)) is not None:
-        return further.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
+    if not here and (what := equal_privacy.holds(args.point)) is not None:
+        return equal_privacy.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
     grid, point = declared(args.point, args, summary)
     measured_before = () if summary is None else summary.rows
     rows = {r.metric: r for r in measured_before if (r.setting, r.data) == (point.setting, point.data)}

@@ -41,14 +41,16 @@ from ..privacy.guarantee import number, percent
 from ..result import RewriteResult
 from .data_sets import stratified
 from .downstream import METRICS, SEEDS, Embeddings, labelled, nothing, said, scores, summed
-from .measurement import write_rows
+from .measurement import Measurement
 from .papers import paper_rows
 
 MECHANISM = "adept"
 SETS: Mapping[str, str] = {"snips": "Snips", "atis": "ATIS"}
 #: None: ∞, no noise.
 EPSILONS: tuple[float | None, ...] = (None, 1000.0, 100.0, 10.0, 1.0)
-FILE = "benchmarks/case_study.json"
+MEASUREMENT: Measurement[dict[str, Any]] = Measurement("case-study", dict, "case_study.json")
+#: The bundled summary; {} where there is none. Raises InputError.
+bundled = MEASUREMENT.whole
 #: Names the folder with the data, for the page that shows the sentence that is remembered.
 VARIABLE = "DPTEXT_DATA"
 #: Rewrites whose nearest sentence is looked for in the table.
@@ -211,7 +213,7 @@ def summary(
         rows.append(row | {"seeds": len(some)})
     about = {
         "command": f"python -m dptext_core case-study --data FOLDER --out FOLDER --seeds {seeds}"
-        + (f" --n {config['n']}" if config["n"] else "") + f" --summary assets/{FILE}",
+        + (f" --n {config['n']}" if config["n"] else "") + f" --summary assets/benchmarks/{MEASUREMENT.file}",
         "classifier": "logistic regression on frozen all-MiniLM-L6-v2 embeddings", "n": config["n"],
         "seeds": seeds, "data": config["data"], "checkpoints": config["checkpoints"],
         "environment": environment(),
@@ -222,20 +224,7 @@ def summary(
 
 def write(found: Mapping[str, Any], path: Path) -> None:
     """The summary as a file, a line for each setting."""
-    write_rows(path, {k: v for k, v in found.items() if k != "mode"}, "pretrained")
-
-
-def bundled() -> dict[str, Any] | None:
-    """The bundled summary; None where there is none. Raises InputError, ModelUnavailable."""
-    return assets.bundled(FILE, _read, None)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    found = assets.read_json(path)
-    for row in found["rows"]:
-        _ = (row["pretrained"], row["data"], row["epsilon"], row["macro_f1"]["mean"], row["accuracy"]["mean"])
-    _ = (found["about"]["command"], {name: found["no_information"][name]["macro_f1"] for name in SETS})
-    return found
+    MEASUREMENT.write(path, found["rows"], found["about"], no_information=found["no_information"])
 
 
 # --- beside the paper -----------------------------------------------------------------------------------------------
@@ -314,8 +303,8 @@ def notes(found: Mapping[str, Any]) -> list[str]:
 #: A sentence as ATIS has them, written for this page; it is in neither set.
 EXAMPLE = "i would like the cheapest flight from oslo to lisbon on a rainy tuesday evening"
 WITHOUT_DATA = (
-    f"The data sets do not come with the program. Start the app with {VARIABLE} naming a folder that has "
-    "snips/train.csv and atis/train.csv, to see here the pre-training sentence that is nearest to the rewrite."
+    "The pre-training sentence that is nearest to the rewrite cannot be shown: the data sets do not come with the "
+    "program, and this server has none."
 )
 
 

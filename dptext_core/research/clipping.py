@@ -72,7 +72,7 @@ def measure(
     out = []
     for width, (low, high) in ranges.items():
         for epsilon in epsilons:
-            m = mechanism.with_(clip_min=low, clip_max=high, epsilon=float(epsilon))
+            m = mechanism.replace(clip_min=low, clip_max=high, epsilon=float(epsilon))
             kept, tied, rewrites = [], [], []
             for number, p in enumerate(prepared):
                 keys = [(i, False) for i in p.targets]
@@ -95,7 +95,7 @@ def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
 
 def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:
     """The ranges of a model whose paper range is known: from μ to so many σ above it."""
-    paper = mechanism.with_(clip="paper").config
+    paper = mechanism.replace(clip="paper").config
     sigma = (paper.clip_max - paper.clip_min) / PRESETS["paper"]
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
 

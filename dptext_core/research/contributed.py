@@ -24,9 +24,9 @@ from ..mechanisms.registry import mechanisms
 from ..mechanisms.setting import Setting
 from . import results as store
 from . import run
-from .grid import Point, Size
+from .grid import GridPoint, Size
 from .results import Results
-from .rows import BASELINE, Line, Row
+from .rows import BASELINE, Row, RunLine
 
 #: Fewer seeds tell nothing of how far a mean over seeds can be off.
 LEAST_SEEDS = 3
@@ -49,7 +49,7 @@ class Again:
         return self.low - 1e-9 <= self.value <= self.high + 1e-9
 
 
-def check(lines: Sequence[Line], against: Results) -> list[str]:
+def check(lines: Sequence[RunLine], against: Results) -> list[str]:
     """What is wrong with these points, in sentences; none where nothing is."""
     if not lines:
         return ["The file holds no points. Run bench run with --out first."]
@@ -73,7 +73,7 @@ def _count(values: Iterable[Any]) -> dict[Any, int]:
     return found
 
 
-def _line(line: Line, known: set[str]) -> list[str]:
+def _line(line: RunLine, known: set[str]) -> list[str]:
     faults = []
     if line.mechanism != BASELINE:
         if line.mechanism not in known:
@@ -104,7 +104,7 @@ def _line(line: Line, known: set[str]) -> list[str]:
     return faults
 
 
-def _provenance(lines: Sequence[Line], against: Results) -> list[str]:
+def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
     about, faults = against.about, []
     for name, wanted in (("version", about["version"]), ("stopwords", about.get("stopwords", ""))):
         other = sorted({getattr(line.provenance, name) for line in lines} - set(str(wanted).split("; ")))
@@ -131,7 +131,7 @@ def _provenance(lines: Sequence[Line], against: Results) -> list[str]:
     return faults
 
 
-def _seeds(lines: Sequence[Line]) -> list[str]:
+def _seeds(lines: Sequence[RunLine]) -> list[str]:
     seeds = _count(_setting(line) for line in lines if line.mechanism != BASELINE)
     few = {setting: n for setting, n in seeds.items() if n < LEAST_SEEDS}
     if not few:
@@ -143,11 +143,11 @@ def _seeds(lines: Sequence[Line]) -> list[str]:
     ]
 
 
-def _setting(line: Line) -> tuple[Setting, str]:
+def _setting(line: RunLine) -> tuple[Setting, str]:
     return line.setting, line.data
 
 
-def _beside(lines: Sequence[Line], against: Results) -> list[str]:
+def _beside(lines: Sequence[RunLine], against: Results) -> list[str]:
     """Unprotected text has to be there, and to score as it does in the results: the same texts, the same classifier."""
     faults = []
     for name in sorted({line.data for line in lines}):
@@ -172,7 +172,7 @@ def _within(row: Row, value: float) -> bool:
     return row.low - 1e-9 <= value <= row.high + 1e-9
 
 
-def chosen(lines: Sequence[Line], n: int, digest: str) -> list[Line]:
+def chosen(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
     """n points by the hash of the file, none of unprotected text; each setting at most once as long as there are
     others."""
     some = [line for line in lines if line.mechanism != BASELINE]
@@ -181,12 +181,12 @@ def chosen(lines: Sequence[Line], n: int, digest: str) -> list[Line]:
     return (first + [line for line in ordered if line not in first])[:n]
 
 
-def measured_again(lines: Sequence[Line], some: Sequence[Line], setup: run.Setup) -> list[Again]:
+def measured_again(lines: Sequence[RunLine], some: Sequence[RunLine], setup: run.RunConfig) -> list[Again]:
     """These points, run here: every score but speed beside the interval that the file's own seeds give."""
     found = []
     for line in some:
         size = Size(line.n_train, line.n_test, line.max_words, 14.0)
-        point = Point(line.setting, line.data, line.seed, size)
+        point = GridPoint(line.setting, line.data, line.seed, size)
         (here,) = run.run_group([point], setup)
         same = [other for other in lines if _setting(other) == _setting(line)]
         for metric, value in here.scores.items():
@@ -213,7 +213,7 @@ def main(path: Path, data: Path | None, stopwords: str | None, again: int) -> in
     kept = sum(line.mechanism != BASELINE for line in lines)
     print(f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {len(faults)} faults.")
     if again and not faults:
-        setup = run.Setup(None if data is None else str(data), stopwords, lines[0].provenance.command)
+        setup = run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         found = measured_again(lines, chosen(lines, again, digest), setup)
         for a in found:

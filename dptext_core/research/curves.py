@@ -35,7 +35,7 @@ KIN = {"reviews": ("trustpilot", "yelp")}
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """x: ε or N_w. low, high: the 95% interval or None. n_w: measured at this point, or None. row: where it is from."""
 
     x: float
@@ -56,7 +56,7 @@ class Series(OfSetting):
 
     label: str
     setting: Setting
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     index: int
     left_out: int = 0
     paper: str = ""
@@ -70,8 +70,8 @@ class Spot:
     label: str
     mechanism: str
     index: int
-    x_point: Point
-    y_point: Point
+    x_point: CurvePoint
+    y_point: CurvePoint
     paper: str = ""
 
     @property
@@ -216,7 +216,7 @@ def series(
         raise ConfigError(f"x is 'epsilon' or one of {', '.join(map(repr, HIDDEN))}, not {x!r}.")
     n_w, hidden = ({(k, r.epsilon): r.value for k, r in _keyed(results).get((data, name), ())} for name in ("n_w", x))
     wanted = None if mechanisms is None else set(mechanisms)
-    found: dict[str, list[Point]] = {}
+    found: dict[str, list[CurvePoint]] = {}
     missing: dict[str, int] = {}
     for k, row in _keyed(results).get((data, metric), ()):
         if wanted is not None and row.mechanism not in wanted:
@@ -226,7 +226,7 @@ def series(
         if at is None or row.value is None:
             missing[k] = missing.get(k, 0) + 1
         else:
-            points.append(Point(float(at), float(row.value), row.low, row.high, measured, row))
+            points.append(CurvePoint(float(at), float(row.value), row.low, row.high, measured, row))
     all_ = configurations(results)
     return [
         Series(c.label, c.setting, tuple(sorted(found[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
@@ -255,7 +255,7 @@ def paper_series(
     series that another table prints too.
     """
     wanted = None if mechanisms is None else set(mechanisms)
-    found: dict[tuple[str, ...], list[tuple[Point, PaperRow]]] = {}
+    found: dict[tuple[str, ...], list[tuple[CurvePoint, PaperRow]]] = {}
     kin = KIN.get(data, ()) if measure(metric).kind in ("gain", "similarity") else ()
     for name in (data, *kin):
         for row in paper_rows(name, None, metric):
@@ -263,7 +263,7 @@ def paper_series(
                 continue
             if row.value is None or not row.epsilon or "more than" in row.note:
                 continue
-            point = Point(float(row.epsilon), row.value * row.scale, None, None, None, row)
+            point = CurvePoint(float(row.epsilon), row.value * row.scale, None, None, None, row)
             found.setdefault((row.paper, row.table, name, row.setting.key()), []).append((point, row))
     out: list[Series] = []
     seen = set()
@@ -347,7 +347,7 @@ def paper_plane(
 
 
 def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
-    def at(s: Series, p: Point) -> tuple:
+    def at(s: Series, p: CurvePoint) -> tuple:
         return (p.row.setting, p.row.data, s.paper)
 
     others = {at(s, p): p for s in xs for p in s.points}
@@ -411,6 +411,6 @@ def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
     return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
 
 
-def name_of(point: Point, label: str) -> str:
+def name_of(point: CurvePoint, label: str) -> str:
     """A point in words: its series and its ε."""
     return f"{label}, ε = {number(float(point.row.epsilon or 0))}"

@@ -10,24 +10,20 @@ else from draws, with the 95% interval of the mean over the words.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from .._internal import assets
 from .._internal.statistics import boundary, half_width
 from .._internal.task import UNWATCHED, Task
-from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import mechanism_class, mechanisms
-from ..mechanisms.setting import Setting
-from ..mechanisms.words.mvc import CURVE_DRAWS
-from ..mechanisms.words.word_level import WordMechanism, word_mechanism
-from ..privacy.distribution import Channel
-from ..words.lists import CONFIGURATIONS
-from .measurement import about, parser, write_rows
+from ..mechanisms.base import Mechanism, WordByWord
+from ..mechanisms.facets import by_word
+from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from ..mechanisms.setting import OfSetting, Setting
+from ..privacy.distribution import CURVE_DRAWS, Channel
+from .measurement import Measurement, parser
 
 WORDS = 100
 POINTS = 21
@@ -48,9 +44,36 @@ class Curve:
     draws: int | None
 
 
-def curve(mechanism: WordMechanism, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> Curve:
-    """N_w and S_w of words, given by their rows in the mechanism's vocabulary, at every ε."""
-    channels = mechanism.channels(rows)
+@dataclass(frozen=True)
+class Measured(OfSetting):
+    """The curve of a mechanism with its options."""
+
+    setting: Setting
+    curve: Curve
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Self:
+        """From JSON."""
+        curves = {name: np.array(row[name]) for name in _CURVES}
+        curve = Curve(np.array(row["epsilon"]), **curves, words=row["words"], draws=row["draws"])
+        return cls(Setting(row["mechanism"], row["options"]), curve)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: ε to four digits, chances to four places, numbers of words to two."""
+        c = self.curve
+        curves = {name: getattr(c, name).round(4 if "n_w" in name else 2).tolist() for name in _CURVES}
+        epsilons = [float(f"{e:.4g}") for e in c.epsilons]
+        return {**self.setting.to_dict(), "epsilon": epsilons, **curves, "words": c.words, "draws": c.draws}
+
+
+_CURVES = ("n_w", "n_w_interval", "s_w", "s_w_interval")
+MEASUREMENT = Measurement("deniability", Measured, "deniability.json", rows="curves")
+measured = MEASUREMENT.bundled
+
+
+def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> Curve:
+    """N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
+    channels = words.channels(rows)
     n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
     for i, channel in enumerate(channels):
         task.check()
@@ -68,14 +91,14 @@ def curve(mechanism: WordMechanism, rows: np.ndarray, epsilons: np.ndarray, task
     )  # fmt: skip
 
 
-def sample_rows(mechanism: WordMechanism, n: int, seed: int = 1) -> np.ndarray:
-    """Rows of n words of the mechanism's vocabulary, at random from a fixed seed."""
-    return np.random.default_rng(seed).permutation(len(mechanism.vocabulary.words))[:n]
+def sample_rows(words: WordByWord, n: int, seed: int = 1) -> np.ndarray:
+    """Rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
+    return np.random.default_rng(seed).permutation(len(words.vocabulary.words))[:n]
 
 
-def measured_range(mechanism: WordMechanism, rows: np.ndarray) -> tuple[float, float, float] | None:
+def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, float] | None:
     """ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not rise."""
-    channels = mechanism.channels(rows)
+    channels = words.channels(rows)
 
     def keep(epsilon: float) -> float:
         return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
@@ -101,32 +124,13 @@ def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, n
 def bundled(mechanism: Mechanism) -> Curve | None:
     """The bundled curve of a mechanism at its default options (space, noise and lists may differ), else None."""
     config = mechanism.config
-    for setting, found in measured():
-        wanted = {k: CONFIGURATIONS.get(v[0], v) if k == "lists" else v for k, v in setting.options.items()}
-        if setting.mechanism == mechanism.name and all(getattr(config, k) == v for k, v in wanted.items()):
-            plain = setting.make().config
-            ignored = {"epsilon", "keep_stopwords", "stopwords", "oov", "recase"}
-            if all(getattr(config, f.name) == getattr(plain, f.name) for f in fields(plain) if f.name not in ignored):
-                return found
+    for found in measured():
+        if found.mechanism == mechanism.name:
+            plain = found.setting.make().config
+            compared = [f for f in fields(plain) if f.metadata["kind"] != "epsilon" and not f.metadata.get("around")]
+            if all(getattr(config, f.name) == getattr(plain, f.name) for f in compared):
+                return found.curve
     return None
-
-
-def measured() -> tuple[tuple[Setting, Curve], ...]:
-    """Every bundled curve with its mechanism and options."""
-    return assets.bundled("benchmarks/deniability.json", _read, ())
-
-
-def _read(path: Path) -> tuple[tuple[Setting, Curve], ...]:
-    return tuple(
-        (
-            Setting(row["mechanism"], row["options"]),
-            Curve(
-                np.array(row["epsilon"]), np.array(row["n_w"]), np.array(row["n_w_interval"]), np.array(row["s_w"]),
-                np.array(row["s_w_interval"]), row["words"], row["draws"],
-            ),
-        )
-        for row in assets.read_json(path)["curves"]
-    )  # fmt: skip
 
 
 def configurations(spaces: Sequence[str]) -> list[Setting]:
@@ -144,40 +148,31 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
     args = takes.parse_args(argv)
 
-    rows: list[dict[str, Any]] = []
+    rows: list[Measured] = []
     ranges: dict[str, dict[str, dict[str, float]]] = {}
     for setting in configurations(args.space or list(SPACES)):
         name, options = setting.mechanism, setting.options
         if args.mechanism and name not in args.mechanism:
             continue
         began = time.perf_counter()
-        mechanism = word_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
-        found = measured_range(mechanism, sample_rows(mechanism, 24, seed=2))
+        mechanism = get_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
+        words = by_word(mechanism)
+        found = measured_range(words, sample_rows(words, 24, seed=2))
         low, high, default = found or mechanism.epsilon_range(options)
         if found:
             ranges.setdefault(name, {}).setdefault(
-                mechanism.range_key(options), {"low": low, "default": default, "high": high}
+                words.range_key(options), {"low": low, "default": default, "high": high}
             )
         ranged = time.perf_counter()
-        c = curve(mechanism, sample_rows(mechanism, args.words), np.geomspace(low, high, POINTS))
+        c = curve(words, sample_rows(words, args.words), np.geomspace(low, high, POINTS))
         took = time.perf_counter() - ranged
-        label = options.get("space") or f"{mechanism.range_key(options)}, {options['lists'][0]}"
+        label = options.get("space") or f"{words.range_key(options)}, {options['lists'][0]}"
         print(
             f"{name:13s} {label:15s} ε {low:g} to {high:g}, N_w ½ at {default:g}; "
             f"{'closed form' if c.draws is None else 'from draws'}; range {ranged - began:.1f} s, curve {took:.2f} s",
             flush=True,
         )
-        rows.append(
-            {
-                **setting.to_dict(),
-                "epsilon": [float(f"{e:.4g}") for e in c.epsilons], "n_w": c.n_w.round(4).tolist(),
-                "n_w_interval": c.n_w_interval.round(4).tolist(), "s_w": c.s_w.round(2).tolist(),
-                "s_w_interval": c.s_w_interval.round(2).tolist(), "words": c.words, "draws": c.draws,
-            }
-        )  # fmt: skip
-    if args.out:
-        said = about(
-            "deniability", n_w="chance that a word stays what it is", s_w="expected different words in 100 draws"
-        )
-        write_rows(args.out, {"about": said, "ranges": ranges, "curves": rows}, "mechanism")
+        rows.append(Measured(setting, c))
+    about = MEASUREMENT.about(n_w="chance that a word stays what it is", s_w="expected different words in 100 draws")
+    MEASUREMENT.write(args.out, rows, about, ranges=ranges)
     return 0

@@ -44,7 +44,7 @@ TEXTS, MOST_WORDS, SEED = 100, 20, 1
 
 
 @dataclass(frozen=True)
-class Line:
+class WritingLine:
     """One system at one ε. Means over texts, and half of their 95% intervals; ``log_perplexity`` is of a word, None
     without a judge. tokens: drawn in all; seconds: what that took."""
 
@@ -62,14 +62,14 @@ class Line:
     seconds: float
 
 
-MEASUREMENT = Measurement("generators", Line, "generators.json", digits=5)
+MEASUREMENT = Measurement("generators", WritingLine, "generators.json", digits=5)
 bundled = MEASUREMENT.bundled
 
 
 def run(
     name: str, systems: Sequence[str], epsilons: Sequence[float], folder: Path | None, n: int,
     options: Mapping[str, Any], judge: Any = None, model: str | None = None,
-) -> Iterator[Line]:  # fmt: skip
+) -> Iterator[WritingLine]:  # fmt: skip
     """Measure, line by line. model: the generators' in the place of the bundled ones."""
     found = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
     texts = [found.texts[i][0] for i in found.test]
@@ -79,13 +79,13 @@ def run(
         base = get_mechanism(own.mechanism, **mine, **own.options)
         base.rewrite(texts[:1])
         for epsilon in epsilons:
-            m, start = base.with_(epsilon=float(epsilon)), time.perf_counter()
+            m, start = base.replace(epsilon=float(epsilon)), time.perf_counter()
             results = m.rewrite(texts, stream=NoiseStream(SEED))
             seconds = time.perf_counter() - start
             out = [r.text for r in results]
             cosine, half = _mean(score("cosine", texts, out))
             log_p, log_half = (None, None) if judge is None else _mean(list(judge(out)))
-            yield Line(
+            yield WritingLine(
                 name, system, float(epsilon), len(texts), cosine, half, _mean(score("bleu", texts, out))[0],
                 float(np.mean([len(t.split()) for t in out])), log_p, log_half,
                 sum(u.drawn for r in results for u in r.units), round(seconds, 2),
@@ -97,11 +97,11 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
     return (float(x.mean()), half_width(x)) if len(x) > 1 else (math.nan, math.nan)
 
 
-def table(lines: Sequence[Line]) -> str:
+def table(lines: Sequence[WritingLine]) -> str:
     """A Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
     speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM"}
 
-    def cells(x: Line) -> list[str]:
+    def cells(x: WritingLine) -> list[str]:
         perplexity = "" if x.log_perplexity is None else f"{math.exp(x.log_perplexity):,.0f}"
         faster = f"{x.tokens / x.seconds / speed[x.epsilon]:.2f}" if x.epsilon in speed else ""
         cosine = f"{x.cosine:.3f} ± {x.cosine_half:.3f}"

@@ -36,7 +36,7 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class Point(OfSetting):
+class GridPoint(OfSetting):
     """One thing to run. ``epsilon`` is None for unprotected text."""
 
     setting: Setting
@@ -57,7 +57,7 @@ class Point(OfSetting):
 
 
 @dataclass(frozen=True)
-class Entry:
+class GridEntry:
     """One line of a grid: every setting × data × seed, of one mechanism with its options at several ε."""
 
     settings: tuple[Setting, ...]
@@ -68,9 +68,9 @@ class Entry:
 def entry(
     mechanism: str, options: Mapping[str, Any], epsilons: Iterable[float], data: tuple[str, ...],
     seeds: tuple[int, ...] = SEEDS,
-) -> Entry:  # fmt: skip
+) -> GridEntry:  # fmt: skip
     """One line of a grid by its parts."""
-    return Entry(tuple(map(Setting(mechanism, options).ordered().at, epsilons)), data, seeds)
+    return GridEntry(tuple(map(Setting(mechanism, options).ordered().at, epsilons)), data, seeds)
 
 
 @dataclass(frozen=True)
@@ -80,29 +80,31 @@ class Grid:
     of attackers on words that are measured once at each ε."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[GridEntry, ...]
     sizes: Mapping[str, Size]
     baselines: Mapping[str, tuple[int, ...]]
     cut: str
     extra: Mapping[str, int] = field(default_factory=dict)
     attackers: tuple[str, ...] = ()
 
-    def points(self) -> list[Point]:
+    def points(self) -> list[GridPoint]:
         """All points in the order in which they are run; before the first ones of a data set its unprotected text."""
         return list(self.by_id.values())
 
     @cached_property
-    def by_id(self) -> dict[str, Point]:
+    def by_id(self) -> dict[str, GridPoint]:
         """All points by their ids, in their order."""
-        found: list[Point] = []
+        found: list[GridPoint] = []
         plain_text = {
-            name: [Point(Setting(BASELINE), name, seed, self.sizes[name]) for seed in seeds]
+            name: [GridPoint(Setting(BASELINE), name, seed, self.sizes[name]) for seed in seeds]
             for name, seeds in self.baselines.items()
         }
         for e in self.entries:
             for name in e.data:
                 found += plain_text.pop(name, [])
-                found += [Point(setting, name, seed, self.sizes[name]) for setting in e.settings for seed in e.seeds]
+                found += [
+                    GridPoint(setting, name, seed, self.sizes[name]) for setting in e.settings for seed in e.seeds
+                ]
         found += [p for points in plain_text.values() for p in points]
         return {p.id: p for p in found}
 
@@ -138,6 +140,7 @@ COST: dict[str, tuple[float, float]] = {
     "dp-prompt": (0.0, 6.5),
     "dp-paraphrase": (0.0, 5.0),
     "dp-bart": (0.0, 6.5),
+    "dp-sentence": (0.7, 2.0),
     "adept": (0.0, 0.4),
     "adept-original": (0.0, 0.4),
 }
@@ -147,7 +150,7 @@ EMBED, SCORE = 0.2, 0.5
 ATTACK = 9.0
 
 
-def cost(points: Sequence[Point]) -> float:
+def cost(points: Sequence[GridPoint]) -> float:
     """Estimated seconds of one group on one core."""
     size = points[0].size
     train, test = size.n_train or 1000, size.n_test or 500
@@ -160,7 +163,7 @@ def cost(points: Sequence[Point]) -> float:
     return once * different + len(points) * ((each + EMBED) * words + SCORE * (train + test) / 1000) + attacked
 
 
-def _preparation(p: Point) -> Setting:
+def _preparation(p: GridPoint) -> Setting:
     """What a preparation depends on: all options, where preparing takes no time."""
     if p.mechanism == BASELINE or not mechanism_class(p.mechanism).slow_to_prepare:
         return p.setting.at(None)
@@ -168,16 +171,16 @@ def _preparation(p: Point) -> Setting:
     return Setting(p.mechanism, {k: v for k, v in p.options.items() if k not in live})
 
 
-def groups(points: Iterable[Point]) -> list[list[Point]]:
+def groups(points: Iterable[GridPoint]) -> list[list[GridPoint]]:
     """Points that share mechanism, preparation and data, in the order of the grid."""
-    found: dict[Any, list[Point]] = {}
+    found: dict[Any, list[GridPoint]] = {}
     for p in points:
         key = _preparation(p), p.data, p.size.n_train, p.size.n_test, p.size.max_words
         found.setdefault(key, []).append(p)
     return list(found.values())
 
 
-def shard(points: Sequence[Point], i: int, n: int) -> list[Point]:
+def shard(points: Sequence[GridPoint], i: int, n: int) -> list[GridPoint]:
     """The points of shard ``i`` of ``n`` (1 to n): whole groups, about the same cost in each."""
     if not 1 <= i <= n:
         raise ConfigError(f"A shard is I/N with I from 1 to N, not {i}/{n}.")
@@ -240,7 +243,7 @@ CUT = (
 )
 
 
-def _entries() -> tuple[Entry, ...]:
+def _entries() -> tuple[GridEntry, ...]:
     sst2, snips = ("sst2",), ("snips",)
     lists = [{**KEEP, **NOISES[0], "lists": (name,)} for name in ("L0", "L1")]
     single = [{**KEEP, **NOISES[0], "lists": (name,)} for name in SINGLE]
@@ -263,6 +266,7 @@ def _entries() -> tuple[Entry, ...]:
         entry("santext-plus", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
         entry("dp-paraphrase", {}, GENERATED, sst2, (1,)),
         entry("dp-prompt", {}, GENERATED, sst2, (1,)),
+        entry("dp-sentence", {}, GENERATED, sst2),
         # What it hides: who wrote it.
         entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),
         entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("authors",), MORE_SEEDS),

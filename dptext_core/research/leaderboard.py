@@ -1,9 +1,10 @@
 """Which mechanism keeps most at the same measured privacy: a leaderboard for each data set, judge and level of privacy.
 
-Equal ε is not equal privacy, so that settings stand where a measured chance is the same: that a drawn word stays itself
-(N_w), by default, or that an attacker succeeds. A setting with a point there is shown with it, one with points on both
-sides between them, and it says so. Only settings that draw the same words are set side by side: those that keep stop
-words, or those that draw them too. All comparisons with the first are corrected for their number (Holm).
+Equal ε is not equal privacy, so that settings stand where a measured chance is the same: by default that the best of
+all attackers names a drawn word, else that a word stays itself (N_w), or that one attacker succeeds. A setting with a
+point there is shown with it, one with points on both sides between them, and it says so. Only settings that draw the
+same words are set side by side: those that keep stop words, or those that draw them too. All comparisons with the first
+are corrected for their number (Holm).
 
     python -m dptext_core bench leaderboard --judge accuracy --at 0.3
     python -m dptext_core bench leaderboard --judges
@@ -16,7 +17,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,16 +29,16 @@ from ..measure.metrics.registry import measure
 from ..mechanisms.setting import Setting
 from ..text.cells import to_csv
 from ..text.latex import tabular
-from . import contributed, further
+from . import attacker_rows, contributed, equal_privacy
 from . import results as store
 from .curves import title
-from .findings.base import LEAST, LEVEL, PAIRED, Comparison, full_options, half, labels
+from .findings.base import LEAST, LEVEL, PAIRED, Difference, full_options, half, labels
 from .measurement import parser
 from .results import Results
 from .rows import BASELINE, Row
 
 #: Levels of the measures of privacy that a page offers; of others the quarters of the way between their ends.
-LEVELS = {"n_w": (0.1, 0.3, 0.5), "s_w": (50.0, 20.0, 10.0)}
+LEVELS = {"attack_best": (0.3, 0.5, 0.7), "n_w": (0.1, 0.3, 0.5), "s_w": (50.0, 20.0, 10.0)}
 #: As near to a level as a point counts as being there, as a share of the measure's own range.
 NEAR = 0.02
 #: As far apart as two points may be for what lies between them to be said, as a share of the range.
@@ -45,17 +46,18 @@ APART = 0.35
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
-#: What is the same where nothing else is asked for: how often a word stays, which is known of every system. How often
-#: the best possible guess is right is known only where a closed form is.
-FIRST = ("n_w", "attack_bayes", "s_w")
+#: What is the same where nothing else is asked for, the first that is known of the data set: what the best of all
+#: attackers finds, or the best of those that the grid was measured by.
+FIRST = ("attack_best", "attack_best_few", "n_w", "attack_bayes", "s_w")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Ranked:
     """One setting on a board. low, high: the 95% interval. privacy: the measured value of the point, or the level.
 
     between: the two ε that it lies between, () where it was measured there. p: of no difference to the first,
-    corrected; None for the first. told: beyond doubt and large enough to matter.
+    corrected; None for the first. told: beyond doubt and large enough to matter. by: of a point that was measured where
+    the best of all attackers finds as much, which one that is.
     """
 
     place: int
@@ -74,6 +76,7 @@ class Entry:
     p: float | None = None
     told: bool = False
     beside: float | None = None
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,17 +88,17 @@ class Board:
     privacy: str
     at: float
     stop_words: bool
-    entries: tuple[Entry, ...]
+    entries: tuple[Ranked, ...]
     left_out: tuple[str, ...]
     whole: Row | None
     every: bool = True
 
     @property
-    def first(self) -> Entry | None:
+    def first(self) -> Ranked | None:
         return self.entries[0] if self.entries else None
 
     @property
-    def together(self) -> tuple[Entry, ...]:
+    def together(self) -> tuple[Ranked, ...]:
         """Those that cannot be told from the first."""
         return tuple(e for e in self.entries[1:] if not e.told)
 
@@ -151,7 +154,14 @@ class Rows:
 
 def bundled() -> Rows:
     """What the page shows: the points at equal privacy, and the results."""
-    return Rows((further.bundled("equal"), store.bundled()))
+    return Rows(_bundled())
+
+
+def _bundled() -> Iterator[Results]:
+    yield attacker_rows.of_reader()
+    for one in (equal_privacy.bundled("equal"), store.bundled()):
+        if one is not None:
+            yield attacker_rows.with_few(one)
 
 
 def _kept(row: Row) -> bool:
@@ -203,10 +213,11 @@ def board(
     for place, ((there, row, between), (p, told)) in enumerate(zip(placed, compared, strict=True), 1):
         which = row.setting.key()
         entries.append(
-            Entry(
+            Ranked(
                 place, which, names[which], row.mechanism, row.epsilon or 0.0, row.value, row.low, row.high,
                 at if between else there.value, row.n, row.seeds, "" if between else row.point, between, p, told,
                 None if (other := words.get(row.setting)) is None else other.value,
+                attacker_rows.who(row.mechanism, row.epsilon, data) if privacy == attacker_rows.BEST else "",
             )
         )  # fmt: skip
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
@@ -247,7 +258,7 @@ def _against_first(rows: Sequence[Row], sign: int) -> list[tuple[float | None, b
         known = PAIRED(first, row) if PAIRED is not None and first.point and row.point else None
         wide = math.hypot(half(first), half(row)) if known is None else (known.high - known.low) / 2
         gap = first.value - row.value if known is None else known.difference
-        found.append(Comparison(sign * gap, wide, None if known is None else known.p, LEAST.get(row.metric, 0.0)))
+        found.append(Difference(sign * gap, wide, None if known is None else known.p, LEAST.get(row.metric, 0.0)))
     corrected = holm([c.chance for c in found])
     return [(None, False)] + [(p, p < LEVEL and c.difference >= c.least) for p, c in zip(corrected, found, strict=True)]
 
@@ -259,7 +270,7 @@ def said(value: float, metric: str) -> str:
     return f"{value:{measure(metric).digits}}"
 
 
-def with_interval(entry: Entry, metric: str) -> str:
+def with_interval(entry: Ranked, metric: str) -> str:
     if entry.low is None or entry.high is None:
         return said(entry.value, metric)
     return f"{said(entry.value, metric)} ± {said((entry.high - entry.low) / 2, metric)}"
@@ -267,6 +278,9 @@ def with_interval(entry: Entry, metric: str) -> str:
 
 #: Levels of privacy in plain words; of the shares so many of 100.
 _LEVELS = {
+    "attack_best": "the best of all attackers names {} of 100 drawn words",
+    "attack_best_few": "the best of same word, best guess and language model names {} of 100 drawn words",
+    "attack_reader": "a reader finds {} of 100 drawn words",
     "n_w": "{} of 100 drawn words stay as they were",
     "attack_bayes": "the best guess is right for {} of 100 drawn words",
     "attack_nearest": "{} of 100 drawn words are among the ten nearest to what was released",
@@ -413,6 +427,7 @@ def table(found: Board) -> list[dict[str, Any]]:
             "between": " and ".join(f"{x:g}" for x in e.between), "p to the first (Holm)": e.p,
             "told from the first": e.told, "n": e.n, "seeds": e.seeds, "point": e.point,
         }
+        | ({"best attacker": e.by} if e.by else {})
         for e in found.entries
     ]  # fmt: skip
 
@@ -477,7 +492,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return contributed.main(args.check, args.data, args.stopwords, args.again)
     if args.again or args.data or args.stopwords:
         raise ConfigError("--data, --stopwords and --again go with --check.")
-    rows = Rows((*(store.read(path) for path in args.rows or ()), further.bundled("equal"), store.bundled()))
+    rows = Rows((*(attacker_rows.with_few(store.read(path)) for path in args.rows or ()), *_bundled()))
     known = rows.data_sets()
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")

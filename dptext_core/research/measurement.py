@@ -37,11 +37,6 @@ def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = 
     return made
 
 
-def about(name: str, **more: Any) -> dict[str, Any]:
-    """What a file says of itself: which command printed it, by which version, and more."""
-    return {"command": f"{_PROG} {name}", "version": __version__} | more
-
-
 def options_in(args: argparse.Namespace) -> dict[str, Any]:
     """What the common options say of a mechanism's."""
     return {"stopwords": args.stopwords} if args.stopwords else {}
@@ -73,13 +68,14 @@ class Measurement(Generic[R]):
 
     name: of the command, after ``bench``, with what has to be given to it. row: the type of a row: a dataclass of what
     JSON has, a dictionary, or a type with ``read`` and ``to_dict``. file: below ``assets/benchmarks``. digits: of the
-    numbers in a row; 0 for all that they have.
+    numbers in a row; 0 for all that they have. rows: what the file calls them.
     """
 
     name: str
     row: type[R]
     file: str
     digits: int = 0
+    rows: str = "rows"
 
     def bundled(self) -> tuple[R, ...]:
         """The bundled rows; () where the file is missing. Raises ModelUnavailable where it holds something else."""
@@ -88,18 +84,22 @@ class Measurement(Generic[R]):
     def read(self, path: Path) -> tuple[R, ...]:
         """The rows of such a file. Raises InputError where it cannot be read, and KeyError or TypeError for another."""
         make = getattr(self.row, "read", lambda row: self.row(**row))
-        return tuple(map(make, assets.read_json(path)["rows"]))
+        return tuple(map(make, assets.read_json(path)[self.rows]))
+
+    def whole(self) -> Mapping[str, Any]:
+        """The bundled file as it stands; {} where it is missing."""
+        return assets.bundled(f"benchmarks/{self.file}", assets.read_json, {})
 
     def about(self, **more: Any) -> dict[str, Any]:
-        """:func:`about` of this command."""
-        return about(self.name, **more)
+        """What a file says of itself: which command printed it, by which version, and more."""
+        return {"command": f"{_PROG} {self.name}", "version": __version__} | more
 
-    def write(self, path: Path | None, rows: Iterable[R], about: Mapping[str, Any]) -> None:
-        """The file, a line for each row; nothing without a path. Raises OSError."""
+    def write(self, path: Path | None, rows: Iterable[R], about: Mapping[str, Any], **more: Any) -> None:
+        """The file, a line for each row, with what else it holds; nothing without a path. Raises OSError."""
         if path is None:
             return
         written = [{k: self._short(v) for k, v in self._fields(row).items()} for row in rows]
-        write_rows(path, {"about": about, "rows": written}, next(iter(written[0])) if written else "")
+        write_rows(path, {"about": about, **more, self.rows: written}, next(iter(written[0])) if written else "")
 
     def _fields(self, row: R) -> dict[str, Any]:
         if isinstance(row, dict):

@@ -82,7 +82,7 @@ def together(packed: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedComparison:
     """The difference of two settings, a − b, with its 95% interval.
 
     p: two-sided, of no difference. texts, seeds: behind it; seeds is 1 where the two have no seeds in common. g:
@@ -99,7 +99,7 @@ class Comparison:
     g: float
 
 
-def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> Comparison:
+def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> PairedComparison:
     """Two settings by what each test text has, (texts,) or (seeds, texts), and, of several seeds, by each seed's mean.
 
     Of (seeds, texts) the seeds' means are taken from there. The score test of the texts is McNemar's where there is one
@@ -123,7 +123,7 @@ def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Se
     p = two_sided(difference / error) if error > 0 else (1.0 if difference == 0 else 0.0)
     apart = float(np.abs(d).sum())
     g = float(np.maximum(d, 0).sum()) / apart - 0.5 if apart else 0.0
-    return Comparison(difference, difference - half, difference + half, p, n, seeds, g)
+    return PairedComparison(difference, difference - half, difference + half, p, n, seeds, g)
 
 
 def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float | None, float, int]:
@@ -149,7 +149,7 @@ def _t(n: int) -> float:
     return student(n) / NORMAL
 
 
-def compare_rows(a: Row, b: Row) -> Comparison | None:
+def compare_rows(a: Row, b: Row) -> PairedComparison | None:
     """Two rows of results by their texts; None where they have none, not the same ones, or of different metrics. Two
     attackers who guess the same of the same texts can be compared: a static and an adaptive one."""
     attackers = {measure(row.metric).kind for row in (a, b)} == {"privacy"}

@@ -30,6 +30,7 @@ from ..attacks import mask_inference
 from ..measure.budget import distribute
 from ..measure.metrics import score
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
+from ..mechanisms.facets import drawn_tokens
 from ..mechanisms.registry import get_mechanism
 from ..mechanisms.setting import Setting
 from ..models import causal
@@ -108,16 +109,16 @@ def rewritten(
     if spread:
         each = [_spread(mechanism, p) for p in prepared]
         return [m.rewrite(p, stream=stream.at(k)) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
-    if getattr(mechanism.config, "order", "parallel") != "parallel":
+    if "sweep" not in mechanism.can:  # words are drawn one after the other
         return mechanism.rewrite(list(texts), stream=stream)
     return [mechanism.rewrite(p, stream=stream.at(k)) for k, p in enumerate(prepared)]
 
 
 def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
-    if not (drawn := mechanism.drawn_tokens(prepared)):
+    if not (drawn := drawn_tokens(mechanism, prepared)):
         return mechanism
     total = mechanism.config.epsilon * len(drawn)
-    return mechanism.with_(epsilon=distribute(mechanism, prepared, total, "public").epsilons)
+    return mechanism.replace(epsilon=distribute(mechanism, prepared, total, "public").epsilons)
 
 
 def measured(
@@ -169,7 +170,7 @@ def run(
                     if (name, system, float(epsilon), seed) in done:
                         continue
                     prepared = prepared or list(base.prepare_many(texts))
-                    m, start = base.with_(epsilon=float(epsilon)), time.perf_counter()
+                    m, start = base.replace(epsilon=float(epsilon)), time.perf_counter()
                     results = rewritten(m, prepared, texts, seed, system in SPREAD)
                     row = {
                         "data": name, "system": system, "epsilon": float(epsilon), "seed": seed,

@@ -18,9 +18,10 @@ from functools import partial
 import numpy as np
 
 from ..attacks.query import CONFIDENCE, REPEATS, query_number
-from ..mechanisms.words.word_level import word_mechanism
+from ..mechanisms.facets import by_word
+from ..mechanisms.registry import get_mechanism
 from ..privacy.distribution import Channel
-from .further import epsilon_where
+from .equal_privacy import epsilon_where
 from .measurement import Measurement, parser
 
 #: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.
@@ -56,7 +57,9 @@ def at_equal_chance(
 ) -> Iterator[Queries]:  # fmt: skip
     """Each word among K at the ε of each chance that it stays, where there is one."""
     for k in ks:
-        made = word_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
+        made = by_word(
+            get_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
+        )
         known = {word: i for i, word in enumerate(made.vocabulary.words)}
         for word in words:
             if word not in known:

@@ -27,11 +27,11 @@ from ..errors import InputError
 from ..measure.metrics.registry import judged, measure
 from ..mechanisms.registry import mechanism_class
 from ..mechanisms.setting import Setting
-from ..mechanisms.words.mvc import CURVE_DRAWS
 from ..models.registry import UPDATE_FILE, masked_lm_spec
-from .grid import BASELINE, Point
+from ..privacy.distribution import CURVE_DRAWS
+from .grid import BASELINE, GridPoint
 from .paired import together
-from .rows import Gate, Line, Row, short
+from .rows import Gate, Row, RunLine, short
 
 ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
          "data")  # fmt: skip
@@ -55,7 +55,7 @@ class Results:
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[RunLine]:
     """The points in a file; [] where there is none. A last line without its end is left out.
 
     Raises InputError where another line cannot be read, or is not what its id says.
@@ -69,7 +69,7 @@ def read_lines(path: Path) -> list[Line]:
     found = []
     for number, part in enumerate(text.split("\n")[:-1], 1):
         try:
-            found.append(Line.read(json.loads(part)))
+            found.append(RunLine.read(json.loads(part)))
         except InputError as error:
             raise InputError(
                 f"{path.name}, line {number}, is no point that can be used: {error}. Delete that line and run again."
@@ -97,7 +97,7 @@ class Writer:
             raise InputError(f"{path.name} is there and holds no points. Name another file for --out.")
         self._file.truncate(len(before + line_end))
 
-    def write(self, line: Line) -> None:
+    def write(self, line: RunLine) -> None:
         self._file.write(json.dumps(line.to_dict(), ensure_ascii=False).encode("utf-8") + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -125,7 +125,7 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
     return max(bounds.low, mean - half), min(bounds.high, mean + half)
 
 
-def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str) -> tuple[Results, list[str]]:
+def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, cut: str) -> tuple[Results, list[str]]:
     """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
 
     Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
@@ -134,7 +134,7 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     stop words.
     """
     declared = {p.id: p for p in points}
-    newest: dict[str, Line] = {}
+    newest: dict[str, RunLine] = {}
     notes, extra, twice = [], set(), 0
     for line in lines:
         if line.id not in declared:
@@ -163,7 +163,7 @@ def merge(lines: Iterable[Line], points: Sequence[Point], command: str, cut: str
     return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
 
 
-def _both(one: Line, other: Line) -> Line:
+def _both(one: RunLine, other: RunLine) -> RunLine:
     """Two lines of one point: the newer one, with the scores that only the older has, such as a trained encoder's."""
     old, new = sorted((one, other), key=lambda line: line.provenance.finished)
     gates = None
@@ -208,7 +208,7 @@ def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
     return Results(about, (*old.gates, *gates), (*old.rows, *added))
 
 
-def _named(points: Sequence[Point]) -> str:
+def _named(points: Sequence[GridPoint]) -> str:
     """Points by mechanism and options, with how many there are of each."""
     count: dict[str, int] = {}
     for p in points:
@@ -228,7 +228,7 @@ def _enters(row: Row, gates: Sequence[Gate]) -> bool:
     return all(g.enters for g in own or found)
 
 
-def _check_alike(lines: Sequence[Line]) -> None:
+def _check_alike(lines: Sequence[RunLine]) -> None:
     for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
         if len(found := sorted({getattr(line.provenance, what) for line in lines})) > 1:
             raise InputError(f"These lines come from several {key}: {', '.join(found)}. Run the older ones again.")
@@ -237,7 +237,7 @@ def _check_alike(lines: Sequence[Line]) -> None:
             raise InputError(f"These lines come from different files of {name}. Run the older ones again.")
 
 
-def _about(lines: Sequence[Line], bases: Mapping[str, Line], command: str, cut: str) -> dict[str, Any]:
+def _about(lines: Sequence[RunLine], bases: Mapping[str, RunLine], command: str, cut: str) -> dict[str, Any]:
     def each(key: str) -> str:
         return "; ".join(sorted({getattr(line.provenance, key) for line in lines}))
 
@@ -250,8 +250,8 @@ def _about(lines: Sequence[Line], bases: Mapping[str, Line], command: str, cut: 
     }  # fmt: skip
 
 
-def _rows(lines: Sequence[Line]) -> list[Row]:
-    settings: dict[tuple[Setting, str], list[Line]] = {}
+def _rows(lines: Sequence[RunLine]) -> list[Row]:
+    settings: dict[tuple[Setting, str], list[RunLine]] = {}
     for line in lines:
         settings.setdefault((line.setting, line.data), []).append(line)
     rows = []
@@ -270,7 +270,7 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
     return rows
 
 
-def _row(lines: Sequence[Line], metric: str, values: Sequence[float], errors: Sequence[float | None]) -> Row:
+def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors: Sequence[float | None]) -> Row:
     first = lines[0]
     between = interval(metric, values, errors)
     low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
@@ -282,7 +282,7 @@ def _row(lines: Sequence[Line], metric: str, values: Sequence[float], errors: Se
     )  # fmt: skip
 
 
-def _with_shared(line: Line) -> float | None:
+def _with_shared(line: RunLine) -> float | None:
     """The standard error of N_w. Estimates share their draws among all words: at most, words are fully dependent."""
     error, p = line.errors.get("n_w"), line.scores["n_w"]
     if error is None or mechanism_class(line.mechanism).closed_form:

@@ -1,7 +1,7 @@
 """The records of a benchmark from the runner to the chart, and the one way between them and JSON.
 
-A ``Line`` is a point as the runner writes it, a ``Row`` one metric of one setting over its seeds. ``read`` takes what
-JSON gave and raises InputError, which says what is wrong without saying where; who reads a file adds its name.
+A ``RunLine`` is a point as the runner writes it, a ``Row`` one metric of one setting over its seeds. ``read`` takes
+what JSON gave and raises InputError, which says what is wrong without saying where; who reads a file adds its name.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
 
 
 @dataclass(frozen=True, slots=True)
-class Line(OfSetting):
+class RunLine(OfSetting):
     """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
 
     outcomes: of some metrics what each test text has, as ``paired.pack`` writes it; of a classifier, whether it is
@@ -249,7 +249,7 @@ class Line(OfSetting):
         return out | {"dataset": self.dataset, "gates": [g.to_dict() for g in self.gates]}
 
 
-LINE = tuple(name for name in names(Line) if name not in ("dataset", "gates"))
+LINE = tuple(name for name in names(RunLine) if name not in ("dataset", "gates"))
 
 
 def point_id(named: Mapping[str, Any]) -> str:

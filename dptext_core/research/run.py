@@ -38,9 +38,9 @@ from . import judges, tasks
 from . import results as store
 from .attacked import TEXTS, Words
 from .data_sets import Data, load
-from .grid import BASELINE, Point, Size, cost, groups
+from .grid import BASELINE, GridPoint, Size, cost, groups
 from .paired import pack, unpack
-from .rows import Gate, Line, Provenance
+from .rows import Gate, Provenance, RunLine
 
 #: Test texts are split in so many parts to see how far corpus BLEU varies.
 _PARTS = 10
@@ -51,7 +51,7 @@ JUDGED = 50
 
 
 @dataclass(frozen=True)
-class Setup:
+class RunConfig:
     """What a run is given beside its points. extra: more metrics, with the number of test texts of each: at every point
     where ``everywhere`` names them, else at the first seed's. attackers: metrics of attackers on words."""
 
@@ -335,7 +335,7 @@ def _tuned_gains(out: Scores, base: Originals, now: np.ndarray, before: np.ndarr
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-def run_group(points: Sequence[Point], setup: Setup) -> Iterator[Line]:
+def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine]:
     """The lines of points that share data and a preparation, each as soon as it is done. Each seed has a sample of its
     own to train on, and the test texts of all others.
 
@@ -386,12 +386,12 @@ def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence
     return Words(at, {base.test[i]: base.flat[base.test[i]] for i in order}, attackers)
 
 
-def _way(point: Point) -> Setting:
+def _way(point: GridPoint) -> Setting:
     """A point without its ε: what is measured of single words depends on that and on ε."""
     return point.setting.at(None)
 
 
-def _unprotected(point: Point, base: Originals, setup: Setup, began: float) -> Line:
+def _unprotected(point: GridPoint, base: Originals, setup: RunConfig, began: float) -> RunLine:
     """The line of unprotected text, with its gates."""
     out = Scores()
     task_scores(out, base, base.flat, base.embedded)
@@ -422,20 +422,19 @@ def _plainly_tuned(
     return _tuned[key][2]
 
 
-def _mechanism(point: Point, setup: Setup) -> Mechanism:
+def _mechanism(point: GridPoint, setup: RunConfig) -> Mechanism:
     return with_stop_words(point.setting, setup.stopwords).make()
 
 
 def with_stop_words(setting: Setting, file: str | None) -> Setting:
     """The same with this file of stop words, where the mechanism takes one and a file is named."""
-    if file is None or "stopwords" not in fields_of(setting.mechanism):
-        return setting
-    return replace(setting, options={**setting.options, "stopwords": file})
+    named = [name for name, f in fields_of(setting.mechanism).items() if f.metadata.get("stop_list")]
+    return setting if file is None else replace(setting, options={**setting.options, **dict.fromkeys(named, file)})
 
 
 def _rewrites(
-    at: Sequence[Mechanism], points: Sequence[Point], bases: Mapping[int, Originals], words: Mapping[Setting, Words]
-) -> Iterator[tuple[Point, list[str]]]:
+    at: Sequence[Mechanism], points: Sequence[GridPoint], bases: Mapping[int, Originals], words: Mapping[Setting, Words]
+) -> Iterator[tuple[GridPoint, list[str]]]:
     """Each point with the rewrites of all parts of all its texts."""
     streams = [NoiseStream(p.seed) for p in points]
     if not at[0].slow_to_prepare:
@@ -463,12 +462,12 @@ def _rewrites(
     yield from zip(points, texts, strict=True)
 
 
-def _line(point: Point, out: Scores, base: Originals, setup: Setup, seconds: float) -> Line:
+def _line(point: GridPoint, out: Scores, base: Originals, setup: RunConfig, seconds: float) -> RunLine:
     made = Provenance(
         __version__, setup.command, base.data.sha256, best_device(), machine(), stop_list(setup.stopwords),
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
-    return Line(
+    return RunLine(
         point.id, point.setting, point.data, point.seed, point.size.n_train, point.size.n_test, point.size.max_words,
         scores=out.scores, errors=out.errors, counts=out.counts, outcomes=out.outcomes,
         seconds=round(seconds, 3), tokens=base.tokens, provenance=made,
@@ -522,7 +521,7 @@ def _end_with(process: Any) -> None:
     os._exit(1)
 
 
-def _worker(work: Any, done: Any, setup: Setup) -> None:
+def _worker(work: Any, done: Any, setup: RunConfig) -> None:
     """One process: groups from ``work`` until None, lines to ``done``. It ends with its parent, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -538,7 +537,7 @@ def _worker(work: Any, done: Any, setup: Setup) -> None:
     done.put(None)
 
 
-def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[Line]:
+def lines_of(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> Iterator[RunLine]:
     """The lines of all groups, in this process or in ``jobs`` others."""
     if jobs == 1:
         one_thread()
@@ -576,7 +575,7 @@ def lines_of(todo: Sequence[list[Point]], setup: Setup, jobs: int) -> Iterator[L
             w.terminate()
 
 
-def run(points: Sequence[Point], setup: Setup, out: Path, jobs: int = 1, say: Any = None) -> int:
+def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1, say: Any = None) -> int:
     """Runs what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
     before = store.read_lines(out)
     for line in before:

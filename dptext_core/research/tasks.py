@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._internal.device import resolve_device
+from .._internal.quiet import quiet
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, ModelUnavailable
 from .data_sets import Data
@@ -287,7 +288,8 @@ def _encoder(model: str) -> tuple[Any, Any, int]:
         folder, longest = spec.folder, min(spec.max_length, _PIECES)
     safe: Any = {"local_files_only": True, "trust_remote_code": False}
     try:
-        encoder = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **safe)
+        with quiet():
+            encoder = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **safe)
         return encoder, AutoTokenizer.from_pretrained(folder, **safe), longest
     except OSError as error:
         raise ModelUnavailable(f"The files of {model!r} are incomplete on this machine: {error}") from error

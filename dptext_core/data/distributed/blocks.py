@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
-from ..._internal.outcome import Outcome
+from ..._internal.outcome import WorkOutcome
 from ..._internal.private import Private
 from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
@@ -87,7 +87,7 @@ class Workers(Protocol):
 
     def give(self, kind: Kind, block: Block, draws: int | None) -> None: ...
 
-    def take(self, timeout: float) -> Sequence[tuple[Block, Outcome]]:
+    def take(self, timeout: float) -> Sequence[tuple[Block, WorkOutcome]]:
         """What is done, in any order; nothing where nothing was within so many seconds. Raises what no try would
         change."""
 
@@ -138,24 +138,24 @@ class Worker:
         )
         return [rewriting.line_of(r, orders.column, orders.keep) for r in records]
 
-    def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
+    def answer(self, kind: Kind, block: Block, draws: int | None) -> WorkOutcome:
         """Raises nothing: what an error of others says may quote a text, and would be kept in logs."""
         try:
-            return Outcome(self.count(block) if kind == "count" else self.rewrite(block, draws))
+            return WorkOutcome(self.count(block) if kind == "count" else self.rewrite(block, draws))
         except DPTextError as error:
-            return Outcome(refused=error)
+            return WorkOutcome(refused=error)
         except Exception as error:
-            return Outcome(lost=f"it stopped with {type(error).__name__}")
+            return WorkOutcome(lost=f"it stopped with {type(error).__name__}")
 
 
-def begin(orders: Orders) -> tuple[Worker | None, Outcome]:
+def begin(orders: Orders) -> tuple[Worker | None, WorkOutcome]:
     """A worker, or why there is none. Raises nothing, see :meth:`Worker.answer`."""
     try:
-        return Worker(orders), Outcome()
+        return Worker(orders), WorkOutcome()
     except DPTextError as error:
-        return None, Outcome(refused=error)
+        return None, WorkOutcome(refused=error)
     except Exception as error:
-        return None, Outcome(refused=ModelUnavailable(
+        return None, WorkOutcome(refused=ModelUnavailable(
             f"A worker could not make the mechanism {orders.mechanism}: it stopped with {type(error).__name__}. "
             "Install the same packages and files wherever workers run."
         ))  # fmt: skip
@@ -170,22 +170,22 @@ def rewrite_data(
     does, and InputError where a block was lost again and again."""
     rewriting.check_columns(column, keep)
     config = rewriting.config_of(data, m, column, keep, seed, batch) | {"block": block}
-    if m.together and m.shared_draws([]) is None:
+    if m.shares_draws and m.in_parts is None:
         raise ConfigError(
             f"With these options {m.title} draws for all rows at once, and cannot do so in parts. Rewrite the data set "
             "on one machine."
         )
     with RunFolder(out, config) as folder:
-        run = _Run(folder, rewriting.so_far(folder.path, m.together), data.count, task)
+        run = _Run(folder, rewriting.so_far(folder.path, m.shares_draws), data.count, task)
         run.drain()
         if run.whole.rows < data.count:
             folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
-            key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.together and seed is None else None
+            key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.shares_draws and seed is None else None
             loads = rewriting.asked(m)[1]
             orders = Orders(m.setting, loads, column, tuple(keep), seed, batch, tuple(plugins), key)
             with open_workers(orders) as workers:
                 draws = None
-                if m.together:
+                if m.shares_draws:
                     found: set[Any] = set()
                     for _, some in _results(workers, "count", _cut(data.rows(), block), None, folder, task):
                         found |= some

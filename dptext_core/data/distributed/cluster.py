@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..._internal.outcome import Outcome
+from ..._internal.outcome import WorkOutcome
 from ..._internal.ray import check_installed, connected
 from ...errors import ConfigError
 from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, Worker, begin
@@ -30,11 +30,11 @@ class _Actor:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def begin(self, orders: Orders) -> Outcome:
+    def begin(self, orders: Orders) -> WorkOutcome:
         self._worker, outcome = begin(orders)
         return outcome
 
-    def answer(self, kind: Kind, block: Block, draws: int | None) -> Outcome:
+    def answer(self, kind: Kind, block: Block, draws: int | None) -> WorkOutcome:
         assert self._worker is not None
         return self._worker.answer(kind, block, draws)
 
@@ -96,12 +96,12 @@ class RayWorkers:
         self._load[actor] += 1
         self._running[actor.answer.remote(kind, block, draws)] = actor, block
 
-    def take(self, timeout: float) -> list[tuple[Block, Outcome]]:
+    def take(self, timeout: float) -> list[tuple[Block, WorkOutcome]]:
         waiting = [*self._running, *self._starting]
         done = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)[0] if waiting else []
         if not done and waiting:
             done = self._ray.wait(waiting, num_returns=1, timeout=timeout)[0]
-        found: list[tuple[Block, Outcome]] = []
+        found: list[tuple[Block, WorkOutcome]] = []
         for ref in done:
             if ref in self._starting:
                 self._begun(ref)
@@ -139,10 +139,10 @@ class RayWorkers:
             self._failed = 0
             self._load[actor] = 0
 
-    def _outcome(self, ref: Any) -> Outcome:
+    def _outcome(self, ref: Any) -> WorkOutcome:
         try:
             return self._ray.get(ref)
         except self._ray.exceptions.RayActorError:
-            return Outcome(lost=DIED)
+            return WorkOutcome(lost=DIED)
         except self._ray.exceptions.RayError as error:
-            return Outcome(lost=f"its way back was cut off ({type(error).__name__})")
+            return WorkOutcome(lost=f"its way back was cut off ({type(error).__name__})")

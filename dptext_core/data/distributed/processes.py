@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
-from ..._internal.outcome import Outcome
+from ..._internal.outcome import WorkOutcome
 from ...errors import ConfigError
 from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, begin
 
@@ -84,14 +84,14 @@ class ProcessWorkers:
         with contextlib.suppress(OSError):  # it died: ``take`` sees that
             link.send((kind, block, draws))
 
-    def take(self, timeout: float) -> list[tuple[Block, Outcome]]:
-        found: list[tuple[Block, Outcome]] = []
+    def take(self, timeout: float) -> list[tuple[Block, WorkOutcome]]:
+        found: list[tuple[Block, WorkOutcome]] = []
         for link in cast(list[Connection], wait(list(self._there), timeout)):
             one = self._there[link]
             try:
-                outcome: Outcome = link.recv()
+                outcome: WorkOutcome = link.recv()
             except (EOFError, OSError):
-                found += [(block, Outcome(lost=DIED)) for block in one.blocks]
+                found += [(block, WorkOutcome(lost=DIED)) for block in one.blocks]
                 self._replace(link)
                 continue
             if one.ready:

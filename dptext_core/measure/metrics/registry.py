@@ -154,6 +154,23 @@ REGISTRY: dict[str, Metric] = {
             "Expected number, the mean over the words that are drawn.", ".1f",
         ),
         Metric(
+            "attack_best", "Best attacker right", "deniability", "share", False, 0, 1, "",
+            "How often a drawn word is named by the best of all attackers on single words: that nothing was changed, "
+            "the nearest word, the best guess, the language model, and the reader. Which it is differs by setting.",
+        ),
+        Metric(
+            "attack_best_few", "Best of same word, best guess and language model", "deniability", "share", False, 0, 1,
+            "",
+            "How often a drawn word is named by the best of three attackers: that nothing was changed, the best guess "
+            "where it has a formula, and the language model. The reader is not among them, and may find more.",
+        ),
+        Metric(
+            "attack_reader", "Reader right", "deniability", "share", False, 0, 1,
+            "the bundled masked language model, whose trunk is all-MiniLM-L6-v2",
+            "How often a drawn word is read by an attacker who knows the mechanism, its ε and the language, and reads "
+            "all words of a release together.",
+        ),
+        Metric(
             "attack_bayes", "Best guess right", "deniability", "share", False, 0, 1, "",
             "How often the best guess names a drawn word, by an attacker who sees the released word and knows the "
             "mechanism, its ε and how frequent words are in public. It is exact: nobody who knows that does better.",

@@ -14,7 +14,7 @@ from ...errors import ConfigError
 from ...measure.metrics.registry import measure
 from ...mechanisms.setting import Setting
 from ..curves import describe, title
-from ..paired import Comparison as Pair
+from ..paired import PairedComparison as Pair
 from ..paired import compare_rows
 from ..papers import PaperRow, paper_rows
 from ..rows import BASELINE, Gate, Row
@@ -27,7 +27,7 @@ UTILITY = {task.data: task.metric for task in TASKS if task.role == "utility"}
 TITLES = {"sst2": "SST-2", "snips": "Snips", "atis": "ATIS", "reviews": "film reviews", "authors": "speeches"}
 METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
 #: What measures the points where systems are equally private.
-EQUAL = "bench further equal --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/equal.json"
+EQUAL = "bench equal-privacy equal --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/equal.json"
 #: Chance at which a comparison counts, for all of a claim's comparisons together.
 LEVEL = 0.05
 #: Differences too small to matter, by metric; of other metrics any difference matters.
@@ -50,7 +50,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Difference:
     """One difference that a claim stands on: above 0 where it is as the claim says.
 
     half: of its 95% interval, 0 where it is exact. p: of no difference, from paired outcomes; None where there are
@@ -85,7 +85,7 @@ PAIRED: Paired = compare_rows
 
 
 @dataclass
-class Tally:
+class ClaimEvidence:
     """The comparisons of a claim, or of one half of it.
 
     same: the claim is that there is no difference. Each counts once it is beyond chance after Holm's correction over
@@ -93,9 +93,9 @@ class Tally:
     """
 
     same: bool = False
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[Difference] = field(default_factory=list)
 
-    def add(self, comparison: Comparison | None) -> None:
+    def add(self, comparison: Difference | None) -> None:
         if comparison is not None:
             self.comparisons.append(comparison)
 
@@ -197,7 +197,7 @@ def both(*verdicts: str) -> str:
     return OPEN if found & {OPEN, MISSING} else PARTLY
 
 
-def under_each(*tallies: Tally) -> str:
+def under_each(*tallies: ClaimEvidence) -> str:
     """The verdict of a claim that is looked at under several settings, none of which it names: the one that all share.
 
     Where they part, or lie beyond doubt on opposite sides of no difference, the setting decides and not the mechanism:
@@ -217,7 +217,7 @@ def in_part(sentence: str, parenthesis: str) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClaimOutcome:
     """What the rows say about a claim. effect: the size of it, shortly. numbers: sentences made from the rows. rows:
     those that they come from. reason: why, as we see it. missing: the command that would measure what is not there.
 
@@ -236,7 +236,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim and its test, before any row was looked at; called with ``Runs`` it gives a ``Finding``.
+    """A claim and its test, before any row was looked at; ``look`` holds it against rows.
 
     quote: the paper's words. place: where they stand. turns: what would change the verdict. itself: where the paper
     says something else, with both places.
@@ -250,34 +250,15 @@ class Claim:
     test: Test
     turns: str
     itself: str | Callable[[], str]
-    look: Callable[[Runs], Outcome]
-
-    def __call__(self, runs: Runs) -> Finding:
-        return Finding(**vars(self.look(runs)), of=self)
-
-
-@dataclass(frozen=True)
-class Finding(Outcome):
-    """What the rows say about a claim, with the claim."""
-
-    of: Claim = field(kw_only=True)
-
-    @property
-    def name(self) -> str:
-        return self.of.name
-
-    @property
-    def claim(self) -> str:
-        return self.of.claim
+    look: Callable[[Runs], ClaimOutcome]
 
     @property
     def source(self) -> str:
-        return ", ".join(filter(None, (self.of.paper, self.of.place)))
+        return ", ".join(filter(None, (self.paper, self.place)))
 
-    @property
-    def itself(self) -> str:
+    def against_itself(self) -> str:
         """Where the paper says something else, with both places; "" where it does not. Counted in its own rows."""
-        return self.of.itself if isinstance(self.of.itself, str) else self.of.itself()
+        return self.itself if isinstance(self.itself, str) else self.itself()
 
 
 #: The paper of claims that no paper makes.
@@ -289,10 +270,10 @@ REGISTERED: list[Claim] = []
 def claim(
     says: str, *, paper: str, test: Test, turns: str, place: str = "", quote: str = "",
     itself: str | Callable[[], str] = "",
-) -> Callable[[Callable[[Runs], Outcome]], Claim]:  # fmt: skip
+) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:  # fmt: skip
     """Makes a claim of the function that looks at its rows, and lists it; the claim has the function's name."""
 
-    def made(look: Callable[[Runs], Outcome]) -> Claim:
+    def made(look: Callable[[Runs], ClaimOutcome]) -> Claim:
         REGISTERED.append(Claim(look.__name__, says, paper, place, quote, test, turns, itself, look))
         return REGISTERED[-1]
 
@@ -323,7 +304,7 @@ class Runs:
                 self._rows.setdefault((row.data, row.metric), []).append((row, full_options(row)))
                 self._points[row.metric, *_point(row)] = row
 
-    def compare(self, more: Row | None, less: Row | None, least: float | None = None) -> Comparison | None:
+    def compare(self, more: Row | None, less: Row | None, least: float | None = None) -> Difference | None:
         """The claim says that ``more`` has the larger value; None where one of them is not there."""
         if more is None or less is None:
             return None
@@ -331,8 +312,8 @@ class Runs:
         known = self._paired(more, less) if self._paired is not None else None
         if known is not None:
             wide = max(known.high - known.difference, known.difference - known.low)
-            return Comparison(known.difference, wide, known.p, smallest, more.metric)
-        return Comparison(more.value - less.value, math.hypot(half(more), half(less)), None, smallest, more.metric)
+            return Difference(known.difference, wide, known.p, smallest, more.metric)
+        return Difference(more.value - less.value, math.hypot(half(more), half(less)), None, smallest, more.metric)
 
     def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
         """Of what unprotected text has above always guessing the share that ``row`` has lost, and half of its 95%
@@ -437,13 +418,13 @@ def printed(
     ]
 
 
-def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Comparison:
+def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Difference:
     """The slope of values over places, by weighted least squares; that the texts are the same only narrows it."""
     x, y = np.array(places, float), np.array([row.value for row in rows])
     weight = 1 / np.maximum([half(row) for row in rows], 1e-9) ** 2
     off = x - (weight * x).sum() / weight.sum()
     spread = float((weight * off**2).sum())
-    return Comparison(float((weight * off * y).sum()) / spread, 1 / math.sqrt(spread), None, least, rows[0].metric)
+    return Difference(float((weight * off * y).sum()) / spread, 1 / math.sqrt(spread), None, least, rows[0].metric)
 
 
 def share_lost(score: float, whole: float, guess: float) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from .. import mappings, queries
-from ..further import bundled as further
+from .. import equal_privacy, mappings, queries
 from ..rows import Row
 from .base import (
     AGREES,
@@ -15,10 +14,10 @@ from .base import (
     LEAST,
     ONE_POINT,
     PARTLY,
-    Comparison,
-    Outcome,
+    ClaimEvidence,
+    ClaimOutcome,
+    Difference,
     Runs,
-    Tally,
     Test,
     both,
     claim,
@@ -72,8 +71,8 @@ def _k_contradicts() -> str:
     turns="More texts; at the same privacy instead of the same ε, since with 5 words at least one in five stays.",
     itself=_k_contradicts,
 )
-def small_k(runs: Runs) -> Outcome:
-    tally, rows, numbers = Tally(), [], []
+def small_k(runs: Runs) -> ClaimOutcome:
+    tally, rows, numbers = ClaimEvidence(), [], []
     for epsilon in _levels(runs):
         line = _by_k(runs, epsilon)
         rows += line
@@ -82,10 +81,10 @@ def small_k(runs: Runs) -> Outcome:
         if epsilon <= 1:
             tally.add(trend([-math.log10(full_options(r)["k"]) for r in line], line, LEAST["accuracy"]))
     if not tally.n:
-        return Outcome(missing=GRID)
+        return ClaimOutcome(missing=GRID)
     theirs = [(r.options["k"], x) for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options]
     numbers.append("The paper at ε 1: " + ", ".join(f"K {k}: {100 * x:.1f}%" for k, x in theirs) + ".")
-    return Outcome(
+    return ClaimOutcome(
         tally.verdict,
         f"{tally.effect} for a tenth of K",
         (*numbers, tally.sentence("Accuracy that a tenth of K brings at ε 1")),
@@ -107,17 +106,17 @@ def small_k(runs: Runs) -> Outcome:
     ),
     turns="An ε well beyond 2 ln K, 12 to 15 for the largest K, where the word itself outweighs all others.",
 )
-def small_k_fades(runs: Runs) -> Outcome:
+def small_k_fades(runs: Runs) -> ClaimOutcome:
     levels = _levels(runs)
     if len(levels) < 2:
-        return Outcome(missing=GRID)
+        return ClaimOutcome(missing=GRID)
     first, last = (_by_k(runs, e) for e in (levels[0], levels[-1]))
     four = [first[0], first[-1], last[0], last[-1]]
     gaps = [four[0].value - four[1].value, four[2].value - four[3].value]
-    tally = Tally()
-    tally.add(Comparison(gaps[0] - gaps[1], math.hypot(*map(half, four)), None, 0.02, "accuracy"))
+    tally = ClaimEvidence()
+    tally.add(Difference(gaps[0] - gaps[1], math.hypot(*map(half, four)), None, 0.02, "accuracy"))
     small, large = full_options(four[0])["k"], full_options(four[1])["k"]
-    return Outcome(
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
@@ -131,8 +130,8 @@ def small_k_fades(runs: Runs) -> Outcome:
     )
 
 
-def _mapping_runs(runs: Runs, first: str, second: str) -> tuple[Tally, list[Row]]:
-    tally, rows = Tally(), []
+def _mapping_runs(runs: Runs, first: str, second: str) -> tuple[ClaimEvidence, list[Row]]:
+    tally, rows = ClaimEvidence(), []
     for row in runs.find("sst2", "accuracy", NAME, mapping=first, strategy="record", k=50):
         options = {k: full_options(row)[k] for k in ("strategy", "k", "keep_stopwords")}
         other = runs.one("sst2", "accuracy", NAME, row.epsilon, mapping=second, **options)
@@ -155,14 +154,14 @@ def _mapping_runs(runs: Runs, first: str, second: str) -> tuple[Tally, list[Row]
     turns="More texts. What aggressive mapping costs in privacy is the next claim.",
     itself="Section 5.3 and Table 3 print ε = 0; at 0 the word itself is no likelier than the others of its set.",
 )
-def mappings_utility(runs: Runs) -> Outcome:
+def mappings_utility(runs: Runs) -> ClaimOutcome:
     first, a = _mapping_runs(runs, "aggressive", "balanced")
     second, b = _mapping_runs(runs, "balanced", "conservative")
-    together = Tally(comparisons=[*first.comparisons, *second.comparisons])
+    together = ClaimEvidence(comparisons=[*first.comparisons, *second.comparisons])
     if not together.n:
-        return Outcome(missing=GRID)
+        return ClaimOutcome(missing=GRID)
     theirs = {row.options["mapping"]: x for x, row in printed(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50)}
-    return Outcome(
+    return ClaimOutcome(
         both(first.verdict, second.verdict),
         together.effect,
         (
@@ -189,17 +188,17 @@ def mappings_utility(runs: Runs) -> Outcome:
     ),
     turns="The paper's vectors, and whether it counts words or occurrences, which it does not say.",
 )
-def mappings_alone(runs: Runs) -> Outcome:
+def mappings_alone(runs: Runs) -> ClaimOutcome:
     ours = {(row.k, row.mapping): row for row in mappings.bundled()}
     theirs = {
         (row.options["k"], row.options["mapping"]): x
         for x, row in printed(PAPER, "Table 4", "sst2", NAME, "not_n_to_m")
     }
     if not ours:
-        return Outcome(missing="bench mappings --data DIR")
+        return ClaimOutcome(missing="bench mappings --data DIR")
     agreed = all(row.words > 0.9 if m == "aggressive" else row.occurrences < 0.01 for (_, m), row in ours.items())
     gaps = [abs(ours[at].words - x) for at, x in theirs.items() if at[1] == "balanced" and at in ours]
-    return Outcome(
+    return ClaimOutcome(
         AGREES if agreed and max(gaps) < 0.005 else PARTLY if agreed else DISAGREES,
         f"balanced, share of words alone: up to {100 * max(gaps):.1f} points above the paper's",
         (
@@ -253,17 +252,17 @@ def _record_contradicts() -> str:
     turns="A task over pairs of texts, for which repeated words matter; none of ours enters.",
     itself=_record_contradicts,
 )
-def record_strategy(runs: Runs) -> Outcome:
+def record_strategy(runs: Runs) -> ClaimOutcome:
     tallies, rows = {}, []
     for other in ("token", "dataset"):
-        tallies[other] = Tally()
+        tallies[other] = ClaimEvidence()
         for row, less in _by_strategy(runs, "accuracy", other):
             tallies[other].add(runs.compare(row, less))
             rows += [row, less]
-    together = Tally(comparisons=[c for t in tallies.values() for c in t.comparisons])
+    together = ClaimEvidence(comparisons=[c for t in tallies.values() for c in t.comparisons])
     if not together.n:
-        return Outcome(missing=GRID)
-    return Outcome(
+        return ClaimOutcome(missing=GRID)
+    return ClaimOutcome(
         both(*(t.verdict for t in tallies.values())),
         together.effect,
         (
@@ -290,8 +289,8 @@ def record_strategy(runs: Runs) -> Outcome:
     itself="“The same privacy guarantee” holds a word that is drawn: in Table 6 the words in common with the original "
     "rise from 2.8% to 43.5% at ε = 1 where stop words are kept.",
 )
-def stop_words(runs: Runs) -> Outcome:
-    tally, rows = Tally(), []
+def stop_words(runs: Runs) -> ClaimOutcome:
+    tally, rows = ClaimEvidence(), []
     for row in runs.find("sst2", "accuracy", NAME, keep_stopwords=True, mapping="balanced", k=50):
         options = {"mapping": "balanced", "k": 50, "strategy": full_options(row)["strategy"]}
         other = runs.one("sst2", "accuracy", NAME, row.epsilon, keep_stopwords=False, **options)
@@ -299,8 +298,8 @@ def stop_words(runs: Runs) -> Outcome:
             tally.add(runs.compare(row, other))
             rows += [row, other]
     if not rows:
-        return Outcome(missing=GRID)
-    return Outcome(
+        return ClaimOutcome(missing=GRID)
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (tally.sentence("Accuracy on SST-2, stop words kept against rewritten"),),
@@ -333,17 +332,17 @@ def _strategies_contradict() -> str:
     turns="A data set with few distinct words that are frequent: under dataset each is drawn once for all.",
     itself=_strategies_contradict,
 )
-def strategies_alike(runs: Runs) -> Outcome:
+def strategies_alike(runs: Runs) -> ClaimOutcome:
     tallies, rows = {}, []
     for other in ("token", "dataset"):
-        tallies[other] = Tally(same=True)
+        tallies[other] = ClaimEvidence(same=True)
         for row, less in _by_strategy(runs, "unchanged", other):
             tallies[other].add(runs.compare(row, less, 0.02))
             rows += [row, less]
-    together = Tally(True, [c for t in tallies.values() for c in t.comparisons])
+    together = ClaimEvidence(True, [c for t in tallies.values() for c in t.comparisons])
     if not together.n:
-        return Outcome(missing=GRID)
-    return Outcome(
+        return ClaimOutcome(missing=GRID)
+    return ClaimOutcome(
         both(*(t.verdict for t in tallies.values())),
         together.effect,
         tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
@@ -385,10 +384,10 @@ def _santext_contradicts() -> str:
     turns="More texts, or another measure of privacy: a set of 50 words hides in 50, a vocabulary in 21,719.",
     itself=_santext_contradicts,
 )
-def custext_against_santext(runs: Runs) -> Outcome:
-    found = further("equal")
+def custext_against_santext(runs: Runs) -> ClaimOutcome:
+    found = equal_privacy.bundled("equal")
     equal = Runs([] if found is None else found.rows)
-    tally, rows = Tally(), []
+    tally, rows = ClaimEvidence(), []
     cosine: list[str] = []
     variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
@@ -403,8 +402,8 @@ def custext_against_santext(runs: Runs) -> Outcome:
             if x is not None and y is not None:
                 said.append(f"N_w {n_w:g}: {value(x)} and {value(y)}")
     if not rows:
-        return Outcome(missing=EQUAL)
-    return Outcome(
+        return ClaimOutcome(missing=EQUAL)
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
@@ -446,13 +445,13 @@ def _queries_contradict() -> str:
     turns="A set in which the other words are about as likely as each other, whatever K.",
     itself=_queries_contradict,
 )
-def queries_by_k(runs: Runs) -> Outcome:
+def queries_by_k(runs: Runs) -> ClaimOutcome:
     table: dict[tuple[str, float], dict[int, int | None]] = {}
     for row in queries.bundled():
         table.setdefault((row.word, round(row.p, 1)), {})[row.k] = row.n
     lines = {at: found for at, found in table.items() if len(found) >= 3}
     if not lines:
-        return Outcome(missing="bench queries --out assets/benchmarks/queries.json")
+        return ClaimOutcome(missing="bench queries --out assets/benchmarks/queries.json")
 
     def factor(found: dict[int, int | None]) -> float:
         known = [n for n in found.values() if n is not None]
@@ -473,7 +472,7 @@ def queries_by_k(runs: Runs) -> Outcome:
     )
     numbers.append("Measured by: python -m dptext_core bench queries.")
     small = max(factor(found) for found in lines.values())
-    return Outcome(
+    return ClaimOutcome(
         AGREES if alike == len(lines) else PARTLY if 2 * alike >= len(lines) else DISAGREES,
         f"up to {small:.0f} times as many" if math.isfinite(small) else "never for the smallest K, at the smallest p₀",
         tuple(numbers),

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...mechanisms.words.diffractor import NOISES
+from .. import equal_privacy
 from ..curves import title
 from ..deniability import Curve
 from ..deniability import measured as measured_deniability
-from ..further import CHOICES, SINGLE, VOCABULARY, bundled_crossings
-from ..further import bundled as further
+from ..equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..papers import paper_rows
 from ..rows import Row
 from ..speed import memory, words
@@ -24,10 +24,10 @@ from .base import (
     ONE_POINT,
     PARTLY,
     TITLES,
-    Comparison,
-    Outcome,
+    ClaimEvidence,
+    ClaimOutcome,
+    Difference,
     Runs,
-    Tally,
     Test,
     both,
     claim,
@@ -46,12 +46,12 @@ NAME = "diffractor"
 GLOVE = "glove-840b"
 GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
 STATISTICS = "a word of S_w, a point of N_w: what the paper's 100 draws of 100 words can show at best"
-LISTS = "bench further lists --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/lists.json"
+LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/lists.json"
 
 
 def beside() -> Runs:
     """The lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
-    found = further("lists")
+    found = equal_privacy.bundled("lists")
     return Runs([] if found is None else found.rows, [] if found is None else found.gates)
 
 
@@ -91,8 +91,8 @@ def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[
     itself="L2 is a list of one space, L0 of five: Section 7 says number of lists, and Section 4.1.3 changes the "
     "spaces with it.",
 )
-def one_list_is_best(runs: Runs) -> Outcome:
-    utility, hidden, kept, rows = Tally(), Tally(), Tally(), []
+def one_list_is_best(runs: Runs) -> ClaimOutcome:
+    utility, hidden, kept, rows = ClaimEvidence(), ClaimEvidence(), ClaimEvidence(), []
     lists = beside()
     for noise in NOISES:
         for row in runs.find("sst2", "accuracy", NAME, **noise, lists=("L2",)):
@@ -114,7 +114,7 @@ def one_list_is_best(runs: Runs) -> Outcome:
             kept.sentence("N_w with L2 against L0 and L1, more of it stays"),
         ]
     if utility.n == 0 and hidden.n == 0:
-        return Outcome(missing=f"bench run --grid full --only diffractor/sst2, and {LISTS}")
+        return ClaimOutcome(missing=f"bench run --grid full --only diffractor/sst2, and {LISTS}")
     for metric in ("accuracy", "cosine"):
         for first in lists.find("sst2", metric, NAME, **GEOMETRIC, lists=SINGLE[0]):
             epsilon = first.epsilon
@@ -127,7 +127,7 @@ def one_list_is_best(runs: Runs) -> Outcome:
                     f"{metric.capitalize()} at ε {epsilon:g}, each space's single list: {shown}; their mean "
                     f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {width:.3f}."
                 )
-    return Outcome(
+    return ClaimOutcome(
         both(utility.verdict, hidden.verdict),
         utility.effect,
         tuple(numbers),
@@ -152,8 +152,8 @@ def one_list_is_best(runs: Runs) -> Outcome:
     ),
     turns="Lists of one space that share fewer neighbours.",
 )
-def more_lists(runs: Runs) -> Outcome:
-    lists, more, stays, rows = beside(), Tally(), Tally(), []
+def more_lists(runs: Runs) -> ClaimOutcome:
+    lists, more, stays, rows = beside(), ClaimEvidence(), ClaimEvidence(), []
     for noise in (GEOMETRIC, TEM):
         for a, b in _deniability(lists, "s_w", noise, "L1", "L0"):
             more.add(lists.compare(a, b))
@@ -162,10 +162,10 @@ def more_lists(runs: Runs) -> Outcome:
             stays.add(lists.compare(a, b))
             rows += [a, b]
     if not rows:
-        return Outcome(missing=LISTS)
+        return ClaimOutcome(missing=LISTS)
     few = [r for r in rows if r.metric == "s_w" and r.options.get("noise") == "geometric" and (r.epsilon or 0) <= 1]
     shown = ", ".join(f"ε {b.epsilon:g}: {value(b)} and {value(a)}" for a, b in zip(few[::2], few[1::2], strict=True))
-    return Outcome(
+    return ClaimOutcome(
         both(more.verdict, DISAGREES) if stays.no else more.verdict,
         more.effect,
         (
@@ -193,8 +193,8 @@ def more_lists(runs: Runs) -> Outcome:
     ),
     turns="A window γ that makes TEM's N_w larger than tanh(ε/2) somewhere: there is none.",
 )
-def noises_differ(runs: Runs) -> Outcome:
-    lists, kept, different, rows, shown = beside(), Tally(), Tally(), [], []
+def noises_differ(runs: Runs) -> ClaimOutcome:
+    lists, kept, different, rows, shown = beside(), ClaimEvidence(), ClaimEvidence(), [], []
     for choice in CHOICES[:3]:
         for row in lists.find(VOCABULARY, "n_w", NAME, **GEOMETRIC, lists=choice):
             other = lists.one(VOCABULARY, "n_w", NAME, row.epsilon, **TEM, lists=choice)
@@ -207,8 +207,8 @@ def noises_differ(runs: Runs) -> Outcome:
             if choice == ("L2",):
                 shown.append(f"ε {row.epsilon:g}: {100 * row.value:.1f}% / {100 * other.value:.1f}%")
     if not rows:
-        return Outcome(missing=LISTS)
-    return Outcome(
+        return ClaimOutcome(missing=LISTS)
+    return ClaimOutcome(
         both(kept.verdict, different.verdict),
         kept.effect,
         (
@@ -242,14 +242,18 @@ def _changed(paper: str, table: str, mechanism: str) -> float:
     itself="Equation 4 gives 1 − tanh(½) = 53.8% at ε = 1, on any list but for its ends; TEM noise 75.5%. Section 5.1 "
     "calls the share that stays N_w, Section 7 the share that changes.",
 )
-def sixty_percent(runs: Runs) -> Outcome:
+def sixty_percent(runs: Runs) -> ClaimOutcome:
     rows: list[Row] = []
     theirs = _changed(PAPER, "Section 7, prose", NAME)
-    each = {"geometric": Tally(same=True), "TEM": Tally(same=True), "their mean": Tally(same=True)}
+    each = {
+        "geometric": ClaimEvidence(same=True),
+        "TEM": ClaimEvidence(same=True),
+        "their mean": ClaimEvidence(same=True),
+    }
     shown: dict[str, list[str]] = {name: [] for name in each}
 
     def add(name: str, choice: str, changed: float, wide: float) -> None:
-        each[name].add(Comparison(changed - theirs, wide, None, 0.05, "n_w"))
+        each[name].add(Difference(changed - theirs, wide, None, 0.05, "n_w"))
         shown[name].append(f"{choice} {100 * changed:.1f}%")
 
     for (choice,) in CHOICES[:3]:
@@ -261,11 +265,11 @@ def sixty_percent(runs: Runs) -> Outcome:
         if (known := [row for row in found if row is not None]) == found:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
-        return Outcome(missing="bench run --grid full --only diffractor/sst2")
+        return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
     verdict = both(*(tally.verdict for name, tally in each.items() if tally.n and name != "their mean"))
     if verdict != AGREES and AGREES in (tally.verdict for tally in each.values()):
         verdict = PARTLY
-    return Outcome(
+    return ClaimOutcome(
         verdict,
         "; ".join(f"{name} {tally.effect}" for name, tally in each.items() if tally.n),
         (
@@ -293,21 +297,21 @@ def sixty_percent(runs: Runs) -> Outcome:
     turns="The paper's own vectors (which of its five, Section 7 does not say).",
     itself="Section 7 writes N_w@10 = 0.92 for a share that changes; by Section 5.1 it would be the share that stays.",
 )
-def mahalanobis_changes(runs: Runs) -> Outcome:
+def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
     theirs = _changed(PAPER, "Section 7, N_w@10", "mahalanobis")
-    sentence, figure = Tally(), Tally(same=True)
+    sentence, figure = ClaimEvidence(), ClaimEvidence(same=True)
     spaces, others, low_noise = [], [], []
     curves = measured_deniability()
     ours = {
-        of.options["noise"]: _changes(curve, 1.0)
-        for of, curve in curves
+        of.options["noise"]: _changes(of.curve, 1.0)
+        for of in curves
         if of.mechanism == NAME and of.options["lists"] == ("L2",) and of.options.get("gamma") is None
     }
-    for of, curve in curves:
+    for of in curves:
         name, options = of.mechanism, of.options
         if name not in METRIC_DP or "space" not in options:
             continue
-        changed, wide, known = _changes(curve, 10.0)
+        changed, wide, known = _changes(of.curve, 10.0)
         at = f"{'' if known else 'at least '}{100 * changed:.0f}%"
         if name == "mahalanobis":
             spaces.append(f"{options['space']} {at}")
@@ -315,13 +319,13 @@ def mahalanobis_changes(runs: Runs) -> Outcome:
             continue
         others.append(f"{title(name)} {at}")
         if name == "mahalanobis":
-            figure.add(Comparison(changed - theirs, wide, None, 0.05, "n_w"))
+            figure.add(Difference(changed - theirs, wide, None, 0.05, "n_w"))
             for share, width, _ in ours.values():
-                sentence.add(Comparison(changed - share, math.hypot(wide, width), None, 0.01, "n_w"))
+                sentence.add(Difference(changed - share, math.hypot(wide, width), None, 0.01, "n_w"))
     if not figure.n or not sentence.n:
-        return Outcome(missing="bench deniability --out assets/benchmarks/deniability.json")
+        return ClaimOutcome(missing="bench deniability --out assets/benchmarks/deniability.json")
     low_noise = [f"{noise} {100 * share:.0f}%" for noise, (share, _, _) in ours.items()]
-    return Outcome(
+    return ClaimOutcome(
         in_part(sentence.verdict, figure.verdict),
         f"the sentence {sentence.effect}; the figure {figure.effect}",
         (
@@ -359,7 +363,7 @@ def _changes(curve: Curve, epsilon: float) -> tuple[float, float, bool]:
     turns="A definition of the unit of ε that is the same for all.",
     itself="The same paragraph grants that this may be “simply a matter of scale”.",
 )
-def tight_range(runs: Runs) -> Outcome:
+def tight_range(runs: Runs) -> ClaimOutcome:
     ends: dict[str, dict[float, float | None]] = {}
     exact, names = set(), {}
     for c in bundled_crossings():
@@ -372,7 +376,7 @@ def tight_range(runs: Runs) -> Outcome:
     both_ends = {m: (e.get(0.1), e.get(0.8)) for m, e in ends.items()}
     widths = {m: (low, high) for m, (low, high) in both_ends.items() if low is not None and high is not None}
     if NAME not in widths or len(widths) < 2:
-        return Outcome(missing=EQUAL)
+        return ClaimOutcome(missing=EQUAL)
     span = {m: high - low for m, (low, high) in widths.items()}
     ratio = {m: high / low for m, (low, high) in widths.items()}
     others = [m for m in widths if m != NAME]
@@ -383,7 +387,7 @@ def tight_range(runs: Runs) -> Outcome:
         f"{names[m]} {low:.4g} and {high:.4g} (factor {high / low:.1f}{'' if m in exact else ', from draws'})"
         for m, (low, high) in widths.items()
     )
-    return Outcome(
+    return ClaimOutcome(
         both(narrow, factor),
         f"width {span[NAME]:.2g} (others {min(span[m] for m in others):.2g} and more), factor {ratio[NAME]:.1f} "
         f"(others {min(ratio[m] for m in others):.1f} and more)",
@@ -405,8 +409,8 @@ def tight_range(runs: Runs) -> Outcome:
     ),
     turns="Nothing that is measured at the same ε: the same number means other noise in each. See the next claim.",
 )
-def one_dimension_wins(runs: Runs) -> Outcome:
-    utility, rows = Tally(), []
+def one_dimension_wins(runs: Runs) -> ClaimOutcome:
+    utility, rows = ClaimEvidence(), []
     for mechanism in METRIC_DP:
         for row in runs.find("sst2", "accuracy", mechanism):
             ours = runs.one("sst2", "accuracy", NAME, row.epsilon, **GEOMETRIC, lists=("L2",))
@@ -414,7 +418,7 @@ def one_dimension_wins(runs: Runs) -> Outcome:
                 utility.add(runs.compare(ours, row))
                 rows += [ours, row]
     if not rows:
-        return Outcome(missing="bench run --grid full")
+        return ClaimOutcome(missing="bench run --grid full")
     best = {r.epsilon: x for x, r in printed(PAPER, "Table 3", "sst2", NAME, "accuracy")}
     behind = [
         f"{title(m)} at ε {r.epsilon:g}"
@@ -424,7 +428,7 @@ def one_dimension_wins(runs: Runs) -> Outcome:
     ]
     compared = ", ".join(f"{title(r.mechanism)} at ε {r.epsilon:g}" for r in rows if r.mechanism != NAME)
     without = [title(m) for m in METRIC_DP if all(r.mechanism != m for r in rows)]
-    return Outcome(
+    return ClaimOutcome(
         PARTLY if without and utility.verdict == AGREES else utility.verdict,
         utility.effect,
         (
@@ -439,7 +443,7 @@ def one_dimension_wins(runs: Runs) -> Outcome:
 
 
 def _equal() -> Runs:
-    found = further("equal")
+    found = equal_privacy.bundled("equal")
     return Runs([] if found is None else found.rows, [] if found is None else found.gates)
 
 
@@ -474,8 +478,8 @@ def _tem_contradicts() -> str:
     "be guessed.",
     itself=_tem_contradicts,
 )
-def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
-    equal, tally, cosine, rows = _equal(), Tally(), Tally(), []
+def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
+    equal, tally, cosine, rows = _equal(), ClaimEvidence(), ClaimEvidence(), []
     variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
@@ -490,8 +494,8 @@ def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
                 if x is not None and y is not None:
                     variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
     if not rows:
-        return Outcome(missing=EQUAL)
-    return Outcome(
+        return ClaimOutcome(missing=EQUAL)
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
@@ -518,13 +522,13 @@ def beats_tem_at_equal_privacy(runs: Runs) -> Outcome:
     ),
     turns="The nine tasks of GLUE, most of which our classifier cannot do.",
 )
-def drop_of_fifteen(runs: Runs) -> Outcome:
+def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
     base = runs.one("sst2", "accuracy", "baseline")
     if base is None:
-        return Outcome(missing="bench run --grid full --only sst2")
+        return ClaimOutcome(missing="bench run --grid full --only sst2")
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
     whole = next(x for x, r in printed(PAPER, "Table 1", "sst2", "baseline", "accuracy"))
-    tally, rows, shown = Tally(same=True), [base], []
+    tally, rows, shown = ClaimEvidence(same=True), [base], []
     for x, theirs in printed(PAPER, "Table 1", "sst2", NAME, "accuracy"):
         if theirs.epsilon not in (0.1, 5, 10):
             continue
@@ -533,20 +537,20 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
         if row is None:
             continue
         (mine, wide), other = runs.share_lost(base, row, guess), share_lost(x, whole, GUESS)
-        tally.add(Comparison(mine - other, wide, None, 0.1))
+        tally.add(Difference(mine - other, wide, None, 0.1))
         rows.append(row)
         if theirs.options == {"noise": "geometric", "lists": ("L2",)}:
             shown.append(f"ε {theirs.epsilon:g}: {100 * (base.value - row.value):.1f} / {100 * (whole - x):.1f} "
                          f"points, share {mine:.2f} / {other:.2f}")  # fmt: skip
     if len(rows) == 1:
-        return Outcome(missing="bench run --grid full --only diffractor/sst2")
+        return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
     everywhere = {r.data: r for r in paper_rows() if (r.paper, r.table, r.mechanism) == (PAPER, "Table 1", "baseline")}
     lost = [
         (everywhere[r.data].value or 0.0) - (r.value or 0.0)
         for r in paper_rows(None, NAME)
         if (r.paper, r.table, r.epsilon) == (PAPER, "Table 1", 0.1)
     ]
-    return Outcome(
+    return ClaimOutcome(
         tally.verdict,
         f"share lost, less the paper's: {tally.effect}",
         (
@@ -573,8 +577,8 @@ def drop_of_fifteen(runs: Runs) -> Outcome:
     ),
     turns="An attacker who trains on rewritten texts: see the claim about adaptive attackers.",
 )
-def attackers_weakened(runs: Runs) -> Outcome:
-    tally, rows, shown = Tally(), [], []
+def attackers_weakened(runs: Runs) -> ClaimOutcome:
+    tally, rows, shown = ClaimEvidence(), [], []
     for data in ("reviews", "authors"):
         base = runs.one(data, "f1_static", "baseline")
         line = runs.find(data, "f1_static", NAME, **GEOMETRIC)
@@ -587,10 +591,10 @@ def attackers_weakened(runs: Runs) -> Outcome:
         each = ", ".join(f"ε {r.epsilon:g}: {value(r)}" for r in line)
         shown.append(f"{TITLES[data].capitalize()}, unprotected {value(base)}; {each}.")
     if not rows:
-        return Outcome(missing="bench run --grid full --only diffractor")
+        return ClaimOutcome(missing="bench run --grid full --only diffractor")
     theirs = [f"ε {r.epsilon:g}: {100 * x:.1f}%" for x, r in printed(PAPER, "Table 4", "friends", NAME, "accuracy",
                                                                       noise="geometric")]  # fmt: skip
-    return Outcome(
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
@@ -626,8 +630,8 @@ def _table_2_contradicts() -> str:
     turns="Another window: the released code's γ = 5 keeps no word at ε 1.",
     itself=_table_2_contradicts,
 )
-def tem_beside_tables(runs: Runs) -> Outcome:
-    lists, ratios, gaps, rows, shown = beside(), Tally(same=True), Tally(same=True), [], []
+def tem_beside_tables(runs: Runs) -> ClaimOutcome:
+    lists, ratios, gaps, rows, shown = beside(), ClaimEvidence(same=True), ClaimEvidence(same=True), [], []
     theirs = {(r.options["noise"], r.epsilon): x for x, r in printed(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine")}
     accuracy = {
         (r.options["noise"], r.epsilon): x
@@ -641,17 +645,17 @@ def tem_beside_tables(runs: Runs) -> Outcome:
         e = row.epsilon
         mine, paper = row.value / other.value, theirs["tem", e] / theirs["geometric", e]
         wide = mine * math.hypot(half(row) / row.value, half(other) / other.value)
-        ratios.add(Comparison(mine - paper, wide, None, 0.05))
+        ratios.add(Difference(mine - paper, wide, None, 0.05))
         rows += [row, other]
         shown.append(f"ε {e:g}: {mine:.2f} / {paper:.2f}")
         a, b = lists.beside(row, "accuracy"), lists.beside(other, "accuracy")
         if a is not None and b is not None and ("tem", e) in accuracy:
             gap = (a.value - b.value) - (accuracy["tem", e] - accuracy["geometric", e])
-            gaps.add(Comparison(gap, math.hypot(half(a), half(b)), None, 0.05, "accuracy"))
+            gaps.add(Difference(gap, math.hypot(half(a), half(b)), None, 0.05, "accuracy"))
             rows += [a, b]
     if not rows:
-        return Outcome(missing=LISTS)
-    return Outcome(
+        return ClaimOutcome(missing=LISTS)
+    return ClaimOutcome(
         both(ratios.verdict, gaps.verdict),
         ratios.effect,
         (
@@ -677,7 +681,7 @@ def tem_beside_tables(runs: Runs) -> Outcome:
     ),
     turns="The code that the paper timed: bench peers compares with released packages.",
 )
-def speed(runs: Runs) -> Outcome:
+def speed(runs: Runs) -> ClaimOutcome:
     rates: dict[str, Row] = {}
     for row in words.bundled():
         if row.mechanism in (NAME, *METRIC_DP):
@@ -685,9 +689,9 @@ def speed(runs: Runs) -> Outcome:
     first = f"{title(NAME)}, geometric"
     others = [name for name in rates if name != first]
     if first not in rates or not others:
-        return Outcome(missing="bench words --out FILE")
+        return ClaimOutcome(missing="bench words --out FILE")
     faster = [rates[first].value / rates[name].value for name in others]
-    return Outcome(
+    return ClaimOutcome(
         AGREES if min(faster) > 2 else PARTLY if min(faster) > 0.9 and max(faster) > 2 else DISAGREES,
         f"{min(faster):.1f} to {max(faster):.1f} times as fast",
         (
@@ -716,7 +720,7 @@ def speed(runs: Runs) -> Outcome:
     ),
     turns="Blocks of another size: they set the others' figure.",
 )
-def little_memory(runs: Runs) -> Outcome:
+def little_memory(runs: Runs) -> ClaimOutcome:
     ours: dict[str, Row] = {}
     for row in memory.bundled():
         if row.options.get("lists", ("L2",)) == ("L2",):
@@ -725,8 +729,8 @@ def little_memory(runs: Runs) -> Outcome:
     mine = [row.value for row in ours.values() if row.mechanism == NAME]
     others = [row.value for row in ours.values() if row.mechanism in METRIC_DP]
     if not mine or not others:
-        return Outcome(missing="bench memory")
-    return Outcome(
+        return ClaimOutcome(missing="bench memory")
+    return ClaimOutcome(
         AGREES if max(mine) < min(others) / 5 else PARTLY if max(mine) < min(others) else DISAGREES,
         f"{max(mine):.1f} MiB against {min(others):.0f} and more",
         (

@@ -13,10 +13,10 @@ from .base import (
     DISAGREES,
     ONE_POINT,
     OPEN,
-    Comparison,
-    Outcome,
+    ClaimEvidence,
+    ClaimOutcome,
+    Difference,
     Runs,
-    Tally,
     Test,
     both,
     claim,
@@ -56,7 +56,7 @@ def _epsilon(row: Row | PaperRow) -> float:
     turns="roberta-base in the bundled model's place, or a tuned classifier: bench run --finetune with dp-mlm. The "
     "range of clipping alone turns it.",
 )
-def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
+def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
     base = runs.one("sst2", "accuracy", "baseline")
     theirs = {_epsilon(row): x for x, row in printed(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy")}
     whole = {row.epsilon: x for x, row in printed(PAPER, "Table 1", "sst2", "baseline", "accuracy")}[None]
@@ -65,18 +65,18 @@ def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
         for clip in RANGES
     }
     if base is None or not any(found.values()):
-        return Outcome(missing="bench run --grid full --only dp-mlm/sst2")
+        return ClaimOutcome(missing="bench run --grid full --only dp-mlm/sst2")
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
     paper = {e: share_lost(x, whole, GUESS) for e, x in theirs.items()}
-    tallies = {clip: Tally(same=True) for clip in found}
+    tallies = {clip: ClaimEvidence(same=True) for clip in found}
     lost: dict[str, list[tuple[float, float]]] = {}
     for clip, rows in found.items():
         for row in rows:
             mine, wide = runs.share_lost(base, row, guess)
-            tallies[clip].add(Comparison(mine - paper[_epsilon(row)], wide, None, SAME_LOSS))
+            tallies[clip].add(Difference(mine - paper[_epsilon(row)], wide, None, SAME_LOSS))
             lost.setdefault(clip, []).append((_epsilon(row), mine))
     first, last = min(paper), max(paper)
-    return Outcome(
+    return ClaimOutcome(
         under_each(*tallies.values()),
         "lost above guessing: "
         + "".join(f"{line[0][1]:.2f} to {line[-1][1]:.2f} with {RANGES[clip]}, " for clip, line in lost.items())
@@ -112,7 +112,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> Outcome:
     ),
     turns="A task in which unprotected text beats guessing clearly, in utility as in authorship.",
 )
-def dp_mlm_gains(runs: Runs) -> Outcome:
+def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
     rows: list[Row] = []
     for metric in ("relative_gain_adaptive", "relative_gain_adaptive" + TUNED):
         rows = rows or runs.find("reviews", metric, "dp-mlm", clip="paper")
@@ -132,15 +132,15 @@ def dp_mlm_gains(runs: Runs) -> Outcome:
             "Without a utility that beats guessing by three standard errors, γ would be the attacker's loss alone. In "
             "the paper's Yelp the utility is near its majority class too (97.5% against 96.4%)."
         )
-        return Outcome(
+        return ClaimOutcome(
             numbers=tuple(numbers),
             reason=reason if closed else "",
             missing="bench run --grid tuned --only reviews --finetune",
         )
-    tally = Tally()
+    tally = ClaimEvidence()
     for row in rows:
-        tally.add(Comparison(row.value, half(row), None, 0.01, row.metric))
-    return Outcome(
+        tally.add(Difference(row.value, half(row), None, 0.01, row.metric))
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (*numbers, tally.sentence("γ against the adaptive attacker, against 0")),
@@ -182,8 +182,8 @@ def _plus_contradicts() -> str:
     turns="More texts and seeds: the paper's own differences are a point or two.",
     itself=_plus_contradicts,
 )
-def dp_mlm_plus(runs: Runs) -> Outcome:
-    utility, privacy, rows = Tally(), Tally(), []
+def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
+    utility, privacy, rows = ClaimEvidence(), ClaimEvidence(), []
     for data, metric, tally in (("sst2", "accuracy", utility), ("authors", "f1_adaptive", privacy)):
         for row in runs.find(data, metric, "dp-mlm-plus"):
             plain = runs.one(data, metric, "dp-mlm", row.epsilon, clip=full_options(row)["clip"])
@@ -191,8 +191,8 @@ def dp_mlm_plus(runs: Runs) -> Outcome:
                 tally.add(runs.compare(row, plain))
                 rows += [row, plain]
     if not rows:
-        return Outcome(missing="bench run --grid full --only dp-mlm")
-    return Outcome(
+        return ClaimOutcome(missing="bench run --grid full --only dp-mlm")
+    return ClaimOutcome(
         both(utility.verdict, privacy.verdict),
         utility.effect or privacy.effect,
         (
@@ -246,8 +246,8 @@ GENERATORS = ("dp-paraphrase", "dp-prompt")
     "privacy of a text, since a generator draws every token and DP-MLM keeps stop words.",
     itself=_headline_contradicts,
 )
-def dp_mlm_headline(runs: Runs) -> Outcome:
-    tallies: dict[tuple[str, str], Tally] = {}
+def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
+    tallies: dict[tuple[str, str], ClaimEvidence] = {}
     rows: list[Row] = []
     for other in GENERATORS:
         for row in runs.find("sst2", "accuracy", other):
@@ -255,7 +255,7 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
             for clip in RANGES:
                 mine = runs.one("sst2", "accuracy", "dp-mlm", row.epsilon, clip=clip)
                 if mine is not None:
-                    tallies.setdefault((clip, theirs), Tally()).add(runs.compare(mine, row))
+                    tallies.setdefault((clip, theirs), ClaimEvidence()).add(runs.compare(mine, row))
                     rows += [x for x in (mine, row) if all(x is not r for r in rows)]
     names = labels(rows)
     scores = [
@@ -270,13 +270,13 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
             cosines.append(f"Cosine on SST-2, {system}, tuned range (it does not stand for utility): {shown}.")
     like = {mine: tally for (mine, theirs), tally in tallies.items() if mine == theirs}
     if not like:
-        return Outcome(
+        return ClaimOutcome(
             numbers=tuple(cosines),
             reason="Only DP-MLM and generators that clip to the same kind of range can be set beside each other.",
             missing="bench run with an entry for dp-prompt and dp-paraphrase in the grid",
         )
-    together = Tally(comparisons=[c for tally in like.values() for c in tally.comparisons])
-    return Outcome(
+    together = ClaimEvidence(comparisons=[c for tally in like.values() for c in tally.comparisons])
+    return ClaimOutcome(
         under_each(*like.values()),
         together.effect,
         (
@@ -315,7 +315,7 @@ def dp_mlm_headline(runs: Runs) -> Outcome:
     turns="All systems timed in turns on a quiet machine, by processor time; and the papers' own models, whose sizes "
     "differ as those of the bundled ones do not.",
 )
-def dp_mlm_speed(runs: Runs) -> Outcome:
+def dp_mlm_speed(runs: Runs) -> ClaimOutcome:
     rate = {(x.system, x.epsilon): x.tokens / x.seconds for x in generators() if x.data == "sst2"}
     epsilons = sorted({e for system, e in rate if system == "DP-Prompt"})
     parts = {
@@ -323,7 +323,7 @@ def dp_mlm_speed(runs: Runs) -> Outcome:
         for system in ("DP-MLM", "DP-Paraphrase")
     }
     if not all(parts.values()):
-        return Outcome(missing="bench generators --data DIR")
+        return ClaimOutcome(missing="bench generators --data DIR")
     # How far the machine's other work moves a rate: what one system's differ by where its work is the same.
     own = {s: [x for (system, _), x in rate.items() if system == s] for s in (*parts, "DP-Prompt")}
     unsteady = max(max(found) / min(found) for found in own.values())
@@ -333,7 +333,7 @@ def dp_mlm_speed(runs: Runs) -> Outcome:
         verdicts.append(AGREES if middle / unsteady > 1.2 else DISAGREES if middle * unsteady <= 1.2 else OPEN)
     verdict = both(*verdicts)
     ranges = "; ".join(f"{system} {min(x):.1f} to {max(x):.1f} times" for system, x in parts.items())
-    return Outcome(
+    return ClaimOutcome(
         verdict,
         f"not comparable: {ranges}" if verdict == OPEN else ranges,
         (

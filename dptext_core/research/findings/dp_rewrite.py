@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import case_study
-from .base import AGREES, DISAGREES, PARTLY, Comparison, Outcome, Runs, Tally, Test, both, claim, in_part, printed
+from .base import (
+    AGREES,
+    DISAGREES,
+    PARTLY,
+    ClaimEvidence,
+    ClaimOutcome,
+    Difference,
+    Runs,
+    Test,
+    both,
+    claim,
+    in_part,
+    printed,
+)
 
 PAPER = "DP-Rewrite"
 SETS = {"snips": "Snips", "atis": "ATIS"}
@@ -17,7 +30,7 @@ _T = 2.776
 
 
 def _rows() -> list[Mapping[str, Any]]:
-    return (case_study.bundled() or {"rows": []})["rows"]
+    return case_study.bundled().get("rows", [])
 
 
 def _level(epsilon: float | None) -> str:
@@ -48,11 +61,11 @@ def _floor_contradicts() -> str:
     ),
     turns="A larger autoencoder, or the paper's: Figure 3 shows two examples, and no share.",
 )
-def memorises(runs: Runs) -> Outcome:
+def memorises(runs: Runs) -> ClaimOutcome:
     rows = [r for r in _rows() if r.get("pretrained") and "nearest" in r]
     across = [r for r in rows if r["pretrained"] != r["data"] and (r["epsilon"] is None or r["epsilon"] >= 1000)]
     if not across:
-        return Outcome(missing=COMMAND)
+        return ClaimOutcome(missing=COMMAND)
     shown = [
         f"{SETS[r['data']]} by the model of {SETS[r['pretrained']]}, ε {_level(r['epsilon'])}: {r['nearest']:.2f} "
         f"and {r['own']:.2f}, word for word {100 * r['verbatim']:.1f}%"
@@ -67,7 +80,7 @@ def memorises(runs: Runs) -> Outcome:
     most = max(r["verbatim"] for r in across)
     sentence = AGREES if nearer == len(across) else PARTLY if nearer else DISAGREES
     gaps = sorted(r["nearest"] - r["own"] for r in across)
-    return Outcome(
+    return ClaimOutcome(
         in_part(sentence, AGREES if most > 0.01 else DISAGREES),
         f"nearer to a training text in {nearer} of {len(across)}, by {gaps[0]:+.2f} to {gaps[-1]:+.2f}; word for word "
         f"{100 * most:.1f}% at most",
@@ -94,19 +107,19 @@ def memorises(runs: Runs) -> Outcome:
     turns="Pre-training on text that neither set is of.",
     itself=_floor_contradicts,
 )
-def inflated(runs: Runs) -> Outcome:
+def inflated(runs: Runs) -> ClaimOutcome:
     at = {(r["data"], r["pretrained"], r["epsilon"]): r for r in _rows() if r.get("pretrained")}
-    each: dict[str, Tally] = {}
+    each: dict[str, ClaimEvidence] = {}
     shown = []
     for data, other in (("snips", "atis"), ("atis", "snips")):
-        each[data] = Tally()
+        each[data] = ClaimEvidence()
         for epsilon in (None, 1000.0):
             a, b = at.get((data, data, epsilon)), at.get((data, other, epsilon))
             if a is None or b is None:
                 continue
             wide = _T * math.hypot(*(r["macro_f1"]["deviation"] for r in (a, b))) / math.sqrt(a["seeds"])
             gap = a["macro_f1"]["mean"] - b["macro_f1"]["mean"]
-            each[data].add(Comparison(gap, wide, None, 0.05))
+            each[data].add(Difference(gap, wide, None, 0.05))
             theirs = {
                 r.options["pretrained"]: x
                 for x, r in printed(PAPER, "Table 1", data, "adept", "macro_f1")
@@ -117,9 +130,9 @@ def inflated(runs: Runs) -> Outcome:
                 f"paper {theirs[data]:.2f} and {theirs[other]:.2f})"
             )
     if not any(t.n for t in each.values()):
-        return Outcome(missing=COMMAND)
-    together = Tally(comparisons=[c for t in each.values() for c in t.comparisons])
-    return Outcome(
+        return ClaimOutcome(missing=COMMAND)
+    together = ClaimEvidence(comparisons=[c for t in each.values() for c in t.comparisons])
+    return ClaimOutcome(
         both(*(t.verdict for t in each.values())),
         together.effect,
         (

@@ -9,9 +9,8 @@ import numpy as np
 
 from ...measure.metrics.registry import measure
 from ...models.clip import WIDTHS as PRESETS
-from .. import clipping, public_prior
+from .. import clipping, equal_privacy, public_prior
 from ..data_sets import title as title_of_data
-from ..further import bundled as further
 from ..rows import Row
 from .base import (
     AGREES,
@@ -21,9 +20,9 @@ from .base import (
     ONE_POINT,
     OURS,
     PARTLY,
-    Outcome,
+    ClaimEvidence,
+    ClaimOutcome,
     Runs,
-    Tally,
     Test,
     both,
     claim,
@@ -47,13 +46,13 @@ WIDE = ("santext", "santext-plus", *METRIC_DP)
     ),
     turns="Another model: the range is a property of its logits.",
 )
-def clipping_range(runs: Runs) -> Outcome:
+def clipping_range(runs: Runs) -> ClaimOutcome:
     rows = clipping.bundled()
     at = {(r.width, r.epsilon): r for r in rows}
     epsilons = sorted({r.epsilon for r in rows})
     paper, wide = PRESETS["paper"], PRESETS["tuned"]
     if not epsilons or any((w, e) not in at for w in (paper, wide) for e in epsilons):
-        return Outcome(missing="bench clipping --data DIR")
+        return ClaimOutcome(missing="bench clipping --data DIR")
     first, last = epsilons[0], epsilons[-1]
     gaps = {e: at[wide, e].cosine - at[paper, e].cosine for e in epsilons}
     better = [e for e in epsilons if gaps[e] > math.hypot(at[wide, e].cosine_half, at[paper, e].cosine_half)]
@@ -78,7 +77,7 @@ def clipping_range(runs: Runs) -> Outcome:
         "Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row."
     )
     rise = at[paper, last].n_w - at[paper, first].n_w
-    return Outcome(
+    return ClaimOutcome(
         AGREES if rise > 0.5 else DISAGREES,
         f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
         tuple(numbers),
@@ -103,7 +102,7 @@ def clipping_range(runs: Runs) -> Outcome:
     ),
     turns="A judge of fluency that knows what is said: stop words read easily.",
 )
-def starts_from_what_is_public(runs: Runs) -> Outcome:
+def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
     rows = public_prior.bundled()
     fluency = "judge_perplexity" if any(r.measure == "judge_perplexity" for r in rows) else "pseudo_perplexity"
     system, wanted = "with prior, parallel", (5.0, 10.0, 15.0, 25.0, 50.0)
@@ -111,7 +110,7 @@ def starts_from_what_is_public(runs: Runs) -> Outcome:
     sets = sorted({d for d, _, _ in found})
     cells = [(d, e) for d in sets for e in wanted if (d, e, "cosine") in found and (d, e, fluency) in found]
     if not cells:
-        return Outcome(missing="bench prior --data DIR --rows FILE --out FILE")
+        return ClaimOutcome(missing="bench prior --data DIR --rows FILE --out FILE")
 
     def better(cell: tuple[str, float], measure: str, sign: int) -> bool:
         row = found[(*cell, measure)]
@@ -145,7 +144,7 @@ def starts_from_what_is_public(runs: Runs) -> Outcome:
     numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --out FILE.")
     together = set(nearer) & set(fluent)
     gains = sorted(found[(*c, "cosine")].difference or 0.0 for c in cells)
-    return Outcome(
+    return ClaimOutcome(
         AGREES if len(together) == len(cells) else PARTLY if together else DISAGREES,
         f"cosine {gains[len(gains) // 2]:+.2f} ({gains[0]:+.2f} to {gains[-1]:+.2f})",
         tuple(numbers),
@@ -173,10 +172,10 @@ OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
     ),
     turns="A judge that is a person.",
 )
-def judges_agree(runs: Runs) -> Outcome:
-    found = further("equal")
+def judges_agree(runs: Runs) -> ClaimOutcome:
+    found = equal_privacy.bundled("equal")
     equal = Runs([] if found is None else found.rows)
-    first, by_judge = Tally(), {judge: Tally() for judge in OTHERS}
+    first, by_judge = ClaimEvidence(), {judge: ClaimEvidence() for judge in OTHERS}
     pairs: list[tuple[float, Row, Row]] = []
     for n_w in (0.1, 0.3, 0.5):
         there = sorted(equal.near_n_w("sst2", "accuracy", n_w, 0.02), key=lambda r: -r.value)
@@ -184,7 +183,7 @@ def judges_agree(runs: Runs) -> Outcome:
             first.add(equal.compare(a, b))
             pairs.append((n_w, a, b))
     told = [pairs[i] for i in first.beyond(1)]
-    every, numbers, absent = Tally(), [], []
+    every, numbers, absent = ClaimEvidence(), [], []
     for judge, tally in by_judge.items():
         kept = []
         for n_w, a, b in told:
@@ -206,11 +205,11 @@ def judges_agree(runs: Runs) -> Outcome:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
             numbers.append(f"Turned round beyond doubt by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
     if not every.n:
-        return Outcome(missing=EQUAL)
+        return ClaimOutcome(missing=EQUAL)
     numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
-    return Outcome(
+    return ClaimOutcome(
         both(*(tally.verdict for tally in by_judge.values())),
         f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
         tuple(numbers),
@@ -233,10 +232,10 @@ def judges_agree(runs: Runs) -> Outcome:
     ),
     turns="Privacy measured by an attacker's success instead: a meaning that is kept helps an attacker too.",
 )
-def at_equal_privacy(runs: Runs) -> Outcome:
-    found = further("equal")
+def at_equal_privacy(runs: Runs) -> ClaimOutcome:
+    found = equal_privacy.bundled("equal")
     equal = Runs([] if found is None else found.rows)
-    tally, cosine, numbers, rows, names_of = Tally(), Tally(), [], [], []
+    tally, cosine, numbers, rows, names_of = ClaimEvidence(), ClaimEvidence(), [], [], []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
         near, wide = ([r for r in there if r.mechanism in kind] for kind in (NEAR, WIDE))
@@ -254,8 +253,8 @@ def at_equal_privacy(runs: Runs) -> Outcome:
             if listed:
                 numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
     if not tally.n:
-        return Outcome(missing=EQUAL)
-    return Outcome(
+        return ClaimOutcome(missing=EQUAL)
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ..curves import title
-from .base import ONE_POINT, TITLES, UTILITY, Outcome, Runs, Tally, Test, both, claim, printed, value
+from .base import ONE_POINT, TITLES, UTILITY, ClaimEvidence, ClaimOutcome, Runs, Test, both, claim, printed, value
 
 
 @claim(
@@ -21,8 +21,8 @@ from .base import ONE_POINT, TITLES, UTILITY, Outcome, Runs, Tally, Test, both, 
     ),
     turns="A mechanism whose utility falls beyond doubt over its whole range of ε.",
 )
-def rises_with_epsilon(runs: Runs) -> Outcome:
-    tally, cosines, rows, falls = Tally(), Tally(), [], []
+def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
+    tally, cosines, rows, falls = ClaimEvidence(), ClaimEvidence(), [], []
     for data, metric in UTILITY.items():
         for line in runs.lines(data, metric):
             first, last = line[0], line[-1]
@@ -34,12 +34,12 @@ def rises_with_epsilon(runs: Runs) -> Outcome:
             for low, high in pairwise(line):
                 cosines.add(runs.compare(high, low))
     if not rows:
-        return Outcome(missing="bench run --grid full")
+        return ClaimOutcome(missing="bench run --grid full")
     numbers = [tally.sentence("Utility at the largest ε against the smallest, of each mechanism and data set")]
     numbers.append(cosines.sentence("Similarity (cosine) at each ε against the one before it"))
     if falls:
         numbers.append(f"Against it, each by itself: {', '.join(falls)}.")
-    return Outcome(
+    return ClaimOutcome(
         both(tally.verdict, cosines.verdict),
         tally.effect,
         tuple(numbers),
@@ -61,8 +61,8 @@ def rises_with_epsilon(runs: Runs) -> Outcome:
     ),
     turns="More texts: a single point of 274 or 501 texts can show a difference of about ten points only.",
 )
-def adaptive_beats_static(runs: Runs) -> Outcome:
-    tally, rows = Tally(), []
+def adaptive_beats_static(runs: Runs) -> ClaimOutcome:
+    tally, rows = ClaimEvidence(), []
     worst = None
     for data in ("reviews", "authors"):
         for static in runs.find(data, "f1_static"):
@@ -75,7 +75,7 @@ def adaptive_beats_static(runs: Runs) -> Outcome:
             if worst is None or gap > worst[0]:
                 worst = gap, static, adaptive
     if worst is None:
-        return Outcome(missing="bench run --grid full --only reviews")
+        return ClaimOutcome(missing="bench run --grid full --only reviews")
     _, static, adaptive = worst
     numbers = [
         tally.sentence("F1 of the author, adaptive against static"),
@@ -89,7 +89,7 @@ def adaptive_beats_static(runs: Runs) -> Outcome:
         )
         higher = sum(adaptive_of[e] > static_of[e] for e in static_of)
         numbers.append(f"The paper, DP-MLM on {data.capitalize()}: adaptive higher at {higher} of {len(static_of)} ε.")
-    return Outcome(
+    return ClaimOutcome(
         tally.verdict,
         tally.effect,
         tuple(numbers),

@@ -7,19 +7,19 @@ from typing import Any
 
 from ...text.cells import to_csv
 from ...text.latex import tabular
-from ..further import command
+from ..equal_privacy import command
 from ..rows import Row
-from .base import Finding
+from .verdicts import ClaimFinding
 
 COLUMNS = ("paper", "place", "quote", "claim", "test", "expected", "smallest effect", "verdict", "effect", "numbers",
            "contradiction", "what would change it", "not measured, and what would")  # fmt: skip
 
 
-def as_csv(found: Sequence[Finding]) -> str:
+def as_csv(found: Sequence[ClaimFinding]) -> str:
     """Every claim with its test, its numbers and its verdict, one a line."""
     rows = [
         (
-            f.of.paper, f.of.place, f.of.quote, f.claim, f.of.test.quantity, f.of.test.direction, f.of.test.least,
+            f.of.paper, f.of.place, f.of.quote, f.of.claim, f.of.test.quantity, f.of.test.direction, f.of.test.least,
             f.verdict, f.effect, " ".join(f.numbers), f.itself, f.of.turns, f.missing,
         )
         for f in found
@@ -27,10 +27,10 @@ def as_csv(found: Sequence[Finding]) -> str:
     return to_csv([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
-def as_latex(found: Sequence[Finding]) -> str:
+def as_latex(found: Sequence[ClaimFinding]) -> str:
     """Paper, claim, verdict and effect."""
     columns = (("Paper", "l"), ("Claim", "p{0.5\\linewidth}"), ("Verdict", "l"), ("Effect", "p{0.2\\linewidth}"))
-    rows = [(f.of.paper, f.claim, f.verdict, f.effect) for f in found]
+    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
     caption = "Claims, held against our runs by tests that were said before; comparisons corrected by Holm's method."
     return tabular(columns, rows, caption, "tab:claims")
 

@@ -9,7 +9,16 @@ from pathlib import Path
 
 from ...errors import InputError
 from ..measurement import parser
-from .compare import Comparison, Match, Speed, compare_draws, compare_speed, comparison_space, installed, prepare_folder
+from .compare import (
+    Match,
+    PeerComparison,
+    Speed,
+    compare_draws,
+    compare_speed,
+    comparison_space,
+    installed,
+    prepare_folder,
+)
 from .process import INSTALL, PeerFailed, pair
 from .report import report
 from .table import PEERS
@@ -62,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     match = compare_draws(peer, space.part, ours, theirs, args.words, args.draws, args.seconds)
             except PeerFailed as error:
                 match = str(error)
-            rows.append(Comparison(peer, speed, match))
+            rows.append(PeerComparison(peer, speed, match))
             print(
                 f"{peer.package}, {peer.title}: {match if isinstance(match, str) else match.verdict}", file=sys.stderr
             )

@@ -51,7 +51,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PeerComparison:
     """One mechanism: speed and match, or why their side stopped before it gave them."""
 
     peer: Peer

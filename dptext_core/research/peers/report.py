@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..measurement import markdown
-from .compare import Comparison, Speed
+from .compare import PeerComparison, Speed
 
 
 def _number(x: float) -> str:
     return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
 
 
-def report(rows: Sequence[Comparison]) -> Iterator[str]:
+def report(rows: Sequence[PeerComparison]) -> Iterator[str]:
     """Markdown: the table of speed and memory, the table of distributions, what the differences are."""
     yield markdown(
         ["package", "mechanism", "ε", "words/s ours", "theirs", "ratio", "MB ours", "theirs"], map(_speed, rows)
@@ -25,7 +25,7 @@ def report(rows: Sequence[Comparison]) -> Iterator[str]:
         yield from ("Where theirs differs:", "", *told)
 
 
-def _speed(c: Comparison) -> list[str]:
+def _speed(c: PeerComparison) -> list[str]:
     cells = [c.peer.package, c.peer.title]
     if isinstance(c.speed, str):
         return [*cells, "", "", f"stops: {c.speed}", "", "", ""]
@@ -34,7 +34,7 @@ def _speed(c: Comparison) -> list[str]:
     return [*cells, f"{s.epsilon:g}", _number(s.ours), _number(s.theirs), f"{_number(s.ours / s.theirs)}×", *peaks]
 
 
-def _match(c: Comparison) -> list[str]:
+def _match(c: PeerComparison) -> list[str]:
     cells = [c.peer.package, c.peer.title]
     if isinstance(c.match, str):
         return [*cells, "", "", "", "", "", "", "", f"theirs stops: {c.match}"]
@@ -44,7 +44,7 @@ def _match(c: Comparison) -> list[str]:
     return [*cells, f"{m.epsilon:g}", *draws, *figures, m.verdict]
 
 
-def _differences(rows: Sequence[Comparison]) -> Iterator[str]:
+def _differences(rows: Sequence[PeerComparison]) -> Iterator[str]:
     for lists in dict.fromkeys(c.speed.lists for c in rows if isinstance(c.speed, Speed) and c.speed.lists):
         yield f"- dp-diffractor: {lists}."
     for c in rows:

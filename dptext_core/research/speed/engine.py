@@ -67,7 +67,7 @@ def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
     """``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
     prepared = mechanism.prepare(text)
-    return [mechanism.with_(epsilon=e).rewrites(prepared, n) for e in epsilons]
+    return [mechanism.replace(epsilon=e).rewrites(prepared, n) for e in epsilons]
 
 
 def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:

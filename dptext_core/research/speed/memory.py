@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...measure.metrics.registry import measure as measure_of
-from ...mechanisms.registry import mechanism_class
+from ...mechanisms.facets import by_word
+from ...mechanisms.registry import get_mechanism, mechanism_class
 from ...mechanisms.setting import Setting
-from ...mechanisms.words.word_level import word_mechanism
 from ..deniability import configurations
 from ..measurement import Measurement, parser
 from ..rows import Row
@@ -33,8 +33,8 @@ bundled = MEASUREMENT.bundled
 def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:
     """ε, and MiB of rewriting so many words at it."""
     epsilon = mechanism_class(setting.mechanism).epsilon_range(setting.options)[2]
-    mechanism = word_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
-    vocabulary = mechanism.vocabulary.words
+    mechanism = get_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
+    vocabulary = by_word(mechanism).vocabulary.words
     chosen = [vocabulary[i] for i in np.random.default_rng(1).permutation(len(vocabulary))[:words]]
     texts = [" ".join(chosen[i : i + TEXT]) for i in range(0, len(chosen), TEXT)]
     mechanism.rewrite(texts[0])

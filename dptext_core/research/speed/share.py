@@ -76,14 +76,21 @@ def passes(lm: MaskedLM, inputs: Sequence[ModelInput]) -> list[tuple[list[ModelI
     ]
 
 
-def _positions(lm: MaskedLM, inputs: Sequence[ModelInput], shape: tuple[int, int]) -> tuple[int, int]:
-    """How many positions a pass is about, and how many it computes."""
-    if not inputs[0].query:
-        return sum(len(x.ids) for x in inputs), shape[0] * shape[1]
-    from ...models.fast_bert import QUERIES
+def _positions(lm: MaskedLM, todo: Sequence[tuple[list[ModelInput], tuple[int, int]]]) -> tuple[int, int]:
+    """How many positions passes that go through the model together are about, and how many are computed."""
+    from ...models.fast_bert import TOGETHER
 
-    tile = QUERIES[lm._logits.dtype]
-    return len(inputs[0].ids) + len(inputs), shape[1] + -(-len(inputs) // tile) * tile
+    tile = TOGETHER[lm._logits.dtype]
+    wanted = computed = packed = 0
+    for inputs, (rows, length) in todo:
+        if not inputs[0].query:
+            wanted += sum(len(x.ids) for x in inputs)
+            computed += rows * length
+            continue
+        wanted += len(inputs[0].ids) + len(inputs)
+        packed += len(inputs) + (length if length <= tile else 0)
+        computed += length if length > tile else 0
+    return wanted, computed + -(-packed // tile) * tile
 
 
 def _needed(size: Size, inputs: Sequence[ModelInput]) -> int:
@@ -215,7 +222,7 @@ def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audi
 
     inputs, size = lm.model_inputs(mask_requests(lm, texts)), Size.of(lm)
     todo = passes(lm, inputs)
-    positions = [_positions(lm, some, shape) for some, shape in todo]
+    positions = [_positions(lm, todo[at : at + lm.at_once]) for at in range(0, len(todo), lm.at_once)]
     ways = large_products(lm._logits.dtype)
     ways[MODEL] = at_model_shapes(lm, (1, max(made for _, made in positions)))
     runs: dict[str, list[float]] = defaultdict(list)

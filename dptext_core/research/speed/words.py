@@ -22,11 +22,11 @@ import numpy as np
 
 from ..._internal.assets import assets_folder
 from ...measure.metrics.registry import measure
-from ...mechanisms.registry import mechanism_class
+from ...mechanisms.registry import get_mechanism, mechanism_class
 from ...mechanisms.setting import Setting
 from ...mechanisms.words.custext import CusText, build_groups
 from ...mechanisms.words.diffractor import Diffractor, released
-from ...mechanisms.words.word_level import Draws, word_mechanism
+from ...mechanisms.words.word_level import Draws
 from ...privacy.sampling import NoiseStream
 from ...text.document import Document
 from ...words import WordSpace, stop_words, word_space
@@ -164,8 +164,8 @@ def _texts() -> list[str]:
 
 #: What is timed of a rewrite: the method of a word mechanism, and what it does.
 STAGES = {
-    "_document": "cut into tokens",
-    "_prepare": "look words up",
+    "document": "cut into tokens",
+    "prepare_document": "look words up",
     "_draw_texts": "draw",
     "guarantee": "promise",
     "_result": "write",
@@ -247,7 +247,7 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
     """Tokens a processor second of each mechanism at its default ε, text in and text out in one call, warm: medians of
     rounds that take turns, with the least and the most of them. Words that are not known stay as they are."""
     texts, rows = _texts(), []
-    made = [(word_mechanism(name, oov="keep", **options), texts[:n]) for name, options, n in rated]
+    made = [(get_mechanism(name, oov="keep", **options), texts[:n]) for name, options, n in rated]
     tokens = [sum(len(Document.parse(t).tokens) for t in some) for _, some in made]
     for mechanism, some in made:
         mechanism.rewrite(some)
@@ -338,7 +338,7 @@ def main(argv: Sequence[str] = ()) -> int:
     # in the space
     rows = rng.permutation(len(space))[: args.words]
     for name, (loop, few) in _PLAIN.items():
-        mechanism = word_mechanism(name)
+        mechanism: Any = get_mechanism(name)
         epsilon = float(mechanism.config.epsilon)
         draws = Draws(
             rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]

@@ -6,8 +6,8 @@
 * ``lists``: 1-Diffractor with each space's single list beside L0, L1 and L2, which differ in their spaces as well as in
   their number of lists; and N_w and S_w of them all in closed form, over words of the vocabulary that they share.
 
-    python -m dptext_core bench further equal --data DIR --stopwords FILE --out equal.jsonl --summary equal.json
-    python -m dptext_core bench further equal --data DIR --list
+    python -m dptext_core bench equal-privacy equal --data DIR --stopwords FILE --out equal.jsonl --summary equal.json
+    python -m dptext_core bench equal-privacy equal --data DIR --list
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .._internal import assets
 from .._internal.statistics import boundary
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
-from ..mechanisms.registry import mechanism_class
+from ..mechanisms.facets import by_word
+from ..mechanisms.registry import get_mechanism, mechanism_class
 from ..mechanisms.setting import OfSetting, Setting
-from ..mechanisms.words.word_level import word_mechanism
 from ..privacy.sampling import NoiseStream
 from ..words.lists import CONFIGURATIONS
 from . import curves, deniability, run
 from . import results as store
-from .grid import ATTACKERS, BASELINE, KEEP, SIZES, Point, Size
+from .grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
 from .measurement import parser
 from .results import Results
 from .rows import Row, plain, record, short
@@ -125,9 +125,9 @@ def crossings(
     return found
 
 
-def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[Point]:
+def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[GridPoint]:
     """Unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
-    base = [Point(Setting(BASELINE), data, seed, size) for seed in seeds]
+    base = [GridPoint(Setting(BASELINE), data, seed, size) for seed in seeds]
     if what == "equal":
         settings = [c.setting for c in found if c.epsilon is not None and c.n_w != ALSO]
     else:
@@ -135,17 +135,17 @@ def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Seq
         settings = [Setting("diffractor", {**geometric, "lists": lists}, e) for lists in CHOICES for e in LISTED]
         settings += [Setting("diffractor", {**tem, "lists": ("L2",)}, e) for e in BESIDE]
         settings += [Setting("diffractor", {**geometric, "lists": ("L2",)}, e) for e in BESIDE if e not in LISTED]
-    return base + [Point(setting.ordered(), data, seed, size) for setting in settings for seed in seeds]
+    return base + [GridPoint(setting.ordered(), data, seed, size) for setting in settings for seed in seeds]
 
 
 def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
     """N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over words."""
-    shared = word_mechanism("diffractor", epsilon=1.0, lists=("L1",), keep_stopwords=False)
+    shared = by_word(get_mechanism("diffractor", epsilon=1.0, lists=("L1",), keep_stopwords=False))
     chosen = [shared.vocabulary.words[i] for i in deniability.sample_rows(shared, words)]
     rows = []
     for noise in NOISES:
         for lists in CHOICES:
-            mechanism = word_mechanism("diffractor", epsilon=1.0, lists=lists, keep_stopwords=False, **noise)
+            mechanism = by_word(get_mechanism("diffractor", epsilon=1.0, lists=lists, keep_stopwords=False, **noise))
             at = {w: i for i, w in enumerate(mechanism.vocabulary.words)}
             curve = deniability.curve(mechanism, np.array([at[w] for w in chosen if w in at]), np.array(LEVELS))
             for i, epsilon in enumerate(LEVELS):
@@ -182,7 +182,7 @@ def holds(point: str) -> str | None:
 def command(row: Row) -> str:
     """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
     if (what := holds(row.point)) is not None:
-        return f"python -m dptext_core bench further {what} --point {row.point} --data DIR --stopwords FILE"
+        return f"python -m dptext_core bench equal-privacy {what} --point {row.point} --data DIR --stopwords FILE"
     return curves.command(row)
 
 
@@ -197,9 +197,13 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
     found = [c for c in bundled_crossings() if c.epsilon is not None]
     wanted = next((p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point), None)
     if wanted is None:
-        raise ConfigError(f"The point {point!r} was declared otherwise when it was measured. Run bench further {what}.")
+        raise ConfigError(
+            f"The point {point!r} was declared otherwise when it was measured. Run bench equal-privacy {what}."
+        )
     attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
-    (line,) = run.run_group([wanted], run.Setup(folder, stopwords, str(whole.about["command"]), attackers=attackers))
+    (line,) = run.run_group(
+        [wanted], run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
+    )
     outside = 0
     for row in rows:
         value = line.scores.get(row.metric)
@@ -214,7 +218,7 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
 
 
 def _parser() -> argparse.ArgumentParser:
-    takes = parser("further", __doc__)
+    takes = parser("equal-privacy", __doc__)
     takes.add_argument("what", choices=("equal", "lists"))
     takes.add_argument("--data", type=Path, metavar="DIR", help="the folder with the data sets")
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
@@ -231,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench further``."""
+    """The command ``bench equal-privacy``."""
     args = _parser().parse_args(argv)
     size = SIZES.get(args.set, Size(48, 30, 40, 14.0))
     if args.n is not None:
@@ -255,10 +259,10 @@ def main(argv: Sequence[str] = ()) -> int:
     points = points_of(args.what, args.set, size, range(1, args.seeds + 1), found)
     if args.list:
         return 0
-    command = f"python -m dptext_core bench further {args.what}" + (" --data FOLDER" if folder else "")
+    command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
     command += f" --n {args.n}" if args.n else ""
-    setup = run.Setup(folder, args.stopwords, command, attackers=ATTACKERS)
+    setup = run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     cut = f"{points[0].data} only, {args.seeds} seeds."
     if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:
