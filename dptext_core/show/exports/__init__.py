@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 
 from ...result import RewriteResult
+from .chances import LIKELIEST, chances_csv, chances_json
 from .inspection import PRIVATE, inspection, view_of
 from .parts import FILE, as_command, as_python
-from .report import Finding, report
+from .report import report
 from .session import SavedSession, read_session
 
 __all__ = [
-    "FILE", "KINDS", "PRIVATE", "Finding", "SavedSession", "as_command", "as_python", "file_name", "inspection",
-    "read_session", "record", "report", "view_of",
+    "FILE", "KINDS", "LIKELIEST", "PRIVATE", "SavedSession", "as_command", "as_python", "chances_csv", "chances_json",
+    "file_name", "inspection", "read_session", "record", "report", "view_of",
 ]  # fmt: skip
 
 KINDS = ("release", "inspection")

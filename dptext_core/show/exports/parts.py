@@ -10,17 +10,12 @@ from ..._internal.checks import told
 from ..._internal.version import __version__
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
-from ...mechanisms.registry import DEFAULT_MECHANISM, mechanism_class
+from ...mechanisms.registry import DEFAULT_MECHANISM, mechanism_of
 from ...result import RewriteResult
 from .html import escape, rows
 
 #: The file that a command or a program reads the text from: no text stands in what is copied from a page.
 FILE = "text.txt"
-
-
-def mechanism_of(result: RewriteResult) -> Mechanism:
-    """The mechanism that a result is of, with its options."""
-    return mechanism_class(result.mechanism)(result.config)
 
 
 def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = True) -> str:

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import Protocol
 
+from ...attacks.base import AttackFinding
 from ...errors import InputError
+from ...mechanisms.registry import mechanism_of
 from ...privacy.guarantee import percent
 from ...research import deniability
 from ...result import RewriteResult
 from . import html, svg
 from .inspection import PRIVATE
-from .parts import again, mechanism_of, promise, setting
+from .parts import again, promise, setting
 
 #: Words of the text that are pictured, at most.
 MOST = 12
-
-
-class Finding(Protocol):
-    """What an attacker found, as :class:`dptext_core.attacks.base.Finding`."""
-
-    @property
-    def success(self) -> float: ...
-    @property
-    def chance(self) -> float: ...
-    def sentence(self) -> str: ...
 
 
 def report(
@@ -33,7 +24,7 @@ def report(
     kind: str = "release",
     *,
     text: bool = True,
-    findings: Sequence[tuple[str, Finding]] = (),
+    findings: Sequence[tuple[str, AttackFinding]] = (),
     warning: str = "",
     day: datetime.date | None = None,
 ) -> str:
@@ -75,7 +66,7 @@ def report(
     return html.page(title, "\n".join(parts), private=private, wide=False)
 
 
-def _found(findings: Sequence[tuple[str, Finding]]) -> str:
+def _found(findings: Sequence[tuple[str, AttackFinding]]) -> str:
     said = []
     for title, found in findings:
         figures = f"right {percent(found.success)}, without the rewrite {percent(found.chance)}"

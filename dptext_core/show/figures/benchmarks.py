@@ -330,7 +330,7 @@ def _mark(colour: str, symbol: str, size: int) -> dict[str, Any]:
     return {"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}}
 
 
-def _bars(points: Sequence[c.Point], colour: str) -> dict[str, Any]:
+def _bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
     """Intervals as plotly's error bars; a point without one gets none."""
     return {
         "type": "data", "symmetric": False, "thickness": 1, "width": 3, "color": colour,
@@ -349,7 +349,7 @@ def _told(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None
     }  # fmt: skip
 
 
-def _hover_of(label: str, p: c.Point, metric: str, paper: str = "") -> str:
+def _hover_of(label: str, p: c.CurvePoint, metric: str, paper: str = "") -> str:
     lines = [f"{measure(metric).title}: {c.said(p.value, p.low, p.high)}"]
     return _lines(label, p, lines, paper)
 
@@ -362,7 +362,7 @@ def _hover_both(s: c.Spot, utility: str, privacy: str) -> str:
     return _lines(s.label, s.y_point, lines, s.paper, shown_n_w=privacy != "n_w")
 
 
-def _lines(label: str, p: c.Point, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
+def _lines(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
     """What the hover says: setting, values, and where they are from."""
     row = p.row
     said = [f"<b>{escaped(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {counted(row.mechanism)}", *lines]

@@ -39,6 +39,7 @@ def curves(
     lines: Mapping[str, Curve],
     y_title: str = N_W,
     *,
+    x_title: str = "ε per word",
     top: float | None = None,
     dark: bool = False,
     height: int = 340,
@@ -46,10 +47,10 @@ def curves(
 ) -> Plot:
     """Values over ε, one curve a label, with a shaded interval where its ends are given; ε on a logarithmic axis.
 
-    lines: label → (epsilons, mean, low, high), low and high both None or both given. y_title: ``N_W`` or ``S_W``. top:
-    the upper end of the vertical axis; 1 for ``N_W``, else that of the data. The legend comes below these ``height``
-    pixels, in as many columns as ``width`` pixels have room for. Raises InputError where lengths differ or an ε is not
-    positive.
+    lines: label → (epsilons, mean, low, high), low and high both None or both given. y_title: ``N_W`` or ``S_W``, or
+    what else is shown. x_title: what ε is spent on. top: the upper end of the vertical axis; 1 for ``N_W``, else that
+    of the data. The legend comes below these ``height`` pixels, in as many columns as ``width`` pixels have room for.
+    Raises InputError where lengths differ or an ε is not positive.
     """
     colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
     figure = Plot()
@@ -100,7 +101,7 @@ def curves(
     )  # fmt: skip
     ticks = epsilon_ticks(low_end, high_end)
     figure.update_xaxes(
-        type="log", title={"text": "ε per word", "standoff": 6}, title_font={"color": colours["soft"], "size": 13},
+        type="log", title={"text": x_title, "standoff": 6}, title_font={"color": colours["soft"], "size": 13},
         automargin=False,
         tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], ticks="outside", showgrid=False, showline=True,
         range=[np.log10(low_end) - pad, np.log10(high_end) + pad],

@@ -12,6 +12,11 @@ _SAID = {
     "S_w.",
     "clipping": "The model's scores are cut to this range, which does not depend on the text. ε is spread over its "
     "width Δ: in a narrow one good words are likelier, and the best can no longer be told apart.",
+    "advantage": "How much more often a classifier says “the first text” of its rewrites than of those of the other: 0 "
+    "is a coin, 1 is never wrong.",
+    "ε at least": "With a smaller ε between these two texts so much would hardly be seen (a certainty of 95%). This is "
+    "a measurement, and no promise.",
+    "could show": "So large a lower bound can come of so many rewrites at most, whatever the mechanism.",
 }
 
 

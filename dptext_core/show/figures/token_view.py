@@ -18,10 +18,12 @@ from ..._internal.task import UNWATCHED, Task
 from ...attacks.risk import Lead, WordSuccess
 from ...errors import InputError
 from ...measure.leaks import KINDS, stands, traced
+from ...mechanisms.config import capitals
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.guarantee import bound
 from ...result import RewriteResult, Unit
 from ...text import names
+from .how import How
 
 N_GRID = 40
 #: Of a score table: as many as are shown at once, since their order is the same at every ε.
@@ -132,6 +134,15 @@ class Attack(TypedDict):
     guess: NotRequired[str]
 
 
+class Meaning(TypedDict):
+    """How much of the meaning is kept. ``at``: values of ε, ascending. ``cosine``: of the text that is released from
+    each on, with the original. ``all``: whether every text on the axis is among them."""
+
+    at: list[float]
+    cosine: list[float]
+    all: bool
+
+
 class Command(TypedDict):
     """What the page asks the browser to do once. ``n``: the number of the command. ``eps``: the ε to move to."""
 
@@ -157,6 +168,10 @@ class Payload(TypedDict):
     where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``: the
     released text after the last.
     ``pin``: the index of the token that is chosen until the user chooses, where there is one.
+
+    Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
+    beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
+    whether ε moves by itself once.
     """
 
     run: int
@@ -180,6 +195,10 @@ class Payload(TypedDict):
     finder: NotRequired[str]
     attack: NotRequired[Attack]
     pin: NotRequired[int]
+    stage: NotRequired[bool]
+    how: NotRequired[How]
+    meaning: NotRequired[Meaning]
+    tour: NotRequired[bool]
     tokens: list[PayloadToken]
     tail: str
 
@@ -202,7 +221,10 @@ def payload(
     for k, unit in enumerate(result.units):
         task.check()
         chances = unit.drawn and "distribution" in result.can
-        placed.append(_placed(unit, result.text[end : unit.out[0]], aligned, chances))
+        before = result.text[end : unit.out[0]]
+        if live and not aligned and k and not (unit.text and unit.out[0]):
+            before = " "  # where at another ε something stands in it, or before it
+        placed.append(_placed(unit, before, aligned, chances))
         if unit.action != "delete":
             end = unit.out[1]
         if chances:
@@ -443,4 +465,4 @@ def _rounded(log_p: np.ndarray) -> list[float]:
 
 
 def _display(word: str, result: RewriteResult) -> str:
-    return word if getattr(result.config, "recase", "none") == "none" else result.language.case(word, False)
+    return word if capitals(result.config) == "none" else result.language.case(word, False)

@@ -7,14 +7,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...attacks.best import title
 from ...errors import InputError
-from ...measure.trade_off import Point, Value, about, front
+from ...measure.trade_off import TradeOffPoint, Value, about, front
 from ...mechanisms.registry import counted
 from ...privacy.guarantee import number
 from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escaped, short, width_of
 
 #: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
 AXES = {
+    "best": "Hidden: share of the drawn words that the best of all attackers does not name",
     "n_w": "Hidden: chance that a drawn word does not stay (1 − N_w)",
     "bayes": "Hidden: chance that the best guess of a drawn word is wrong",
     "unchanged": "Hidden: share of the words that do not stand unchanged",
@@ -24,8 +26,8 @@ _WIDTH, _SIZE = 700, 12
 
 
 def trade_off(
-    points: Sequence[Point],
-    hidden: str = "n_w",
+    points: Sequence[TradeOffPoint],
+    hidden: str = "best",
     kept: str = "cosine",
     *,
     chosen: tuple[int, float] | None = None,
@@ -97,7 +99,7 @@ def trade_off(
     }  # fmt: skip
 
 
-def _across(point: Point, hidden: str) -> float:
+def _across(point: TradeOffPoint, hidden: str) -> float:
     return point.epsilon if hidden == "epsilon" else 1.0 - point.value(hidden).mean
 
 
@@ -107,7 +109,9 @@ def _ends(xs: Sequence[float], log: bool) -> list[float]:
     return [low - pad, high + pad] if log else [max(-0.03, low - pad), min(1.03, high + pad)]
 
 
-def _front(best: Sequence[Point], at: dict[int, tuple[float, float]], colours: dict[str, str]) -> dict[str, Any]:
+def _front(
+    best: Sequence[TradeOffPoint], at: dict[int, tuple[float, float]], colours: dict[str, str]
+) -> dict[str, Any]:
     xy = sorted(at[id(p)] for p in best)
     return {
         "type": "scatter", "mode": "lines", "name": "Pareto front", "hoverinfo": "skip", "opacity": 0.3,
@@ -116,8 +120,8 @@ def _front(best: Sequence[Point], at: dict[int, tuple[float, float]], colours: d
 
 
 def _line(
-    mine: Sequence[Point], at: dict[int, tuple[float, float]], best: Sequence[Point], hidden: str, kept: str,
-    colour: str, symbol: str, dash: str,
+    mine: Sequence[TradeOffPoint], at: dict[int, tuple[float, float]], best: Sequence[TradeOffPoint],
+    hidden: str, kept: str, colour: str, symbol: str, dash: str,
 ) -> dict[str, Any]:  # fmt: skip
     filled = {id(p) for p in best}
     bars = {"type": "data", "color": colour, "thickness": 1, "width": 3}
@@ -142,11 +146,12 @@ def _line(
     return trace
 
 
-def _said(p: Point, hidden: str, kept: str, on_front: bool) -> str:
+def _said(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
     lines = [f"<b>{escaped(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
     for name in dict.fromkeys((kept, hidden)):
         if name != "epsilon":
-            lines.append(f"{_CHANCES.get(name, about(name).title)}: {_value(p.value(name), about(name).digits)}")
+            by = f", “{title(p.measured[name].by)}”" if name == "best" else ""
+            lines.append(f"{_CHANCES.get(name, about(name).title)}: {_value(p.value(name), about(name).digits)}{by}")
     lines.append(f"{len(p.texts)} {'draw' if len(p.texts) == 1 else 'draws'}" + " · on the front" * on_front)
     return "<br>".join(lines)
 

@@ -17,15 +17,16 @@ from .come_back import ComeBack
 from .equal import Equal
 from .group import Group
 from .leaks import Leaks
-from .line import Line
+from .line import LineLesson
 from .memory import Memory
 from .one_word import OneWord
 from .temperature import Temperature
 from .twice import Twice
+from .whole import Whole
 
 #: In the order in which they are told.
 LESSONS: tuple[Lesson, ...] = (
-    OneWord(), ComeBack(), Temperature(), Line(), Group(), Twice(), Leaks(), Equal(), Memory()
+    OneWord(), ComeBack(), Temperature(), LineLesson(), Group(), Twice(), Leaks(), Equal(), Memory(), Whole()
 )  # fmt: skip
 
 __all__ = [

@@ -35,7 +35,7 @@ def places(word: str) -> dict[str, int]:
 
 def walk(word: str) -> DiffractionView:
     """The words around it on the line, with their chances."""
-    m = get_mechanism(Line.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
+    m = get_mechanism(LineLesson.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
     result = m.rewrite(word, seed=1)
     for i in range(len(result.units)):
         for view in result.views(i):
@@ -44,7 +44,7 @@ def walk(word: str) -> DiffractionView:
     raise InputError("This is not one of the words on the line. Type another English word.")
 
 
-class Line(Lesson):
+class LineLesson(Lesson):
     name = "line"
     title = "Words as points, words on a line"
     promise = "walk the list of 1-Diffractor with a word of yours"

@@ -47,7 +47,7 @@ def prepared() -> Prepared:
 @lru_cache(maxsize=16)
 def rewritten(epsilon: float) -> RewriteResult:
     """The one draw, at this ε."""
-    return mechanism().with_(epsilon=float(epsilon)).rewrite(prepared(), seed=SEED)
+    return mechanism().replace(epsilon=float(epsilon)).rewrite(prepared(), seed=SEED)
 
 
 def drawn(result: RewriteResult) -> list[int]:

@@ -25,7 +25,7 @@ def drawn_from(width: float) -> tuple[TokenDistribution, TokenDistribution, floa
     same range and divided by the temperature; and that temperature."""
     m, result = note.mechanism(), note.rewritten(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
-    there = m.with_(epsilon=EPSILON, clip_min=low, clip_max=high)
+    there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
     place = note.place(result)
     own = there.rewrite(note.prepared(), seed=note.SEED).distribution(place)
     logits = result.logits(place)

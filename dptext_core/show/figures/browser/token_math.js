@@ -6,9 +6,10 @@ const IMPOSSIBLE = -9999; // a log-probability at most this stands for −∞
 
 const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
 
+// "0%" is what cannot be; what can be, however rarely, is never written so.
 function percent(p) {
   if (p <= 0) return "0%";
-  if (p < 0.0001) return "<0.01%";
+  if (p < 0.0001) return "< 0.01%";
   if (p < 0.00995) return `${(100 * p).toFixed(2)}%`;
   if (p < 0.0995) return `${(100 * p).toFixed(1)}%`;
   if (p < 0.995) return `${(100 * p).toFixed(0)}%`;
@@ -20,7 +21,7 @@ function counted(p, n) {
   const unit = 10 ** Math.floor(Math.log10(100 / n) + 1e-9);
   const digits = Math.max(0, -Math.log10(unit));
   const least = Math.ceil(100 / n / unit - 1e-9) * unit;
-  if (p < 0.99 / n) return `<${least.toFixed(digits)}%`;
+  if (p < 0.99 / n) return `< ${least.toFixed(digits)}%`;
   if (p > 1 - 0.99 / n) return `>${(100 - least).toFixed(digits)}%`;
   const spread = 100 * Math.sqrt((p * (1 - p)) / n);
   return `${(100 * p).toFixed(clamp(Math.ceil(-Math.log10(spread)), 0, 2))}%`;
@@ -77,10 +78,16 @@ function interpolate(z, x) {
   return sum;
 }
 
+// The chance of this logarithm: a chance that is too small for a float is still one.
+const possible = (log) => Math.min(1, Math.max(Number.MIN_VALUE, Math.exp(log)));
+
 // The chance of candidate k at ε, which lies at x (0 to 1) on the axis; NaN where the word is not worth showing.
 function chance(token, k, eps, x) {
   if (k < 0) return 0;
-  if (!token.lp) return Math.min(1, Math.exp(eps * token.s[k] - interpolate(token.z, x * (token.z.length - 1))));
+  if (!token.lp) {
+    if (token.s[k] <= IMPOSSIBLE) return 0;
+    return possible(eps * token.s[k] - interpolate(token.z, x * (token.z.length - 1)));
+  }
   const row = token.lp[k];
   const at = x * token.last - token.off[k];
   if (at < -1e-9 || at > row.length - 1 + 1e-9) return NaN;
@@ -88,7 +95,7 @@ function chance(token, k, eps, x) {
   const first = clamp(i - 2, 0, Math.max(0, row.length - 6));
   let smooth = !token.draws;
   for (let j = first; smooth && j < Math.min(first + 6, row.length); j += 1) smooth = row[j] > IMPOSSIBLE;
-  if (smooth) return Math.min(1, Math.exp(interpolate(row, at)));
+  if (smooth) return possible(interpolate(row, at));
   // Counts have no smooth logarithm, and neither has what is impossible at a neighbour.
   return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
 }
@@ -145,6 +152,13 @@ function prepare(raw, data, i) {
   return token;
 }
 
+// How much of the meaning is kept at ε, and whether that text itself was measured; null before it is known.
+function kept(meaning, eps) {
+  const at = meaning ? upTo(meaning.at, eps) - 1 : -1;
+  if (at < 0) return null;
+  return { share: Math.max(0, meaning.cosine[at]), exact: meaning.all };
+}
+
 // The index of the candidate that a drawn token releases at ε.
 function winner(token, eps) {
   return token.to[Math.max(0, upTo(token.from, eps) - 1)];
@@ -164,8 +178,14 @@ function tally(found) {
   return [...numbers].map(([kind, n]) => `${n} ${n === 1 ? kind : many.get(kind)}`).join(", ");
 }
 
-// The text that these tokens release, drawn ones with the candidate that they are at.
+// The text that these tokens release, drawn ones with the candidate that they are at. What was drawn as nothing takes
+// the blank before it along.
 function spliced(tokens) {
-  const word = (t) => (t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o);
-  return tokens.map((t) => t.pre + word(t)).join("");
+  let out = "", bare = false;
+  for (const t of tokens) {
+    const word = t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o;
+    if (t.drawn && t.c[t.at] === "") bare ||= !out;
+    else out += (bare && !out ? t.pre.trimStart() : t.pre) + word;
+  }
+  return out;
 }

@@ -7,8 +7,12 @@ const SETTLE_MS = 350; // quiet time before a change is sent
 const SPEAK_MS = 500; // quiet time before a change is spoken
 const SUBSTEPS = 4; // slider steps per grid interval
 const ROWS = 9; // words in the inspector
+const STAGE_ROWS = 3; // and where its steps stand above them
+const TOUR = [1, 0.1, 1.6, 1]; // where the slider goes by itself: shares of the way to where it stands
+const TOUR_MS = 6000;
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
 const END = "∎"; // what stands for the token that ends a text
+const SENTENCE = 30; // letters of a candidate from which on candidates stand above their bars
 const UNBROKEN = 24; // letters of pieces without a space between them that stay on one line
 const TRIED = 25; // points of ε at which the height of a text is tried out
 const CHIPS = 24; // names, dates and places that are listed; the others are counted
@@ -105,7 +109,9 @@ class Strip {
       inspector: q(".inspector"), place: q(".place"), pin: q(".pin"), pair: q(".pair"), from: q(".from"),
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       risk: q(".risk"), riskValue: q(".risk strong"),
-      rows: q(".rows"), spoken: q(".spoken"),
+      rows: q(".rows"), spoken: q(".spoken"), dial: q(".dial"), how: q(".how"), play: q(".play"),
+      toldGauge: q(".told"), told: q(".told strong"), toldBar: q(".told b"),
+      meantGauge: q(".meant"), meant: q(".meant strong"), meantBar: q(".meant b"),
     };
     this.makeRows();
     this.listen();
@@ -192,6 +198,7 @@ class Strip {
     this.digits = Math.expm1(this.span / this.steps) > 0.011 ? 3 : 4;
     this.lo = lo;
     this.hi = hi;
+    this.shownEps = undefined; // on another axis the same ε lies elsewhere
 
     const first = this.memo === undefined;
     this.memo = memory.get(data.key) ?? { commandSeen: null, copies: [] };
@@ -228,6 +235,7 @@ class Strip {
       }
     }
 
+    this.setStage(first);
     const old = this.tokens;
     this.tokens = tokens;
     this.run = data.run;
@@ -252,6 +260,59 @@ class Strip {
       // Once per ε: an answer at another ε than the one asked for must not start a round without end.
       if (data.live || this.askedEps !== this.eps) this.queue();
     }
+  }
+
+  // A first screen: the words above the slider, gauges at its ends, and how the chosen word was replaced.
+  setStage(first) {
+    const { ui, data } = this;
+    const on = Boolean(data.stage);
+    this.el.classList.toggle("stage", on);
+    this.most = on ? STAGE_ROWS : ROWS;
+    for (const part of [ui.toldGauge, ui.meantGauge]) part.hidden = !on;
+    ui.play.hidden = !on || !data.live || calm.matches;
+    if (!on) return;
+    if (ui.body.lastElementChild !== ui.dial) ui.body.append(ui.dial);
+    if (first && this.memo.originals === undefined) ui.originals.checked = false;
+    this.el.classList.toggle("no-originals", !ui.originals.checked);
+    if (data.tour && !this.memo.toured && !calm.matches) {
+      this.memo.toured = true;
+      this.timers.tour = setTimeout(() => this.tour(), 1500);
+    }
+  }
+
+  // ε moves by itself and comes back; whatever the user does ends it. The server hears nothing of it.
+  tour() {
+    if (this.touring || this.dragging || !this.data.live) return;
+    const home = this.eps;
+    const rest = this.where(home);
+    const began = performance.now();
+    this.touring = true;
+    this.dragging = true;
+    const end = () => {
+      this.off.signal.removeEventListener("abort", end);
+      for (const kind of ["pointerdown", "keydown", "wheel"]) window.removeEventListener(kind, end, { capture: true });
+      cancelAnimationFrame(this.tourFrame);
+      if (!this.touring) return;
+      this.touring = false;
+      this.dragging = false;
+      this.setEps(home);
+      clearTimeout(this.timers.speak);
+      this.schedule();
+    };
+    for (const kind of ["pointerdown", "keydown", "wheel"]) window.addEventListener(kind, end, { capture: true });
+    this.off.signal.addEventListener("abort", end);
+    const step = (now) => {
+      const way = Math.max(0, now - began) / TOUR_MS * (TOUR.length - 1);
+      if (way >= TOUR.length - 1 || !this.touring) return end();
+      const leg = Math.floor(way);
+      const part = way - leg;
+      const at = TOUR[leg] + (TOUR[leg + 1] - TOUR[leg]) * part * part * (3 - 2 * part);
+      const x = clamp(rest * at, 0, 1);
+      this.setEps(this.stepEps(Math.round(x * this.steps)));
+      clearTimeout(this.timers.speak);
+      this.tourFrame = requestAnimationFrame(step);
+    };
+    this.tourFrame = requestAnimationFrame(step);
   }
 
   round(eps) {
@@ -323,17 +384,18 @@ class Strip {
     const kinds = new Set(this.tokens.filter((t) => t.button).map((t) => t.a));
     if (this.tokens.some((t) => t.a === "replace" && t.why)) kinds.add("fixed");
     if (data.telling?.some((f) => f.at.some((i) => this.tokens[i]?.button))) kinds.add("stands");
+    const short = data.stage && this.aligned;
     ui.legend.replaceChildren(
       ...[
         ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
         ["replace", "lg-risk", data.attack ? this.riskSaid() : ""],
-        ["replace", "lg-changed", "changed"],
-        ["replace", "lg-same", "drawn, same word"],
+        ["replace", "lg-changed", short ? "replaced" : "changed"],
+        ["replace", "lg-same", short ? "stayed by chance" : "drawn, same word"],
         ["fixed", "lg-fixed", "replaced whatever ε is"],
-        ["stands", "lg-stands", "a name, number, date or place that still stands"],
-        ["keep", "lg-keep", "kept as it is, visible to everyone"],
+        ["stands", "lg-stands", short ? "still identifies" : "a name, number, date or place that still stands"],
+        ["keep", "lg-keep", short ? "never touched" : "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
-        ["insert", "lg-ins", this.aligned ? "added" : "drawn, given the pieces before it"],
+        ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "drawn" : "drawn, given the pieces before it"],
       ].filter(([a]) => kinds.has(a)).map(([, name, text]) => make("li", name, text)),
     );
   }
@@ -523,6 +585,7 @@ class Strip {
   }
 
   makeRows() {
+    this.ui.rows.replaceChildren(); // another strip may have stood on this page's markup
     this.rows = Array.from({ length: ROWS + 1 }, (_, i) => {
       const row = make("li", i === ROWS ? "row others" : "row");
       const name = make("span", "name");
@@ -561,6 +624,7 @@ class Strip {
     this.paintStanding();
     this.paintTint();
     this.paintDial();
+    if (this.data.stage) this.paintGauges();
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
     const ms = performance.now() - start;
@@ -670,6 +734,116 @@ class Strip {
     const asked = this.askedEps === eps && !this.dragging;
     const hint = !stale ? "" : asked ? "rewriting at this ε …" : "release to rewrite at this ε";
     if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
+  }
+
+  // What is given away and what is kept, which move against each other.
+  paintGauges() {
+    const { ui, data, eps } = this;
+    const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
+    const all = this.telling.length;
+    const left = this.telling.filter((f) => f.stands).length;
+    const put = (node, text) => {
+      if (node.textContent !== text) node.textContent = text;
+    };
+    ui.toldGauge.style.visibility = data.telling ? "" : "hidden";
+    put(ui.told, stale || !data.telling ? "…" : all ? `${left} of ${all}` : "none");
+    ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
+    const found = stale ? null : kept(data.meaning, eps);
+    put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : "…");
+    ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
+  }
+
+  // The steps in which the chosen word was replaced. What does not move with ε is drawn here, once a word.
+  openHow(t) {
+    const { ui, data } = this;
+    const steps = t?.drawn && !t.why && data.stage ? (data.how?.steps ?? []) : [];
+    ui.how.hidden = !steps.length;
+    this.noiseBars = this.noiseSaid = null;
+    if (!steps.length) {
+      ui.how.replaceChildren();
+      return;
+    }
+    const how = data.how;
+    const mine = how.scored?.[this.active];
+    const numbers = {
+      n: integer.format(t.total), low: how.low?.toFixed(1).replace("-", "−"), high: how.high?.toFixed(1).replace("-", "−"),
+      tied: mine ? integer.format(mine.tied) : "…",
+    };
+    ui.how.replaceChildren(...steps.map((text) => {
+      const step = make("li", "");
+      const said = step.appendChild(make("span", "said"));
+      for (const part of text.split(/(\{\w+\})/)) {
+        const name = /^\{(\w+)\}$/.exec(part)?.[1];
+        if (!name) said.append(part);
+        else if (name === "noise") this.noiseSaid = said.appendChild(make("b", "", ""));
+        else said.append(make("b", "", numbers[name] ?? "…"));
+      }
+      if (mine && text.includes("{n}")) step.append(this.drawScores(mine.bars, null));
+      if (mine && text.includes("{low}")) step.append(this.drawScores(mine.bars, [how.low, how.high]));
+      if (text.includes("{noise}")) step.append(this.drawNoise(t));
+      return step;
+    }));
+    this.shownNoise = null;
+  }
+
+  // All scores of a word, as bars on a logarithmic axis; in range: the part that is told apart.
+  drawScores(bars, range) {
+    const [a, b] = this.data.how.axis;
+    const top = Math.log1p(Math.max(...bars));
+    const space = this.ui.share.namespaceURI; // that of the pictures in the markup
+    const svg = document.createElementNS(space, "svg");
+    svg.setAttribute("viewBox", "0 0 400 30");
+    svg.setAttribute("preserveAspectRatio", "none");
+    svg.setAttribute("aria-hidden", "true");
+    const draw = (tag, attributes) => {
+      const node = document.createElementNS(space, tag);
+      for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+      svg.append(node);
+    };
+    const x = (score) => (400 * (score - a)) / (b - a);
+    if (range) draw("rect", { class: "range", x: x(range[0]), y: 0, width: x(range[1]) - x(range[0]), height: 30 });
+    const wide = 400 / bars.length;
+    const path = bars.map((n, k) => {
+      const high = (28 * Math.log1p(n)) / top;
+      return n ? `M${(k * wide + 0.5).toFixed(1)},30v${(-high).toFixed(1)}h${(wide - 1).toFixed(1)}V30Z` : "";
+    });
+    draw("path", { class: "bars", d: path.join("") });
+    return svg;
+  }
+
+  // The best words on the axis of their scores, each with a bar as long as the noise; without scores, one bar that is
+  // as long as what is left of the axis of ε.
+  drawNoise(t) {
+    const box = make("span", "noise");
+    box.setAttribute("aria-hidden", "true");
+    this.noiseBars = [];
+    const shown = t.s ? t.order.filter((k) => t.s[k] > IMPOSSIBLE).slice(0, 6) : [];
+    const { how } = this.data;
+    const worst = how.unit ? (how.low - how.high) / how.unit : Math.min(...shown.map((k) => t.s[k]));
+    const best = how.unit ? 0 : Math.max(...shown.map((k) => t.s[k]));
+    if (shown.length > 1 && best > worst && this.data.live) {
+      for (const k of shown) {
+        const at = (t.s[k] - worst) / (best - worst);
+        const bar = box.appendChild(make("i", k === t.src ? "own" : ""));
+        bar.style.left = `${100 * at}%`;
+        bar.style.top = `${3 + 4 * this.noiseBars.length}px`;
+        this.noiseBars.push({ bar, scale: 1 / (best - worst) });
+      }
+    } else {
+      this.noiseBars.push({ bar: box.appendChild(make("i", "whole")), scale: null });
+    }
+    return box;
+  }
+
+  paintHow(eps) {
+    if (!this.noiseBars || this.shownNoise === eps) return;
+    this.shownNoise = eps;
+    const noise = 1 / eps;
+    if (this.noiseSaid) this.noiseSaid.textContent = Number(noise.toPrecision(2)).toString();
+    for (const { bar, scale } of this.noiseBars) {
+      const share = scale === null ? 1 - this.where(eps) : Math.min(2, 2 * noise * scale);
+      bar.style.transform = `${scale === null ? "" : "translateX(-50%) "}scaleX(${Math.max(0.004, share).toFixed(4)})`;
+    }
   }
 
   tintBy(what) {
@@ -807,6 +981,8 @@ class Strip {
     this.drawLine(t);
     this.drawLane(t);
     ui.inspector.classList.toggle("none", !t);
+    this.openHow(t);
+    ui.inspector.classList.toggle("sentences", Boolean(t?.drawn) && t.c.some((c) => c.length > SENTENCE));
     ui.pair.hidden = !t;
     ui.chance.hidden = t?.a !== "replace";
     ui.risk.hidden = ui.chance.hidden || !this.data.attack || this.data.attack.chance === undefined;
@@ -825,13 +1001,16 @@ class Strip {
       return;
     }
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
-    ui.place.textContent = `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
+    const thing = this.aligned ? "word" : "piece";
+    ui.place.textContent = t.drawn && this.data.stage
+      ? `How this ${thing} was ${this.aligned ? "replaced" : "drawn"}`
+      : `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
     const note = {
       keep: !this.aligned ? `not drawn${t.why ? `: ${t.why}` : ""}.` : `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. Nothing stands here in the rewritten text.`,
       insert: this.aligned
         ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. No word of your text stood here.`
-        : "drawn given your text and the pieces before it. No word of your text stands behind it alone.",
+        : `drawn given your text${this.data.live ? "" : " and the pieces before it"}. No word of your text stands behind it alone.`,
       replace: t.a === "replace" ? this.noteOnDrawn(t) : "",
     }[t.a] + (t.draws ? this.noteOnDraws(t) : "");
     ui.note.textContent = note.trim();
@@ -880,6 +1059,7 @@ class Strip {
     this.pressed = t.node;
     if (!t.drawn) return;
     const x = this.where(eps);
+    this.paintHow(eps);
     const p = (k) => chance(t, k, eps, x);
     const written = (value) => (t.draws ? counted(value, t.draws) : percent(value));
     const to = t.shown[t.at] || END;
@@ -907,7 +1087,7 @@ class Strip {
     // The best words, most likely first; the released and the original word join at the end where they rank lower.
     const must = [t.at, t.src].filter((k, j, all) => k >= 0 && all.indexOf(k) === j);
     let best;
-    for (let n = ROWS; !best || best.length > ROWS; n -= 1) {
+    for (let n = this.most; !best || best.length > this.most; n -= 1) {
       const top = order.slice(0, n);
       best = top.concat(order.slice(n).filter((k) => must.includes(k)));
     }
@@ -920,8 +1100,8 @@ class Strip {
         r.k = k;
         r.row.hidden = k === -2;
         if (k >= 0) {
-          r.word.textContent = t.c[k];
-          r.rank.textContent = t.rank?.[k] > ROWS ? ` no. ${integer.format(t.rank[k])}` : "";
+          r.word.textContent = t.c[k] || "(nothing)";
+          r.rank.textContent = t.rank?.[k] > this.most ? ` no. ${integer.format(t.rank[k])}` : "";
           r.row.classList.toggle("original", k === t.src);
         }
       }
@@ -1000,6 +1180,7 @@ class Strip {
         event.preventDefault();
       }
     });
+    on(ui.play, "click", () => setTimeout(() => this.tour()));
     on(ui.reset, "click", () => {
       this.setEps(this.data.default_eps ?? this.data.eps);
       ui.slider.focus();
@@ -1020,7 +1201,9 @@ class Strip {
     on(ui.text, "click", (event) => {
       const i = this.indexOf(event.target);
       if (i === null) return;
-      if (this.pinned && this.active === i) this.choose(i, { pin: false, tell: false });
+      // On a narrow first screen what is chosen is out of sight until it is asked for.
+      const away = this.data.stage && getComputedStyle(ui.inspector).display === "none";
+      if (this.pinned && this.active === i && !away) this.choose(i, { pin: false, tell: false });
       else this.choose(i, { pin: true, tell: true });
     });
     on(ui.text, "pointermove", (event) => {
@@ -1105,6 +1288,7 @@ class Strip {
   choose(i, { pin, tell }) {
     this.active = i;
     this.pinned = pin && i !== null;
+    this.el.classList.toggle("sheet", this.pinned);
     if (i === null && this.pressed) {
       this.pressed.setAttribute("aria-pressed", "false");
       this.pressed = null;
