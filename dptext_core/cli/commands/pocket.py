@@ -1,0 +1,44 @@
+"""``pocket``: a static site on which texts are rewritten in the visitor's own browser."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ...errors import ConfigError
+from ..arguments import whole
+from ..console import emit, note
+
+HELP = "write a site that rewrites texts in its visitor's browser, for any web server"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="FOLDER", help="where the site goes: a new folder, or one made before")
+    parser.add_argument(
+        "--serve", action="store_true",
+        help="serve it to this machine until Ctrl-C; without --out, from a folder that is deleted then",
+    )  # fmt: skip
+    parser.add_argument("--port", type=whole("the port"), default=8600, metavar="N",
+                        help="the port of --serve (default 8600)")  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+
+
+def run(args: argparse.Namespace) -> None:
+    from ...show.pocket import serve, write_site
+
+    if not (args.out or args.serve):
+        raise ConfigError("Say where the site goes with --out FOLDER, or look at it with --serve.")
+    say = (lambda line: None) if args.quiet else note
+    with TemporaryDirectory() as passing:
+        out = Path(args.out or passing)
+        made = write_site(out, say)
+        say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB together.")
+        if not args.serve:
+            emit(str(out / "index.html"))
+            return
+        with serve(out, args.port) as server:
+            emit(f"http://127.0.0.1:{server.server_address[1]}/")
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()

@@ -1,0 +1,241 @@
+"""The folder of files with which a browser rewrites texts by itself: made from what is bundled, without any download.
+
+The bundled model in the form of :mod:`graph`, the runtime that computes it, the vocabulary, the tables of the word
+mechanisms, the lists of the language, templates of what is promised, the app's own token view, and the modules of the
+folder ``site``. Large files are packed with gzip, since not every web server packs what it sends.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import lzma
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._internal.assets import assets_folder, examples
+from ..._internal.version import __version__
+from ...errors import InputError, ModelUnavailable
+from ...mechanisms.registry import get_mechanism
+from ...text.language import Language
+from ...text.languages.english import IRREGULAR
+from ...text.lexicons import stop_words
+from ..exports import html
+from ..figures import browser
+from ..figures.token_view import payload
+from .templates import mechanism_data
+
+_HERE = Path(__file__).parent / "site"
+#: In the order in which the page lists them; it begins with the first.
+MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext")
+#: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
+POLICY = (
+    "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'"
+)
+NOTES = (
+    "The randomness is that of your browser's cryptographic generator. Every word is drawn in float64 with the full "
+    "range of its numbers, so that what is improbable stays possible.",
+    "The model computes in float32 with weights of 8 bits. The chances that are shown are those by which words are "
+    "drawn here; they differ a little from those of the full program, and the promise is the same.",
+    "The page and its files come from the server that you opened it at. Once they are here, nothing is asked of it.",
+)
+#: The name of the file that says what is there.
+CORE = "core.json"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished site. files: the bytes of each on the wire, by its path; total: all of them."""
+
+    files: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.files.values())
+
+
+def write_site(out: Path, say: Callable[[str], None] = lambda line: None) -> Made:
+    """Write the site into the folder ``out``. say: hears of each large file.
+
+    Raises InputError for a folder that holds something else, ModelUnavailable where a bundled file is missing.
+    """
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / CORE).is_file())):
+        raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
+    files: dict[str, int] = {}
+
+    def write(path: str, data: bytes | str) -> None:
+        data = data.encode() if isinstance(data, str) else data
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_bytes(data)
+        files[path] = len(data)
+
+    packed: dict[str, dict[str, Any]] = {}
+    candidates: list[tuple[int, int]] = []
+    for name, path, data in _large(candidates):
+        small = gzip.compress(data, 6, mtime=0)
+        write(path, small)
+        packed[name] = {"path": path, "bytes": len(small), "sha256": hashlib.sha256(data).hexdigest()}
+        say(f"{path}: {len(small) / 1e6:.1f} MB")
+    write("runtime/ort.mjs", _runtime("ort.wasm.bundle.min.mjs"))
+    write("runtime/LICENSE", (assets_folder() / "licences" / "ONNX-Runtime-MIT.txt").read_bytes())
+    core = json.dumps(_core(packed, candidates), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    write(CORE, core)
+    write("first.json", json.dumps(_first(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    for file in sorted(_HERE.iterdir()):
+        if file.suffix in (".js", ".webmanifest") and file.name != "sw.js":
+            write(file.name, file.read_bytes())
+    write("strip.js", browser.script())
+    write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
+    write("icon.svg", (_HERE / "icon.svg").read_bytes())
+    write("index.html", _page())
+    shell = sorted(path for path in files if not path.endswith(".gz") and path != "runtime/LICENSE")
+    version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
+    worker = (_HERE / "sw.js").read_text(encoding="utf-8")
+    write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(['./', *shell])};\n{worker}")
+    return Made(files)
+
+
+def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
+    """The large files, each with its name in core.json and its path. candidates: gets the ids of the words that can be
+    drawn, as ranges."""
+    from ...models.masked_lm import trunk_parts, whole_words
+    from ...models.registry import masked_lm_spec
+    from ...words.vocabulary import read_pieces
+    from .graph import masked_lm_file
+
+    spec = masked_lm_spec(get_mechanism("dp-mlm").config.model)
+    root, tokenizer = trunk_parts(spec)
+    ids, _, _ = whole_words(tokenizer)
+    breaks = np.flatnonzero(np.diff(ids) != 1) + 1
+    candidates += [(int(run[0]), int(run[-1]) + 1) for run in np.split(ids, breaks)]
+    yield "vocabulary", "data/vocabulary.txt.gz", "\n".join(read_pieces()).encode()
+    yield "words", "data/words.txt.gz", "\n".join(_words_of("custext").vocabulary.words).encode()
+    yield "custext", "data/custext.bin.gz", _custext()
+    yield "codes", "data/codes.bin.gz", _codes()
+    (order,) = _words_of("diffractor").vocabulary.lists
+    yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
+    yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
+    yield "model", "data/model.onnx.gz", masked_lm_file(root, ids, spec.max_length)
+
+
+def _words_of(name: str) -> Any:
+    """A mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
+    return get_mechanism(name)
+
+
+def _custext() -> bytes:
+    """For each word its K outputs, the likest first: scores, float64 (words, K), then places, uint16 (words, K)."""
+    mechanism = _words_of("custext")
+    space = mechanism.vocabulary
+    channels = [mechanism.channel(row) for row in range(len(space))]
+    places = np.stack([space.rows(channel.candidates) for channel in channels])
+    scores = np.stack([channel.scores for channel in channels])
+    return scores.astype("<f8").tobytes() + places.astype("<u2").tobytes()
+
+
+def _codes() -> bytes:
+    """The vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
+    codes = _words_of("santext").vocabulary.codes
+    if codes is None:
+        raise ModelUnavailable(
+            "The bundled word space has no vectors of whole numbers. Take it from the repository again."
+        )
+    return np.ascontiguousarray(codes.T).tobytes()
+
+
+def _runtime(name: str) -> bytes:
+    path = assets_folder() / "pocket" / f"{name}.xz"
+    try:
+        return lzma.decompress(path.read_bytes())
+    except (OSError, lzma.LZMAError) as error:
+        raise ModelUnavailable(
+            f"assets/pocket/{path.name} is missing or damaged. Take it from the repository again."
+        ) from error
+
+
+def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) -> dict[str, Any]:
+    stop = stop_words()
+    from ...models.registry import masked_lm_spec
+
+    mechanisms = {name: get_mechanism(name) for name in MECHANISMS}
+    made = {name: mechanism_data(m) for name, m in mechanisms.items()}
+    made["dp-mlm"]["options"]["max_length"] = masked_lm_spec(mechanisms["dp-mlm"].config.model).max_length
+    return {
+        "version": __version__,
+        "files": packed,
+        "language": language_data(mechanisms[MECHANISMS[0]].language),
+        "stop_words": sorted(stop.words),
+        "candidates": candidates,
+        "mechanisms": list(made.values()),
+        "examples": [{"title": e.title, "text": e.text} for e in examples()],
+        "notes": NOTES,
+    }
+
+
+def _first() -> dict[str, Any]:
+    """The first example by the first mechanism, to be dragged while the model loads: with a seed, so not private."""
+    mechanism = get_mechanism(MECHANISMS[0])
+    result = mechanism.rewrite(examples()[0].text, seed=1)
+    low, high, default = mechanism.epsilon_range()
+    shown = payload(result, run=0, low=low, high=high, default=default)
+    # What still stands is not told here, and so not told of this one.
+    told = ("telling", "finder")
+    return {
+        "payload": {name: value for name, value in shown.items() if name not in told},
+        "sentence": result.guarantee.sentence(),
+        "exposed": result.guarantee.exposed,
+    }
+
+
+def language_data(language: Language) -> dict[str, Any]:
+    """The lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English."""
+    return {
+        "clitics": language.clitics,
+        "detached": language.detached,
+        "enders": "".join(sorted(language.enders)),
+        "titles": sorted(language.titles),
+        "abbreviations": sorted(language.abbreviations),
+        "before_number": sorted(language.before_number),
+        "starters": sorted(language.starters),
+        "no_initials": sorted(language.no_initials),
+        "irregular": IRREGULAR,
+    }
+
+
+def _page() -> str:
+    body = (_HERE / "page.html").read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
+    title = re.search("<h1>(.*?)</h1>", body)
+    assert title is not None
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="DP-Text Studio {html.escape(__version__)}">
+<title>{title[1]}</title>
+<link rel="icon" href="icon.svg">
+<link rel="manifest" href="manifest.webmanifest">
+<link rel="stylesheet" href="style.css">
+</head>
+<body>
+<main>
+{body}
+</main>
+<script type="module" src="app.js"></script>
+</body>
+</html>
+"""
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,240 @@
+// @ts-check
+// What a word is drawn from at every ε, and what it becomes under noise that is locked while ε moves.
+// As dptext_core/privacy/distribution.py has it, in float64.
+
+import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
+
+/** @typedef {[number, number][]} Flips from which ε on which candidate is released, ascending */
+/** @typedef {{flips: (low: number, high: number) => Flips, at: (epsilon: number) => number}} Noise */
+/**
+ * @typedef {object} Law
+ * @property {readonly string[]} candidates
+ * @property {number} source index of the original word, −1 where it is none
+ * @property {Float64Array | null} scores the chance is ∝ exp(ε·score); null where it is not of this form
+ * @property {(epsilon: number) => Float64Array} logProbs
+ * @property {(epsilon: number, j: number) => number} [logProb] that of one candidate, where there are no scores
+ * @property {number[]} [near] candidates worth showing, where there are no scores
+ * @property {() => Noise} noise locked noise, drawn anew
+ */
+
+/** ln Σ exp(x) */
+function logSumExp(/** @type {Float64Array} */ x) {
+  let top = -Infinity;
+  for (let j = 0; j < x.length; j += 1) if (x[j] > top) top = x[j];
+  let sum = 0;
+  for (let j = 0; j < x.length; j += 1) sum += Math.exp(x[j] - top);
+  return top + Math.log(sum);
+}
+
+/** ln of the probabilities ∝ exp(ε·score). */
+function logProbs(/** @type {Float64Array} */ scores, /** @type {number} */ epsilon) {
+  const x = scores.map((s) => epsilon * s);
+  const z = logSumExp(x);
+  return x.map((v) => v - z);
+}
+
+const BINS = 2048;
+
+/**
+ * ln Σ exp(ε·score) at each of many ε, for showing: of many scores, those in a narrow bin count as one with their mean
+ * and spread. What is left out is of third order in ε times the width of a bin: below 1e-6 for scores within 1/2 and
+ * an ε of 250.
+ */
+export function logZs(/** @type {Float64Array} */ scores, /** @type {number[]} */ epsilons) {
+  if (scores.length < 2 * BINS) return epsilons.map((e) => logSumExp(scores.map((s) => e * s)));
+  let low = Infinity;
+  let high = -Infinity;
+  for (let j = 0; j < scores.length; j += 1) {
+    low = Math.min(low, scores[j]);
+    high = Math.max(high, scores[j]);
+  }
+  const scale = (BINS - 1) / (high - low || 1);
+  const count = new Float64Array(BINS);
+  const sum = new Float64Array(BINS);
+  const squares = new Float64Array(BINS);
+  for (let j = 0; j < scores.length; j += 1) {
+    const x = scores[j] - high;
+    const bin = Math.round((scores[j] - low) * scale);
+    count[bin] += 1;
+    sum[bin] += x;
+    squares[bin] += x * x;
+  }
+  return epsilons.map((e) => {
+    let z = 0;
+    for (let b = 0; b < BINS; b += 1) {
+      const n = count[b];
+      if (!n) continue;
+      const mean = sum[b] / n;
+      z += Math.exp(e * mean) * (n + ((e * e) / 2) * Math.max(0, squares[b] - n * mean * mean));
+    }
+    return e * high + Math.log(z);
+  });
+}
+
+/**
+ * The exponential mechanism over these scores: the highest ε·score + Gumbel noise.
+ * @returns {Law}
+ */
+export function scored(
+  /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ scores, /** @type {number} */ source,
+) {
+  return {
+    candidates, scores, source,
+    logProbs: (epsilon) => logProbs(scores, epsilon),
+    noise() {
+      const offsets = gumbels(scores.length);
+      return {
+        at: (epsilon) => highest(scores, offsets, epsilon),
+        flips: (low, high) => envelope(scores, offsets, low, high),
+      };
+    },
+  };
+}
+
+function highest(/** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ epsilon) {
+  let best = 0;
+  let most = -Infinity;
+  for (let j = 0; j < slopes.length; j += 1) {
+    const value = epsilon * slopes[j] + offsets[j];
+    if (value > most) {
+      best = j;
+      most = value;
+    }
+  }
+  return best;
+}
+
+/** Which of the lines ε·slope + offset is the highest, from which ε on. @returns {Flips} */
+function envelope(
+  /** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ low,
+  /** @type {number} */ high,
+) {
+  let winner = highest(slopes, offsets, low);
+  /** @type {Flips} */
+  const out = [[low, winner]];
+  for (let from = low; ; ) {
+    let next = -1;
+    let cross = Infinity;
+    for (let j = 0; j < slopes.length; j += 1) {
+      if (slopes[j] <= slopes[winner]) continue;
+      const x = (offsets[winner] - offsets[j]) / (slopes[j] - slopes[winner]);
+      if (x < cross) {
+        next = j;
+        cross = x;
+      }
+    }
+    if (next < 0 || cross > high) return out;
+    winner = next;
+    from = Math.max(cross, from);
+    out.push([from, winner]);
+  }
+}
+
+/**
+ * As `scored`, of candidates that stand best first, drawn by one uniform: the last rank whose tail reaches it.
+ * @returns {Law}
+ */
+export function ranked(
+  /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ scores, /** @type {number} */ source,
+) {
+  return {
+    ...scored(candidates, scores, source),
+    noise() {
+      const uniform = logUniform();
+      const at = (/** @type {number} */ epsilon) => {
+        const tails = logTails(scores, epsilon);
+        let rank = 0;
+        while (rank + 1 < tails.length && tails[rank + 1] >= uniform) rank += 1;
+        return rank;
+      };
+      return { at, flips: (low, high) => falling(at, low, high) };
+    },
+  };
+}
+
+/** ln P(rank ≥ j) for every rank j, descending from 0. */
+function logTails(/** @type {Float64Array} */ scores, /** @type {number} */ epsilon) {
+  const tails = scores.map((s) => epsilon * s);
+  for (let j = tails.length - 2; j >= 0; j -= 1) {
+    const [a, b] = [Math.max(tails[j], tails[j + 1]), Math.min(tails[j], tails[j + 1])];
+    tails[j] = a + Math.log1p(Math.exp(b - a));
+  }
+  const all = tails[0];
+  return tails.map((t) => t - all);
+}
+
+/** The flips of a rank that never grows as ε does. @returns {Flips} */
+function falling(/** @type {(epsilon: number) => number} */ at, /** @type {number} */ low, /** @type {number} */ high) {
+  /** @type {Flips} */
+  const out = [[low, at(low)]];
+  for (;;) {
+    const [from, rank] = out[out.length - 1];
+    if (rank === 0 || at(high) >= rank) return out;
+    let [a, b] = [from, high];
+    for (let k = 0; k < 50; k += 1) {
+      const middle = (a + b) / 2;
+      if (at(middle) < rank) b = middle;
+      else a = middle;
+    }
+    out.push([b, at(b)]);
+  }
+}
+
+/** One of the candidates, all alike, at every ε: the word is not looked at. @returns {Law} */
+export function constant(/** @type {readonly string[]} */ candidates) {
+  const n = candidates.length;
+  return {
+    candidates, scores: null, source: -1,
+    logProbs: () => new Float64Array(n).fill(-Math.log(n)),
+    logProb: () => -Math.log(n),
+    near: [0, 1, 2, 3, 4, 5, 6, 7, 8].slice(0, n),
+    noise() {
+      const drawn = Math.min(Math.floor(uniforms(1)[0] * n), n - 1);
+      return { at: () => drawn, flips: (low) => [[low, drawn]] };
+    },
+  };
+}
+
+/**
+ * Geometric noise on a place of a list, cut at its ends: 1-Diffractor on one list.
+ * @returns {Law}
+ */
+export function onList(/** @type {readonly string[]} */ list, /** @type {number} */ place) {
+  const last = list.length - 1;
+  const logProb = (/** @type {number} */ epsilon, /** @type {number} */ j) => {
+    const rest = Math.log1p(Math.exp(-epsilon));
+    // ln 1/(1+e^−ε) at the ends, where what goes beyond them stays, and ln tanh(ε/2) between them.
+    const weight = j === 0 || j === last ? -rest : Math.log(-Math.expm1(-epsilon)) - rest;
+    return last ? -epsilon * Math.abs(j - place) + weight : 0;
+  };
+  return {
+    candidates: list, source: place, scores: null, logProb,
+    logProbs: (epsilon) => Float64Array.from(list, (_, j) => logProb(epsilon, j)),
+    near: Array.from({ length: 13 }, (_, k) => place + (k % 2 ? 1 : -1) * Math.ceil(k / 2)).filter((j) => j >= 0 && j <= last),
+    noise() {
+      const [side, uniform] = [sign(), logUniform()];
+      const steps = (/** @type {number} */ epsilon) =>
+        Math.min(Math.floor((Math.LN2 - Math.log1p(Math.exp(-epsilon)) - uniform) / epsilon), list.length);
+      const at = (/** @type {number} */ epsilon) => Math.min(Math.max(place + side * steps(epsilon), 0), last);
+      return {
+        at,
+        flips(low, high) {
+          /** @type {Flips} */
+          const out = [[low, at(low)]];
+          // Steps get fewer as ε grows.
+          for (let from = low; steps(high) < steps(from); ) {
+            let [a, b] = [from, high];
+            for (let k = 0; k < 60; k += 1) {
+              const middle = (a + b) / 2;
+              if (steps(middle) < steps(from)) b = middle;
+              else a = middle;
+            }
+            from = b;
+            if (at(b) !== out[out.length - 1][1]) out.push([b, at(b)]);
+          }
+          return out;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// @ts-check
+// The sentences of a promise, from templates that the core wrote (core.json), with numbers rounded as the core rounds
+// them: never to a smaller ε than there is. As dptext_core/privacy/guarantee.py.
+
+const NOISE = 10n ** 12n; // two floats that differ by a part of this stand for one number
+
+/** x with so many digits, all of those before the point, rounded up. */
+function roundedUp(/** @type {number} */ x, /** @type {number} */ digits) {
+  if (!Number.isFinite(x) || x <= 0 || x >= 1e15) return x;
+  // The exact decimal expansion of a float has fewer digits than this, for what is rounded here.
+  const [mantissa, power] = x.toExponential(100).split("e");
+  const value = BigInt(mantissa.replace(".", "")); // times 10^(power − 100)
+  const adjusted = Number(power);
+  const unit = Math.min(0, adjusted - digits + 1);
+  const divisor = 10n ** BigInt(unit - (adjusted - 100));
+  const least = value - value / NOISE;
+  const whole = (least + divisor - 1n) / divisor;
+  return Number(`${whole}e${unit}`);
+}
+
+const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** ε as people write it: 50, 2.5, 0.04, 12,000. */
+export function number(/** @type {number} */ x) {
+  if (!Number.isFinite(x)) return "∞";
+  if (Number.isInteger(x) || Math.abs(x) >= 999.5) return integer.format(x);
+  return general(x, 3);
+}
+
+/** As Python's format "g" with so many digits. */
+function general(/** @type {number} */ x, /** @type {number} */ digits) {
+  const [mantissa, power] = x.toExponential(digits - 1).split("e");
+  if (Number(power) < -4 || Number(power) >= digits) {
+    const sign = power[0] === "-" ? "-" : "+";
+    return `${Number(mantissa)}e${sign}${power.slice(1).padStart(2, "0")}`;
+  }
+  return String(Number(Number(`${mantissa}e${power}`).toFixed(Math.max(0, digits - 1 - Number(power)))));
+}
+
+export const bound = (/** @type {number} */ x) => number(roundedUp(x, 3));
+
+/** e^ε in words, never smaller than it is. */
+export function odds(/** @type {number} */ epsilon) {
+  if (epsilon <= Math.log(1e4)) return `${bound(Math.exp(epsilon))} times`;
+  const exponent = epsilon / Math.log(10);
+  let power = Math.floor(exponent);
+  let digits = roundedUp(10 ** (exponent - power), 2);
+  if (digits >= 10) [digits, power] = [digits / 10, power + 1];
+  const raised = [...String(power)].map((d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(d)]).join("");
+  return `${digits.toFixed(1)} × 10${raised} times`;
+}
+
+/** Odds, as long as they say something. */
+const oddsOrAny = (/** @type {number} */ epsilon) => (epsilon < 23 ? odds(epsilon) : "practically any number of times");
+
+/**
+ * The promise of one rewrite.
+ * @param {any} spec the mechanism in core.json
+ * @param {number} epsilon of a draw
+ * @param {number} draws
+ * @param {Record<string, number>} kept how many tokens are kept for each reason, and how many are "unknown"
+ */
+export function guarantee(spec, epsilon, draws, kept) {
+  // Added up as the core does, so that both round the same number.
+  let total = 0;
+  for (let i = 0; i < draws; i += 1) total += epsilon;
+  const which = draws === 0 ? "none" : draws === 1 ? "one" : "many";
+  const little = epsilon > Math.log(1e4) ? "little" : "plain";
+  /** @type {Record<string, string>} */
+  const values = {
+    odds: odds(epsilon), each: bound(epsilon), draws: String(draws), grouped: integer.format(draws), total: bound(total),
+    near: oddsOrAny(epsilon * spec.promise.near), largest: oddsOrAny(epsilon * spec.promise.largest),
+  };
+  const exposed = [];
+  for (const item of spec.promise.exposed) {
+    const n = item.of ? kept[item.of] ?? 0 : 1;
+    if (n) exposed.push(n === 1 ? item.one : item.many.replace("{n}", String(n)));
+  }
+  return {
+    notion: spec.promise.notion, epsilon, unit: spec.promise.unit, adjacency: spec.promise.adjacency, draws, total,
+    exposed,
+    sentence: spec.promise.sentences[which][little].replace(
+      /\{(\w+)\}/g, (/** @type {string} */ _, /** @type {string} */ name) => values[name],
+    ),
+  };
+}

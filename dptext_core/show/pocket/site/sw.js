@@ -1,0 +1,29 @@
+// The site from this device's own storage, once it was loaded: it works without a network.
+// VERSION and SHELL are put in when the site is written; another version is another store.
+
+const STORE = `dptext-${VERSION}`;
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(STORE).then((store) => store.addAll(SHELL)).then(() => self.skipWaiting()));
+});
+
+self.addEventListener("activate", (event) => {
+  const old = (names) => names.filter((name) => name.startsWith("dptext-") && name !== STORE);
+  event.waitUntil(
+    caches.keys().then((names) => Promise.all(old(names).map((name) => caches.delete(name)))).then(() => self.clients.claim()),
+  );
+});
+
+self.addEventListener("fetch", (event) => {
+  const url = new URL(event.request.url);
+  if (event.request.method !== "GET" || url.origin !== self.location.origin) return;
+  event.respondWith(
+    caches.open(STORE).then(async (store) => {
+      const kept = await store.match(event.request, { ignoreSearch: true });
+      if (kept) return kept;
+      const answer = await fetch(event.request);
+      if (answer.ok) event.waitUntil(store.put(event.request, answer.clone()));
+      return answer;
+    }),
+  );
+});

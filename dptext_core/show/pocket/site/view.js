@@ -1,0 +1,83 @@
+// @ts-check
+// The data of the token view (dptext_core/show/figures/token_view.py), made here from a prepared text and fresh noise.
+
+import { logZs } from "./laws.js";
+
+/** @typedef {import("./engine.js").Prepared} Prepared */
+/** @typedef {import("./laws.js").Law} Law */
+
+const N_GRID = 40;
+const SHOWN = 9;
+const FLOOR = -1e4; // ln p of what is impossible
+
+/** The candidates worth showing: the best, those that are released somewhere, and the original word. */
+function chosen(/** @type {number[]} */ best, /** @type {Law} */ law, /** @type {import("./laws.js").Flips} */ flips) {
+  return [...new Set([...best, ...flips.map((f) => f[1]), ...(law.source < 0 ? [] : [law.source])])];
+}
+
+/** The indices of the n highest scores, highest first, ties in the order of candidates. */
+function highest(/** @type {Float64Array} */ scores, /** @type {number} */ n) {
+  /** @type {number[]} */
+  const best = [];
+  for (let j = 0; j < scores.length; j += 1) {
+    if (best.length === n && scores[j] <= scores[best[n - 1]]) continue;
+    let at = best.length;
+    while (at > 0 && scores[best[at - 1]] < scores[j]) at -= 1;
+    best.splice(at, 0, j);
+    if (best.length > n) best.pop();
+  }
+  return best;
+}
+
+/** How many scores are higher than this. */
+function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
+  let n = 0;
+  for (let j = 0; j < scores.length; j += 1) if (scores[j] > x) n += 1;
+  return n;
+}
+
+/**
+ * One rewrite for the token view.
+ * @param {import("./engine.js").Engine} engine
+ * @param {Prepared} prepared
+ * @param {{run: number, draw: string, epsilon: number}} shown
+ */
+export function payload(engine, prepared, { run, draw, epsilon }) {
+  const { spec, document, reasons, laws, known, capitals, gaps } = prepared;
+  const [low, high, usual] = spec.axis;
+  const grid = Array.from({ length: N_GRID }, (_, k) => low * (high / low) ** (k / (N_GRID - 1)));
+  const total = Math.max(0, ...laws.map((law) => law?.candidates.length ?? 0));
+  const tokens = document.tokens.map((token, i) => {
+    const placed = { pre: gaps[i], o: token.text, a: "keep", why: reasons[i] ?? "" };
+    const law = laws[i];
+    if (!law) return placed;
+    const flips = law.noise().flips(low, high);
+    const n = Math.min(SHOWN, law.candidates.length);
+    const best = law.scores ? highest(law.scores, n) : law.near ?? [];
+    const shown = chosen(best, law, flips);
+    const place = new Map(shown.map((j, k) => [j, k]));
+    const drawn = {
+      ...placed,
+      a: "replace",
+      why: known[i] ? "" : "not in the vocabulary",
+      cap: capitals[i] ? 1 : 0,
+      c: shown.map((j) => engine.language.written(law.candidates[j], false)),
+      src: place.get(law.source) ?? -1,
+      flips: flips.map(([e, j]) => [e, place.get(j) ?? 0]),
+      ...(law.candidates.length === total ? {} : { total: law.candidates.length }),
+    };
+    const { scores } = law;
+    if (!scores) return { ...drawn, lp: shown.map((j) => grid.map((e) => Math.max(law.logProb?.(e, j) ?? 0, FLOOR))) };
+    return {
+      ...drawn,
+      s: shown.map((j) => scores[j]),
+      rank: shown.map((j) => 1 + above(scores, scores[j])),
+      z: logZs(scores, grid),
+    };
+  });
+  return {
+    run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
+    unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned: true, tokens,
+    tail: gaps[gaps.length - 1],
+  };
+}
