@@ -1,0 +1,24 @@
+"""``new mechanism NAME``: a package with a mechanism of one's own."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..console import emit
+
+HELP = "write a package with a mechanism of your own, to be changed"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["mechanism"], help="what is written")
+    parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens: my-mechanism")
+    parser.add_argument("--out", metavar="DIR", help="the folder to make (default: NAME)")
+
+
+def run(args: argparse.Namespace) -> None:
+    from ...testing import new_mechanism
+
+    files = new_mechanism(args.name, args.out)
+    for file in files:
+        emit(str(file))
+    emit(f"Then, in {files[0].parent}: pip install -e '.[dev]' and pytest.")
