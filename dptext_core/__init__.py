@@ -35,17 +35,21 @@ from .text.language import Language
 from .text.languages import ENGLISH
 
 if TYPE_CHECKING:
+    from . import attacks, testing
     from .auditing import AuditReport, audit
     from .data.components import register_classifier, register_data_set
     from .data.records import Record, rewrite_records
+    from .data.transformer import DPRewriter
     from .measure.calibration import Calibration, calibrate, equal_privacy
     from .measure.ledger import Ledger
     from .measure.trade_off import tradeoff
+    from .research.scored import Scores, score
     from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
 
 _LAZY = {
     "AuditReport": "auditing",
     "Calibration": "measure.calibration",
+    "DPRewriter": "data.transformer",
     "Ledger": "measure.ledger",
     "Record": "data.records",
     "audit": "auditing",
@@ -54,6 +58,8 @@ _LAZY = {
     "register_classifier": "data.components",
     "register_data_set": "data.components",
     "rewrite_records": "data.records",
+    "Scores": "research.scored",
+    "score": "research.scored",
     "tradeoff": "measure.trade_off",
     "WordSpace": "words",
     "antonyms": "words",
@@ -63,6 +69,8 @@ _LAZY = {
     "word_space": "words",
     "word_spaces": "words",
 }
+#: Packages that are reached as attributes.
+_PACKAGES = ("attacks", "testing")
 
 __all__ = [
     "ENGLISH",
@@ -73,6 +81,7 @@ __all__ = [
     "Cancelled",
     "Channel",
     "ConfigError",
+    "DPRewriter",
     "DPTextError",
     "Document",
     "Guarantee",
@@ -89,6 +98,7 @@ __all__ = [
     "Release",
     "RewriteResult",
     "ScoreTable",
+    "Scores",
     "Setting",
     "Step",
     "Sweep",
@@ -98,6 +108,7 @@ __all__ = [
     "Trace",
     "WordSpace",
     "antonyms",
+    "attacks",
     "audit",
     "calibrate",
     "epsilon_option",
@@ -112,7 +123,9 @@ __all__ = [
     "register_classifier",
     "register_data_set",
     "rewrite_records",
+    "score",
     "stop_words",
+    "testing",
     "tradeoff",
     "unregister",
     "word_list",
@@ -123,10 +136,12 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_PACKAGES})
 
 
 def __getattr__(name: str):
     if name in _LAZY:
         return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,11 +9,13 @@ asked for what it has.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,21 +28,37 @@ from .privacy.sampling import NoiseStream
 from .text.language import Language
 from .text.languages import ENGLISH
 
+if TYPE_CHECKING:
+    from .attacks.polish import Polished
+
 #: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
 #: that answer to the words that were read.
 PARTS = ("distribution", "sweep", "alignment")
 T = TypeVar("T")
-ORIGINS = ("drawn", "copied", "rule")
+ORIGINS = ("drawn", "copied", "rule", "polished")
 
 
 @dataclass(frozen=True, slots=True)
 class Release(Private):
     """A piece of the released text.
 
-    span: offsets in the released text; text: what stands there. epsilon: what it spent. origin: "drawn"; "copied" from
-    the original; or placed by a public "rule". source: offsets in the original of the word that it answers to, None
-    where there is none. reason: why it was not drawn by looking at a word, where it was not. capital: whether it is
-    capitalised by rule.
+    Attributes
+    ----------
+    span : (int, int)
+        Offsets in the released text.
+    text : str
+        What stands there.
+    epsilon : float
+        What it spent.
+    origin : str
+        "drawn"; "copied" from the original; placed by a public "rule"; or "polished", computed from what was drawn
+        (``RewriteResult.polished``).
+    source : (int, int) or None
+        Offsets in the original of the word that it answers to.
+    reason : str
+        Why it was not drawn by looking at a word, where it was not.
+    capital : bool
+        Whether it is capitalised by rule.
     """
 
     span: tuple[int, int]
@@ -76,10 +94,23 @@ class Release(Private):
 class Step(Private):
     """What happened to one token.
 
-    span: offsets in the original (empty for an insertion). original, replacement: the words. action: "replace",
-    "keep", "insert" or "delete". reason: why it was kept, deleted or inserted. epsilon: what it spent. out: offsets
-    in the released text (empty for a deletion). index: the token's index in the document. capital: whether the
-    released word is capitalised by rule.
+    Attributes
+    ----------
+    span : (int, int)
+        Offsets in the original; empty for an insertion.
+    original, replacement : str
+        The words.
+    action : {"replace", "keep", "insert", "delete"}
+    reason : str
+        Why it was kept, deleted or inserted.
+    epsilon : float
+        What it spent.
+    out : (int, int)
+        Offsets in the released text; empty for a deletion.
+    index : int
+        The token's index in the document.
+    capital : bool
+        Whether the released word is capitalised by rule.
     """
 
     span: tuple[int, int]
@@ -183,11 +214,28 @@ def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Rel
 class RewriteResult(Private):
     """A rewritten text with its pieces and its guarantee.
 
-    steps: one for each token of the original and each insertion, in order; empty where nothing answers to a word.
-    releases: the pieces of the released text in order; made from the steps where there are any. noise_id: results
-    with the same one share their noise, so at most one of them may be released. batch: results of one call on a list
-    share it, where they draw once for all of them on purpose (``Mechanism.together``); else empty. language: that of
-    the mechanism.
+    Attributes
+    ----------
+    text, original : str
+        What may leave, and what may not.
+    steps : sequence of Step
+        One for each token of the original and each insertion, in order; empty where nothing answers to a word.
+    releases : sequence of Release
+        The pieces of the released text in order; made from the steps where there are any.
+    guarantee : Guarantee
+    mechanism, config
+        What drew it: a name and a frozen dataclass.
+    seed : int or None
+        Where there is one, the result is a demonstration and not private.
+    noise_id : str
+        Results with the same one share their noise, so at most one of them may be released.
+    batch : str
+        Results of one call on a list share it, where they draw once for all of them on purpose
+        (``Mechanism.shares_draws``); else empty.
+    trace : Trace
+        How it came about, for the owner's eyes.
+    language : Language
+        That of the mechanism.
     """
 
     text: str
@@ -206,6 +254,11 @@ class RewriteResult(Private):
     def __repr__(self) -> str:
         drawn = sum(u.drawn for u in self.units)
         return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} pieces drawn, seed={self.seed!r})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows, and keeps in its file: the released text and what is promised of it."""
+        said = "".join(f"<p>{escape(part)}</p>" for part in (self.text, self.guarantee.sentence()))
+        return f"<div style='white-space: pre-wrap; max-width: 80ch'>{said}</div>"
 
     @cached_property
     def releases(self) -> Sequence[Release]:
@@ -231,6 +284,15 @@ class RewriteResult(Private):
             return "This mechanism states no chances for the words that it draws."
         return "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
 
+    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> Polished:
+        """The release written out as a reader of it would have it: see :func:`dptext_core.attacks.polish.polish`.
+
+        It spends no ε, since it is computed from what was released; what was drawn stays in the release and the ledger.
+        Loads the model on the first call.
+        """
+        polish = importlib.import_module(".attacks.polish", __package__)
+        return polish.polish(self, mechanism, model=model, task=task)
+
     def locked(self, i: int) -> tuple[Channel, NoiseStream]:
         """The channel and the stream of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
         return self.trace.locked(i, self._unit(i))
@@ -252,9 +314,21 @@ class RewriteResult(Private):
         return self.trace.similarities(i, self._unit(i))
 
     def distribution(self, i: int) -> TokenDistribution:
-        """What step ``i`` was drawn from, given what came before it; piece ``i`` where there are no steps.
+        """What a word of the result was drawn from, given what came before it.
 
-        Raises NoDistribution for what was not drawn, and where the mechanism writes a text as a whole.
+        Parameters
+        ----------
+        i : int
+            The step's place in ``steps``; the piece's in ``releases`` where there are no steps.
+
+        Returns
+        -------
+        TokenDistribution
+
+        Raises
+        ------
+        NoDistribution
+            It was not drawn, or the mechanism writes a text as a whole.
         """
         unit = self._unit(i)
         if not unit.drawn:

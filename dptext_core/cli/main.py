@@ -12,6 +12,7 @@ import importlib
 import io
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import dptext_core as dpt
 
@@ -20,8 +21,10 @@ from ..mechanisms.codec import PROG
 from ..mechanisms.registry import mechanism_class
 from .arguments import add_mechanism, add_plugin, asked_mechanism, load_plugins, take_plugins
 from .commands import (
+    app,
     attack,
     audit,
+    bank,
     calibrate,
     case_study,
     distribution,
@@ -29,11 +32,14 @@ from .commands import (
     gallery,
     mechanisms,
     models,
+    new,
+    pocket,
     pretrain,
     report,
     rewrite,
     rewrite_data,
     runs,
+    score,
     serve_model,
     tradeoff,
 )
@@ -41,8 +47,8 @@ from .console import Parser, abandon, note, open_streams, why
 
 #: In the order in which ``--help`` lists them.
 COMMANDS = (
-    rewrite, distribution, audit, calibrate, attack, rewrite_data, report, mechanisms, models, serve_model, pretrain,
-    downstream, runs, case_study, gallery, tradeoff,
+    app, rewrite, distribution, audit, calibrate, attack, rewrite_data, report, mechanisms, models, serve_model,
+    pretrain, bank, downstream, score, runs, case_study, gallery, pocket, tradeoff, new,
 )  # fmt: skip
 #: Measurements: the modules whose ``main(argv)`` makes them.
 BENCHES = {
@@ -57,11 +63,18 @@ BENCHES = {
     "clipping": "research.clipping",
     "prior": "research.public_prior",
     "generators": "research.generation",
-    "further": "research.further",
+    "equal-privacy": "research.equal_privacy",
     "queries": "research.queries",
+    "reader": "research.reader",
+    "two-texts": "research.two_texts",
+    "polish": "research.polish",
+    "budget": "research.total_budget",
+    "findings": "research.findings.verdicts",
     "leaderboard": "research.leaderboard",
     "run": "research.bench_run",
 }
+#: Names of measurements before, which bundled files and published rows say.
+EARLIER = {"further": "equal-privacy"}
 
 
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -70,7 +83,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     Raises ConfigError where that mechanism does not exist.
     """
-    parser = Parser(prog=PROG, description="Rewrite text under differential privacy.", allow_abbrev=False)
+    parser = Parser(prog=_called(), description="Rewrite text under differential privacy.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
     add_plugin(parser)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
@@ -86,6 +99,11 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser
+
+
+def _called() -> str:
+    """How this program was started: by the name of the installed command, or as a module."""
+    return "dptext" if Path(sys.argv[0]).stem == "dptext" else PROG
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,8 +143,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     files, argv = take_plugins(argv)
     load_plugins(files)
-    if argv[:1] == ["bench"] and len(argv) > 1 and argv[1] in BENCHES:
-        bench = importlib.import_module(f"dptext_core.{BENCHES[argv[1]]}")
+    if argv[:1] == ["bench"] and len(argv) > 1 and (what := EARLIER.get(argv[1], argv[1])) in BENCHES:
+        bench = importlib.import_module(f"dptext_core.{BENCHES[what]}")
         return bench.main(argv[2:]) or 0
     args = build_parser(argv).parse_args(argv)
     args.run(args)

@@ -41,12 +41,12 @@ def _model_hash() -> str:
 def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None = None) -> Path:
     """Write the scores of prepared texts (rounded, the masks of the original texts) as an asset."""
     path = (folder or assets_folder() / "examples") / _FILE
+    if (kept := mechanism.kept_scores) is None:
+        raise InputError(f"{mechanism.title} has no scores that could be kept.")
     arrays: dict[str, np.ndarray] = {}
     texts = []
     for k, one in enumerate(prepared):
-        if (scores := mechanism.scores_of(one)) is None:
-            raise InputError(f"{mechanism.title} has no scores that could be kept.")
-        codes = np.searchsorted(_BETWEEN, scores).astype(np.uint16)
+        codes = np.searchsorted(_BETWEEN, kept.of(one)).astype(np.uint16)
         # Nearly all high bytes are alike: apart from the low ones they take no room.
         arrays[f"low {k}"], arrays[f"high {k}"] = (codes & 255).astype(np.uint8), (codes >> 8).astype(np.uint8)
         texts.append({"text": one.text, "tokens": [dataclasses.astuple(t) for t in one.document.tokens]})
@@ -79,4 +79,5 @@ def load(text: str, setting: Setting) -> Prepared | None:
         return None
     # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text, tuple(Token(*t) for t in about["texts"][k]["tokens"]))
-    return setting.at(None).make().with_scores(document, _scores(k))
+    kept = setting.at(None).make().kept_scores
+    return None if kept is None else kept.put(document, _scores(k))

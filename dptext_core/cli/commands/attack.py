@@ -26,17 +26,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidates",
         metavar="F",
-        help="which-text: a UTF-8 file with the other texts that it could have been, one a line",
+        help="a UTF-8 file, one text a line; which-text: the others that it could have been; two-texts: the other one",
     )
     parser.add_argument(
-        "--answers", type=positive, metavar="N", help="which-text: so many rewrites are seen (default 1)"
+        "--answers", type=positive, metavar="N", help="reader and which-text: so many rewrites are seen (default 1)"
     )
     parser.add_argument(
         "--draws",
         type=whole("the number of draws"),
         metavar="N",
         help="which-text: fresh rewrites that measure how often a guess is right, at least: each of the texts gets as "
-        "many; 0 for none",
+        "many; 0 for none. two-texts: rewrites of each text",
     )
     add_text(parser)
 

@@ -14,6 +14,7 @@ TAKES_MECHANISM = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     for flag, what, told in (
+        ("--best", "the share", "the share of words that the best of all attackers names"),
         ("--n-w", "the chance", "the chance that a word stays what it is"),
         ("--bayes", "the chance", "how often the best attacker guesses the word"),
     ):
@@ -25,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from ...measure.calibration import calibrate
 
-    target = {k: v for k in ("n_w", "bayes", "total") if (v := getattr(args, k)) is not None}
+    target = {k: v for k in ("best", "n_w", "bayes", "total") if (v := getattr(args, k)) is not None}
     if len(target) != 1:
-        raise InputError("Give one target: --n-w, --bayes or --total.")
+        raise InputError("Give one target: --best, --n-w, --bayes or --total.")
     emit(calibrate(mechanism_of(args), target, text=read_text(args)).sentence())

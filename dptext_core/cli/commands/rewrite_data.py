@@ -59,6 +59,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch", type=positive, default=BATCH, metavar="N", help=f"rows that are rewritten together (default {BATCH})"
     )
+    parser.add_argument(
+        "--polish", action="store_true",
+        help="write each rewrite out as a reader of the release would read it, at no ε; what was drawn stays in the "
+        "lines of rows.jsonl",
+    )  # fmt: skip
     group = parser.add_argument_group("more than one process, see docs/scale.md")
     group.add_argument(
         "--engine", choices=("local", "ray"), default="local",
@@ -125,7 +130,7 @@ def run(args: argparse.Namespace) -> None:
     }  # fmt: skip
     with resumable(args.out):
         if (workers := _workers(args)) is None:
-            result = rewriting.rewrite_data(data, mechanism, args.out, **common)
+            result = rewriting.rewrite_data(data, mechanism, args.out, polish=args.polish, **common)
         else:
             from ...data.distributed import blocks
 
@@ -148,6 +153,8 @@ def run(args: argparse.Namespace) -> None:
     for name, value in result.get("measures", {}).items():
         note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
     note(result["sentence"])
+    if args.polish:
+        note(result["polish"]["sentence"])
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
     first = next(iter(data.rows()))[args.text_column]
@@ -183,6 +190,8 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
         raise ConfigError("--gpus is for workers of a cluster. Add --engine ray, or leave it out.")
     if args.block is not None and not workers:
         raise ConfigError("--block is for workers, and there are none here. Add --workers, or leave it out.")
+    if workers and args.polish:
+        raise ConfigError("--polish reads each rewrite in this process. Leave out --engine and --workers.")
     if workers and args.out == "-":
         raise ConfigError("Workers finish blocks in any order, so they need a folder. Name one with --out.")
     if args.out == "-":
@@ -211,8 +220,10 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
             if args.data == "-"
             else tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
         )
-        whole = Overall(mechanism.together)
-        for record in rewrite_records(rows, mechanism, args.text_column, seed=args.seed, batch=args.batch):
+        whole = Overall(mechanism.shares_draws)
+        for record in rewrite_records(
+            rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
+        ):
             print(json.dumps(rewriting.line_of(record, args.text_column, keep), ensure_ascii=False), flush=True)
             whole.add(record.guarantee, record.untouched)
     if not args.quiet:

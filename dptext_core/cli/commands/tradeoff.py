@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"rewrites at each point, each with fresh noise (default {trade_off.DRAWS})")  # fmt: skip
     parser.add_argument("--metric", action="append", metavar="NAME", choices=trade_off.MEASURES,
                         help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated "
-                        "(default: cosine, unchanged, n_w)")  # fmt: skip
+                        "(default: cosine, unchanged, best, n_w)")  # fmt: skip
     add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     if args.seed is not None:
         note(SEED_WARNING)
     settings = args.setting or [dpt.get_mechanism(name) for name in FIRST]
-    metrics = args.metric or ("cosine", "unchanged", "n_w")
+    metrics = args.metric or ("cosine", "unchanged", "best", "n_w")
     points = list(
         trade_off.tradeoff(
             text, settings, args.epsilon, args.draws, metrics, args.seed, points=args.points,

@@ -1,0 +1,43 @@
+"""``app``: the pages, served on this machine and opened in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ..._internal import plugins
+from ...errors import ModelUnavailable
+from ..arguments import positive
+
+HELP = "open the app in a browser"
+#: What Streamlit runs, and what lies beside it, its settings included.
+SCRIPT = "app.py"
+BESIDE = ("pages", ".streamlit")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=positive, metavar="N", help="where it listens (default: from 8501 the first free)"
+    )
+    parser.add_argument("--headless", action="store_true", help="open no browser")
+
+
+def script() -> Path:
+    """The app's script: inside the package where it was installed, beside it in a checkout. Raises ModelUnavailable."""
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "app", package.parent):
+        if (folder / SCRIPT).is_file() and all((folder / name).is_dir() for name in BESIDE):
+            return folder / SCRIPT
+    raise ModelUnavailable("The app's pages are missing. Install dptext-studio again, or start the app in a checkout.")
+
+
+def run(args: argparse.Namespace) -> None:
+    flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
+    # Those of --plugin are loaded here only: the app's process is another one.
+    own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
+    status = subprocess.call([sys.executable, "-m", "streamlit", "run", str(script()), *flags], env=os.environ | own)
+    if status:
+        raise SystemExit(status)

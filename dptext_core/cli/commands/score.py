@@ -1,0 +1,81 @@
+"""``score``: what any system made of texts, from a file of originals and rewrites."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..._internal.checks import many
+from ..._internal.task import on_terminal
+from ...errors import InputError
+from ..console import OWNER_ONLY, emit, emit_json, note, table
+
+HELP = "measure what any system made of texts: what was kept, and what attackers find"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from ...data.tables import KINDS
+
+    parser.add_argument("pairs", metavar="DATA", help=f"a file of originals and rewrites ({', '.join(KINDS)})")
+    parser.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, default=None,
+        help="whether a table's first row names its columns (default: where a column is named, not numbered)",
+    )  # fmt: skip
+    parser.add_argument("--original", metavar="C", required=True, help="the column of originals: its name or number")
+    parser.add_argument("--private", metavar="C", required=True, help="the column of rewrites")
+    parser.add_argument("--label", metavar="C", help="a column of what the rewrites are to be useful for")
+    parser.add_argument("--author", metavar="C", help="a column of what the rewrites are to hide")
+    parser.add_argument(
+        "--identifiers", metavar="F",
+        help="annotated originals in TAB's JSON format: how many direct and quasi identifiers are hidden",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
+
+
+def run(args: argparse.Namespace) -> None:
+    from ...data import tables
+    from ...research.identifiers import read_tab
+    from ...research.scored import score
+
+    wanted = {"original": args.original, "private": args.private, "label": args.label, "author": args.author}
+    columns = {role: column for role, column in wanted.items() if column is not None}
+    data = tables.source(args.pairs, tuple(dict.fromkeys(columns.values())), args.header)
+    given: dict[str, list[Any]] = {role: [] for role in columns}
+    left_out = 0
+    for row in data.rows():
+        if all(isinstance(row[columns[role]], str) and row[columns[role]].strip() for role in ("original", "private")):
+            for role, column in columns.items():
+                given[role].append(row[column] if role in ("original", "private") else str(row[column]))
+        else:
+            left_out += 1
+    if not given["original"]:
+        raise InputError(f"No row of {data.name} has an original and a rewrite. Name their columns.")
+    annotated = None
+    if args.identifiers is not None:
+        known = read_tab(args.identifiers)
+        annotated = [known.get(text, ()) for text in given["original"]]
+        there = sum(text in known for text in given["original"])
+        if not there:
+            raise InputError(
+                "No original is the text of an annotated document. Give the originals as they stand there."
+            )
+        note(f"note: {there:,} of {many(len(annotated), 'original')} are annotated.")
+    found = score(
+        given["original"], given["private"], labels=given.get("label"), authors=given.get("author"),
+        identifiers=annotated, task=on_terminal("measuring"),
+    )  # fmt: skip
+    if args.json:
+        emit_json(found.to_dict(), args.out)
+    else:
+        rows = [("", "value", "95% interval", "chance")]
+        for r in found.rows:
+            digits = ",.1f" if r.name.endswith("perplexity") or r.high > 1.5 else ".3f"
+            chance = "" if r.chance is None else f"{r.chance:.3f}"
+            rows.append((r.title, f"{r.value:{digits}}", f"{r.low:{digits}} to {r.high:{digits}}", chance))
+        emit(f"{table(rows)}\n{found.sentence()}", args.out)
+    for name, reason in found.missing.items():
+        note(f"note: no {name}. {reason}")
+    if left_out:
+        note(f"note: {many(left_out, 'row')} without a text left out.")
+    note(OWNER_ONLY)
