@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dptext_core._internal.assets import assets_folder
 from dptext_core._internal.device import let_threads_sleep
 from pages.ui import forget, hide, public, sessions, shell, uploads
 
@@ -9,8 +10,8 @@ let_threads_sleep()  # a room of visitors needs the processor for its pages
 
 #: Section → page → its title. The pages without a section come first.
 SECTIONS = {
-    "": {"home": "Home", "about": "About"},
-    "Try": {"playground": "Playground", "compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch"},
+    "": {"playground": "Playground", "about": "About"},
+    "Try": {"compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch"},
     "Learn": {"learn": "Lessons", "case_study": "Case study"},
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
 }
@@ -18,7 +19,8 @@ SECTIONS = {
 FIRST = "playground"
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
-st.set_page_config(page_title="DP-Text Studio", page_icon="assets/pictures/icon.svg", layout="wide")
+ICON = str(assets_folder() / "pictures" / "icon.svg")
+st.set_page_config(page_title="DP-Text Studio", page_icon=ICON, layout="wide")
 pages = {
     name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
     for section in SECTIONS.values()
@@ -31,8 +33,14 @@ def forward() -> None:
     st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
 
 
+def once_home() -> None:
+    """An address of earlier links."""
+    forward()
+
+
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
-shown[""].append(st.Page(forward, title=FIRST, url_path=FIRST, visibility="hidden"))
+for also, lead in ((FIRST, forward), ("home", once_home)):
+    shown[""].append(st.Page(lead, title=also, url_path=also, visibility="hidden"))
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
 # of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
 # Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the

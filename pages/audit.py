@@ -16,7 +16,7 @@ from dptext_core.privacy.guarantee import at_least, bound, number
 from dptext_core.research import audit as bench
 from dptext_core.show.figures import audit_figure
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import controls, download
+from pages.ui import controls, download, told_apart
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import within_app
@@ -85,7 +85,7 @@ def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, b
     choice.caption(spec.summary)
     stay_all("audit-")
     with below:
-        chosen = controls.options(spec, "audit", skip=frozenset({"clip_min", "clip_max"}))
+        chosen = controls.options(spec, "audit")
     default = controls.epsilon_range(spec, chosen)[2]
     epsilon = epsilon_input(choice, default, f"{spec.name}-{default:g}")
     return spec.title, dpt.Setting(spec.name, chosen, epsilon), False, False
@@ -258,6 +258,10 @@ def main() -> None:
             shown(work.asked, work.result)
         else:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
+        if wanted is not None:
+            st.subheader("Two texts")
+            key = wanted.setting, wanted.planted, wanted.twin
+            told_apart.panel([told_apart.Subject(wanted.title, key, wanted.make)], "audit_two")
         table()
 
 

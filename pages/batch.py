@@ -14,7 +14,7 @@ from dptext_core.data import batch as core
 from dptext_core.data import job_folders, office, release_files, tables
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import controls, download, ledger
+from pages.ui import controls, download, ledger, links
 from pages.ui.jobs import Job
 from pages.ui.public import limits
 from pages.ui.session import session
@@ -190,13 +190,19 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     st.caption(spec.summary)
     budget = st.container()
     stay_all("batch-")
-    chosen = controls.options(spec, "batch", skip=frozenset({"clip_min", "clip_max"}))
+    chosen = controls.options(spec, "batch")
     default = controls.epsilon_range(spec, chosen)[2]
     chosen["epsilon"] = budget.number_input(
         "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
         key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)), help=said_of("ε"),
     )  # fmt: skip
-    asked = core.Asked(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen))
+    polish = st.toggle(
+        "Polish the texts", key=stay("batch_polish", False),
+        help="What was drawn is read again with the bundled language model, and written out as it would most likely "
+        "be. Nothing private is looked at, so that this spends no ε: the promise is the same. It may bring back what "
+        "an attacker who reads the release would have found. What was drawn stays in the run.",
+    )  # fmt: skip
+    asked = core.Asked(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
     try:
         asked.setting.make()
     except dpt.DPTextError as error:
@@ -312,7 +318,7 @@ def job(upload: Upload, batch: core.Batch) -> None:
     if work.running():
         running = work.job
         work.waiting("batch_stop", lambda: progress_of(running) if running else "")
-        if batch.mechanism.together:
+        if batch.mechanism.shares_draws:
             st.caption("With this strategy all rows are looked at once before the first one is rewritten.")
         else:
             with st.columns([1, 1.5])[0]:
@@ -379,7 +385,7 @@ def code(upload: Upload) -> None:
 
 def onward(upload: Upload, batch: core.Batch) -> None:
     """A job that was stopped can go on, or begin anew where its draws are for all rows at once."""
-    if batch.mechanism.together and batch.written:
+    if batch.mechanism.shares_draws and batch.written:
         st.info(
             "With this strategy the draws are for all rows at once, and their random key ended with the job. So it "
             "cannot go on. It can begin anew; then do not release what was done before too."
@@ -399,10 +405,13 @@ def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) ->
         st.success(f"Done: {found.promise['counted']}")
     else:
         st.caption(f"Of what is done: {found.promise['counted']}")
+    leftover(found)
     left, right = st.columns([1.4, 1], gap="large")
     with left:
         st.subheader("What is promised")
         (st.warning if "none" in found.promise["notions"] else st.info)(literal(found.promise["sentence"]))
+        if found.polish:
+            st.caption(literal(found.polish))
         for line in batch.meaning():
             st.markdown("- " + literal(line))
         if plain := batch.first_promise():
@@ -431,6 +440,29 @@ def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) ->
         )  # fmt: skip
     st.subheader("Rows")
     browse(batch, found.rows)
+
+
+def leftover(found: core.Found) -> None:
+    """Names, numbers, dates and places that still stand, in which rows, and the way to look at one."""
+    left = found.left
+    if not left.looked:
+        return
+    of = (
+        f"{left.looked:,} rows"
+        if left.looked + found.promise["errors"] == found.rows
+        else f"{left.looked:,} rows, evenly taken"
+    )
+    rules = "Found by simple rules, which miss some and flag harmless words."
+    if not left.rows:
+        st.caption(f"No name, number, date or place of the originals was found again in {of}. {rules}")
+        return
+    with st.expander(f"Still standing: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
+        st.caption(f"{rules} What a mechanism keeps, it keeps at every ε.")
+        st.dataframe(
+            [{"row": row, "still stands": what} for row, what in left.first], hide_index=True, key="batch_standing"
+        )
+        if left.rows > len(left.first):
+            st.caption(f"The first {len(left.first):,} of these rows.")
 
 
 def measures(batch: core.Batch, found: core.Found) -> None:
@@ -515,8 +547,19 @@ def browse(batch: core.Batch, rows: int) -> None:
     page = 1
     if pages > 1:
         page = int(st.number_input(f"Page, 1 to {pages:,}", 1, pages, 1, key="batch_page", width=200))
-    pairs(batch.page((page - 1) * PAGE, PAGE), "batch_pairs_page")
+    shown = batch.page((page - 1) * PAGE, PAGE)
+    pairs(shown, "batch_pairs_page")
     st.caption("For your eyes: the originals stand beside the rewrites.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by_row = {p.row: p for p in shown if p.original.strip()}
+        row = st.selectbox("Look at a row word by word", list(by_row), key="batch_row", width=240)
+        if row in by_row and st.button(
+            "Open it in the Playground", key="batch_to_playground",
+            help="Its original is drawn afresh there, with noise of its own: to look at, and not to release beside "
+            "the result.",
+        ):  # fmt: skip
+            session().text = by_row[row].original
+            st.switch_page("pages/playground.py", query_params=links.to_query(batch.asked.setting))
 
 
 def pairs(found: list[core.Pair], key: str) -> None:

@@ -8,12 +8,17 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core._internal.checks import many
 from dptext_core.measure.metrics import measure
-from dptext_core.research import curves, results
+from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.research import attacker_rows, curves, data_sets, results, total_budget
 from dptext_core.show.figures import benchmarks as figures
+from dptext_core.show.figures import total_budget as budget_chart
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.text.cells import to_csv
 from pages.ui import download, links
+from pages.ui.charts import chart as plain_chart
+from pages.ui.charts import dark
 from pages.ui.shell import within_app
 from pages.ui.stay import stay
 from pages.ui.text import literal
@@ -87,12 +92,13 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
     """What stands on the axis across: ε, or one of the measures that can be the same for all."""
-    attackers = [m for m in alike if m != "n_w"]
-    axes = (["Same N_w"] if "n_w" in alike else []) + (["Same attacker"] if attackers else []) + ["ε"]
+    attackers = sorted((m for m in alike if m != "n_w"), key=lambda m: m != attacker_rows.BEST_FEW)
+    axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
     first = axes[0] if mixed else "ε"
     picked = st.segmented_control(
         "Across", axes, default=first, key=stay(f"bench_x_{data}_{mixed}"),
-        help=f"N_w: {said_of('N_w')} Same attacker: curves stand where an attacker is right equally often. "
+        help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
+        f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} "
         f"ε: {said_of('ε')}",
     )  # fmt: skip
     if (picked or first) != "Same attacker":
@@ -202,6 +208,8 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
     row = known[point][1]
     values = ((name, *value.partition(" ")[::2]) for name, value in curves.measured_at(found, row).items())
     lines = [f"**{value}** {literal(name)} :small[{literal(interval)}]" for name, value, interval in values]
+    if best := attacker_rows.who_at(found, row):
+        lines.append(f"Best of these attackers: **{literal(best)}**")
     st.markdown("  \n".join(lines))
     if row.mechanism in {s.name for s in dpt.mechanisms()}:
         st.button(
@@ -281,11 +289,69 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
         st.dataframe([{"data": name, **entry} for name, entry in sets.items()], hide_index=True)
 
 
+#: What is measured at a total ε, as the controls call it, and what it says.
+BOUGHT = {
+    "cosine": ("Meaning", "How near a rewrite comes to its text, by a model of sentences."),
+    "task": ("Task", "How often a classifier that learnt from original texts still tells the label from a rewrite."),
+    "linked": ("Which text", "How often an attacker who has all these texts tells which of them a rewrite is of."),
+    "named": ("Which words", "The share of a text's words, without stop words, that the best attacker names."),
+    "perplexity": ("Fluency", "The surprise of a language model at each word: less reads better."),
+}
+
+
+def bought() -> None:
+    """What a total ε of a text buys, where it is bundled."""
+    rows = total_budget.bundled()
+    if not rows:
+        return
+    st.markdown("### What a total budget buys")
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
+        measure = st.segmented_control(
+            "What is measured", there, format_func=lambda m: BOUGHT[m][0], key=stay("bench_bought", there[0])
+        )
+        sets = list(dict.fromkeys(r.data for r in rows))
+        data = st.segmented_control("Texts", sets, format_func=data_sets.title, key=stay("bench_bought_data", sets[0]))
+    measure, data = measure or there[0], data or sets[0]
+    rows = tuple(r for r in rows if r.data == data)
+    shown = [r for r in rows if r.measure == measure]
+    sizes = sorted({r.texts for r in shown})
+    of = f"{' or '.join(map(str, sizes))} texts, {many(shown[0].seeds, 'rewrite')} of each"
+    st.caption(
+        f"{BOUGHT[measure][1]} Over the ε that a whole text spends, the same for every text, spread evenly over its "
+        f"draws ({of}). Bands: 95% intervals over the texts. Dotted: what each releases without looking at the text. "
+        "The promises are not the same: see the table."
+    )
+    plain_chart(
+        budget_chart(rows, measure, dark=dark()), key="bench_budget",
+        alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each system",
+    )  # fmt: skip
+    draws = {r.system: r.value for r in rows if r.measure == "draws"}
+    st.dataframe(
+        [
+            {
+                "system": r.system, "draws": draws.get(r.system), "nothing of the text": r.value,
+                "promise": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
+                "everyone can see": total_budget.SEEN[r.mechanism],
+            }
+            for r in shown if not r.total
+        ],
+        column_config={
+            "draws": st.column_config.NumberColumn(format="%.1f", help="This is the mean number of draws of a text."),
+            "nothing of the text": st.column_config.NumberColumn(
+                format="%.2f", help="The same figure at a total near 0: of what is released without the text."
+            ),
+        },
+        hide_index=True,
+    )  # fmt: skip
+
+
 def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
     try:
         found = results.bundled()
+        found = None if found is None else attacker_rows.with_few(found)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
@@ -299,6 +365,8 @@ def main() -> None:
     if "bench_opened" in state:
         open_point(found)
     st.html(LOOK)
+    bought()
+    st.markdown("### Every mechanism, over its own ε")
     data, names = chosen_data(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):

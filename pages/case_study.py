@@ -110,7 +110,7 @@ def measured() -> None:
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
-    if found is None:
+    if not found:
         st.info(
             "Nothing was measured yet. `python -m dptext_core case-study --data FOLDER --out FOLDER --summary "
             "assets/benchmarks/case_study.json` measures it."

@@ -12,16 +12,18 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core._internal.checks import many, shown
+from dptext_core.attacks import best
 from dptext_core.measure import side_by_side
+from dptext_core.measure.calibration import Measured, measured_together
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms import codec
-from dptext_core.mechanisms.registry import counted
+from dptext_core.mechanisms.registry import counted, fields_of, mechanism_of
 from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.research import curves
 from dptext_core.show import figures
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import address, controls, download, hide, ledger, links, live, share
-from pages.ui.compared import Asked, Column, Outcome, rewrites
+from pages.ui import address, controls, download, hide, ledger, links, live, share, told_apart
+from pages.ui.compared import Asked, Column, ComparedOutcome, rewrites
 from pages.ui.rewrite_view import payload, rewrite_view, word_of
 from pages.ui.runs import from_edit
 from pages.ui.session import COLUMNS, session
@@ -38,9 +40,18 @@ state = st.session_state
 FIRST = ("dp-mlm", "santext")
 NEXT = ("diffractor", "santext", "custext", "dp-mlm")
 STEPS = 61
-MODES = {"own": "An ε for each", "epsilon": "Equal ε", "total": "Equal total ε", "n_w": "Equal N_w"}
+#: What the keys of containers begin with that show rewrites, also those of before while new ones come.
+BEFORE = "compare_before"
+MODES = {"own": "An ε for each", "epsilon": "Equal ε", "total": "Equal total ε", "best": "Equal best attacker",
+         "n_w": "Equal N_w"}  # fmt: skip
+#: Modes in which a share of the drawn words is equal: what their slider says, and where it begins, in percent.
+SHARES = {
+    "best": ("Share of the drawn words that the best of all attackers names", 40),
+    "n_w": ("Chance that a drawn word stays (N_w)", 40),
+}
 MODES_HELP = (
-    "Equal ε and equal total ε set the number that is promised. Equal N_w sets what is measured. "
+    "Equal ε and equal total ε set the number that is promised. Equal best attacker and equal N_w set what is "
+    "measured: how often the attacker who finds most names a drawn word, and how often a drawn word stays. "
     f"ε: {said_of('ε')} Total ε: {said_of('Total ε')} N_w: {said_of('N_w')}"
 )
 
@@ -73,7 +84,7 @@ def follow(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
             at = number_in(text)
         except dpt.ConfigError as error:
             return f"{refused} {error}"
-        if mode == "n_w":
+        if mode in SHARES:
             at = min(max(5, 5 * round(20 * at)), 95)
         state[f"compare_{mode}"] = at
     state.compare_mode = mode
@@ -147,17 +158,19 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     """The controls of one column, and what they are at."""
     specs = {s.name: s for s in dpt.mechanisms()}
     name = st.selectbox(
-        "Mechanism", list(specs), format_func=lambda n: specs[n].title, key=f"compare{id_}_mechanism",
+        "Mechanism", list(specs), list(specs).index(state[f"compare{id_}_mechanism"]), key=f"compare{id_}_mechanism",
+        format_func=lambda n: specs[n].title,
         label_visibility="collapsed",
     )  # fmt: skip
     with st.container(horizontal=True):
         with st.popover("Options", icon=":material/tune:", key=f"compare{id_}_tune"):
             st.caption(specs[name].summary)
-            chosen = controls.options(specs[name], f"compare{id_}", skip=frozenset({"clip_min", "clip_max"}))
+            chosen = controls.options(specs[name], f"compare{id_}")
         if more:
             st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove, args=(id_,))
     if name == setting.mechanism:  # what a link or another page set, and no control here does
-        chosen = {k: v for k, v in setting.options.items() if k in ("clip_min", "clip_max")} | chosen
+        apart = {f.name for f in fields_of(name).values() if f.metadata.get("apart")}
+        chosen = {k: v for k, v in setting.options.items() if k in apart} | chosen
     st.caption(literal(f"ε counts: {counted(name)}."))
     epsilon = None
     if mode == "own":
@@ -180,10 +193,14 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
     """The one slider for all, where something is equal."""
     if mode == "own":
         return None
-    if mode == "n_w":
+    if mode in SHARES:
+        label, first = SHARES[mode]
         share = st.slider(
-            "Chance that a drawn word stays (N_w)", 5, 95, 40, step=5, format="%d%%", key=stay("compare_n_w", 40),
-            help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw.",
+            label, 5, 95, first, step=5, format="%d%%", key=stay(f"compare_{mode}", first),
+            help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw."
+            if mode == "n_w"
+            else "Each mechanism gets the ε at which so many of the words that all draw are found. Rewrites are read "
+            "at some ε for each: half a minute, or minutes where words are drawn by the words around them.",
         )  # fmt: skip
         return mode, share / 100
     ranges = [dpt.mechanism_class(s.mechanism).epsilon_range(s.options) for s in drafts]
@@ -194,7 +211,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
     for setting, (low, high, default) in zip(drafts, ranges, strict=True):
         try:
             m = setting.make()
-            totals.append([m.with_(epsilon=e).guarantee(text).total for e in (low, high, default)])
+            totals.append([m.replace(epsilon=e).guarantee(text).total for e in (low, high, default)])
         except dpt.DPTextError:  # said in its column
             continue
     totals = [t for t in totals if t[0] > 0 and np.isfinite(t[1])]
@@ -227,13 +244,13 @@ def choose(key: str) -> None:
     session().word = word_of(state.get(key))
 
 
-def show_rewrite(column: Column, outcome: Outcome, word: int | None, own: bool) -> None:
+def show_rewrite(column: Column, outcome: ComparedOutcome, word: int | None) -> None:
     """The rewrite of one column."""
     if outcome.looked is None:
         st.info(literal(outcome.error or "There is no rewrite here."))
         return
     result = outcome.looked.result
-    if not own and outcome.epsilon is not None:
+    if column.epsilon is None and outcome.epsilon is not None:
         st.markdown(f"**ε = {number(outcome.epsilon)}**")
     key = f"compare{column.id}_view"
     data = payload(
@@ -267,7 +284,7 @@ def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dp
         st.caption(literal(found.reason))
         return
     if result is not None and not found.known:
-        uncovered = dpt.mechanism_class(column.mechanism)(result.config).uncovered()
+        uncovered = dpt.mechanism_class(column.mechanism)(result.config).reading.uncovered()
         st.caption(literal(f"“{word.word}” is not in its vocabulary. What happens to such words: {uncovered}"))
     stays = f"the original stays with {percent(found.keep)}" if found.known else "the original is not among them"
     figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")
@@ -277,13 +294,9 @@ def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dp
     )  # fmt: skip
 
 
-def measures(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, list[str]]:
+def measures(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> dict[str, list[str]]:
     """The table: a row for each setting."""
-    rows = [
-        (c, o, o.looked.result, o.figures)
-        for c, o in zip(asked.columns, outcomes, strict=True)
-        if o.looked is not None and o.figures is not None
-    ]
+    rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
@@ -319,9 +332,16 @@ def warn(asked: Asked) -> None:
     mixed = len(curves.units(names)) > 1
     kind = asked.target[0] if asked.target else "own"
     if kind in ("epsilon", "total") and mixed:
-        st.warning(literal(curves.not_equal(names) + " Choose “Equal N_w” to compare them at the same chance."))
+        st.warning(
+            literal(curves.not_equal(names) + " Choose “Equal best attacker” to compare them where as much is found.")
+        )
     elif kind == "total":
         st.caption("A total counts what is spent, not what is hidden.")
+    elif kind == "best":
+        st.caption(
+            "Where the best of all attackers finds as much, over the words that all of them draw: known roughly, from "
+            "a few dozen guesses. What they promise differs: see “counts”."
+        )
     elif kind == "n_w":
         st.caption("Equal N_w over the words that all of them draw. What they promise differs: see “counts”.")
     elif mixed:
@@ -368,18 +388,34 @@ def compared(text: str) -> None:
     asked = Asked(text, tuple(columns), target, likeness, before + redraw)
     if redraw:
         mine.kept.forget_draws(text)
-    if asked != work.asked:
+    if asked != work.asked or (work.job is None and work.result is None and work.error is None):
         start(asked)
+    slot, of = st.empty(), dict(zip((c.id for c in columns), places, strict=True))
     if work.running():
-        work.waiting("compare_stop")
+        with slot.container():
+            work.waiting("compare_stop")
+            if mine.beside is not None:
+                before_of(mine.beside[0], asked)
+        if mine.beside is not None:
+            draw(*mine.beside, of)
         return
     if said := work.said("Stopped. Change something, or press “Draw again”, to start again."):
-        st.error(literal(said))
+        slot.error(literal(said))
         return
-    show(asked, work.result, places, mode == "own")
+    mine.beside = asked, work.result
+    show(asked, work.result, of)
 
 
-def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool) -> None:
+def before_of(shown: Asked, asked: Asked) -> None:
+    """What is shown is of before, and says so."""
+    if shown.text == asked.text:
+        live.dimmed(BEFORE)
+    else:
+        live.of_another_text(BEFORE, "are the rewrites")
+
+
+def show(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[int, Any]) -> None:
+    """What is new: written down, and drawn. places: where each column stands."""
     mine = session()
     results = [o.looked.result if o.looked is not None else None for o in outcomes]
     before, edited = mine.compared
@@ -389,31 +425,48 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
     for result in results:
         if result is not None and not mine.ledger.knows(result.noise_id, asked.text):
             mine.ledger.record(result, edited=edited)  # a draw that was looked at; its other settings share it
-    at = mine.word
-    if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
-        at = side_by_side.first_drawn(results)
-    word = None if at is None else side_by_side.one_word(results, at)
-    for place, column, outcome in zip(places, asked.columns, outcomes, strict=True):
-        with place:
-            show_rewrite(column, outcome, at, own)
+    draw(asked, outcomes, places)
     if any(r is not None and mine.ledger.spent(r.noise_id, asked.text) for r in results):
         # A copy of the text before was told of after the text had gone on: this one is drawn with noise of its own.
         mine.at("compare").asked = None
         st.rerun()
+
+
+def draw(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[int, Any]) -> None:
+    """The rewrites, what one word was drawn from, and what is measured, of columns that still stand there."""
+    both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
+    results = [o.looked.result if o.looked is not None else None for _, o in both]
+    at = session().word
+    if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
+        at = side_by_side.first_drawn(results)
+    word = None if at is None else side_by_side.one_word(results, at)
+    for column, outcome in both:
+        with places[column.id].container(key=f"{BEFORE}_{column.id}"):
+            show_rewrite(column, outcome, at)
+    with st.container(key=BEFORE):
+        below(asked, both, results, word)
+
+
+def below(
+    asked: Asked,
+    both: Sequence[tuple[Column, ComparedOutcome]],
+    results: Sequence[dpt.RewriteResult | None],
+    word: side_by_side.OneWord | None,
+) -> None:
+    """What stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
+    mine = session()
     warn(asked)
     if word is not None:
         st.subheader("What one word was drawn from")
         st.caption("Click a word above to choose it. The same words in the same order everywhere; striped: yours.")
-        for k, (place, column) in enumerate(
-            zip(st.columns(len(asked.columns), gap="medium"), asked.columns, strict=True)
-        ):
+        for k, (place, (column, _)) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
             with place:
                 st.markdown(f"**{literal(column.title)}**")
                 show_word(column, k, word, results[k])
     st.subheader("Measured")
     config = {k: st.column_config.Column(help=v) for k, v in MEASURES_HELP.items()}
-    st.dataframe(measures(asked, outcomes), hide_index=True, column_config=config, key="compare_table")
-    counted = [(c, o.figures) for c, o in zip(asked.columns, outcomes, strict=True) if o.figures is not None]
+    st.dataframe(measures(asked, both), hide_index=True, column_config=config, key="compare_table")
+    counted = [(c, o.figures) for c, o in both if o.figures is not None]
     if words := max((f.words for _, f in counted), default=0):
         over = "of the one word" if words == 1 else f"means over the {many(words, 'word')}"
         st.caption(f"N_w and S_w: {over} that all of them draw. ≈: estimated from draws.")
@@ -424,12 +477,63 @@ def show(asked: Asked, outcomes: list[Outcome], places: Sequence[Any], own: bool
         "Measure the likeness in meaning (cosine)", key="compare_likeness",
         help="A model of sentences reads both texts. Loading it takes some seconds, once.",
     )  # fmt: skip
+    attackers(asked, both)
+    with st.expander("Two texts: what tells them apart"):
+        told_apart.panel([_subject(c, o) for c, o in both], "compare_two")
     spoilt = mine.ledger.account(asked.text).void
     if spoilt:
         st.error(literal(f"What you released of this text has no guarantee: {spoilt}."), icon=":material/warning:")
     with st.expander("Ledger: what was drawn and released"):
         ledger.panel(mine.ledger, [r for r in results if r is not None])
     st.caption("Looking is free. What is downloaded or copied counts as released. Settings of one draw share noise.")
+
+
+def attackers(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> None:
+    """What the best of all attackers finds under each setting, on demand."""
+    able = [
+        (c, o.looked) for c, o in both
+        if o.looked is not None and o.figures is not None and o.figures.words
+    ]  # fmt: skip
+    if not able:
+        return
+    work, key = session().at("compare best"), (asked.text, tuple((c.title, looked.number) for c, looked in able))
+    if st.button(
+        "Ask all attackers", icon=":material/search:", key="compare_attack",
+        help="Fresh rewrites by each setting are read by all attackers on single words. They are not released.",
+    ):  # fmt: skip
+        made = [mechanism_of(looked.result) for _, looked in able]
+        work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Asking all attackers")
+    if work.asked != key:
+        work.stop()
+        return
+    if work.running():
+        work.waiting("compare_attack_stop")
+    elif said := work.said("Stopped. Press “Ask all attackers” to start again."):
+        st.error(literal(said))
+    elif work.result is not None:
+        found = [(c, m) for (c, _), m in zip(able, work.result, strict=True)]
+        st.dataframe(
+            {
+                "setting": [c.title for c, _ in found],
+                "best attacker": [best.title(m.by) if isinstance(m, Measured) else "none" for _, m in found],
+                "right": [percent(m.value) if isinstance(m, Measured) else "" for _, m in found],
+                "95% interval": [
+                    "{} to {}".format(*map(percent, m.interval)) if isinstance(m, Measured) else "" for _, m in found
+                ],
+            },
+            hide_index=True, key="compare_attackers",
+        )  # fmt: skip
+        st.caption(
+            "How often the attacker who finds most names a word that all of them draw. Intervals are corrected for the "
+            f"choice among {', '.join(best.ASKED.values()).lower()}."
+        )
+        for reason in dict.fromkeys(m for _, m in found if isinstance(m, str)):
+            st.caption(literal(reason))
+
+
+def _subject(column: Column, outcome: ComparedOutcome) -> told_apart.Subject:
+    setting = column.setting.at(outcome.epsilon)
+    return told_apart.Subject(column.title, setting, setting.make)
 
 
 def main() -> None:
@@ -448,7 +552,7 @@ def main() -> None:
         if waits:
             st.caption(waits)
         compared(text)
-    live.follow("compare_text", busy=work.job is not None, patient=bool(waits))
+    live.follow("compare_text", busy=work.job is not None, patient=bool(waits), shows=BEFORE)
 
 
 address.keep(PAGE)

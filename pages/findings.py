@@ -10,7 +10,7 @@ from dptext_core import DPTextError
 from dptext_core.measure.metrics import measure
 from dptext_core.research import leaderboard, results
 from dptext_core.research.data_sets import title as title_of_data
-from dptext_core.research.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Finding, findings, tables
+from dptext_core.research.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, ClaimFinding, Runs, bundled, tables
 from dptext_core.show import figures
 from dptext_core.text.cells import to_csv
 from pages.ui import download
@@ -147,24 +147,24 @@ def files(name: str, csv: str, latex: str) -> None:
 # --- the claims -----------------------------------------------------------------------------------------------------
 
 
-def row(finding: Finding) -> None:
+def row(finding: ClaimFinding, whole: results.Results) -> None:
     """One line of the table of claims, and what opens under it."""
     icon, colour = ICONS[finding.verdict]
     effect = literal(finding.effect) if finding.effect else "–"
-    label = f":{colour}-badge[{icon} {finding.verdict}] **{literal(finding.claim)}** :gray[{effect}]"
+    label = f":{colour}-badge[{icon} {finding.verdict}] **{literal(finding.of.claim)}** :gray[{effect}]"
     place = st.expander(label, key=f"{CLAIM}{finding.name}", on_change="rerun")
     if place.open:
         with place:
-            detail(finding)
+            detail(finding, whole)
 
 
-def detail(finding: Finding) -> None:
+def detail(finding: ClaimFinding, whole: results.Results) -> None:
     """What the paper says, what decides, the numbers, and what would change the verdict."""
     of = finding.of
     if of.quote:
-        st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(finding.source)}]")
+        st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(of.source)}]")
     elif of.place:
-        st.caption(literal(finding.source))
+        st.caption(literal(of.source))
     st.markdown(
         f"**What decides, said before.** {literal(of.test.quantity)} Expected: "
         f"{literal(of.test.direction[0].lower() + of.test.direction[1:])} Smallest effect that matters: "
@@ -183,15 +183,14 @@ def detail(finding: Finding) -> None:
         st.markdown("**What would measure it.**")
         st.code(f"python -m dptext_core {finding.missing}", language="sh", wrap_lines=True)
     if finding.figure and st.toggle("Show the figure", key=f"found_{finding.figure}"):
-        figure = getattr(figures, finding.figure)(finding.drawn, dark=dark())
-        chart(figure, key=f"found_{finding.figure}_figure", alt=f"What the lines above say: {finding.claim}")
-    if finding.rows and st.toggle(
-        f"Show the {len(finding.rows):,} rows it stands on", key=f"found_rows_{finding.name}"
-    ):
-        st.dataframe(tables.listing(finding.rows), hide_index=True)
+        drawn = of.look(Runs(whole.rows, whole.gates)).drawn
+        figure = getattr(figures, finding.figure)(drawn, dark=dark())
+        chart(figure, key=f"found_{finding.figure}_figure", alt=f"What the lines above say: {of.claim}")
+    if finding.rows and st.toggle(f"Show the {finding.rows:,} rows it stands on", key=f"found_rows_{finding.name}"):
+        st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates)).rows), hide_index=True)
 
 
-def claims(all_of_them: list[Finding]) -> None:
+def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     st.markdown("### Claims of the papers, and what our runs say")
     st.caption(
         "An effect is that of the means, with its range over the comparisons where there are several. The verdict goes "
@@ -214,14 +213,14 @@ def claims(all_of_them: list[Finding]) -> None:
         with st.container(gap="xsmall"):
             for finding in shown:
                 if finding.of.paper == paper:
-                    row(finding)
+                    row(finding, whole)
 
 
 def main() -> None:
     st.markdown("## What we found")
     try:
         found = results.bundled()
-        all_of_them = [] if found is None else findings(found.rows, found.gates)
+        all_of_them = bundled()
         rows = leaderboard.bundled()
     except DPTextError as error:
         st.error(literal(str(error)))
@@ -234,11 +233,11 @@ def main() -> None:
         return
     st.html(LOOK)
     question(rows)
-    claims(all_of_them)
+    claims(all_of_them, found)
     about = found.about
     st.caption(
         literal(
-            "Every number above is made anew from the bundled results. A difference counts where it is beyond doubt "
+            "Every number above is made from the bundled results. A difference counts where it is beyond doubt "
             f"after correction for all comparisons of its claim (Holm, 5%), and large enough to matter. "
             f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. What was left out stands on the "
             "page Benchmarks, under “How it was measured”."

@@ -14,12 +14,13 @@ import dptext_core as dpt
 from dptext_core._internal.assets import Example, examples
 from dptext_core.measure.coverage import WAITS, coverage_note
 from dptext_core.measure.ledger import SHARED_NOISE, Ledger
-from dptext_core.mechanisms.base import ClipCost
+from dptext_core.mechanisms.clipped import ClipCost, Clipping
 from dptext_core.models import clip
-from dptext_core.privacy.guarantee import bound, number
+from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.research import clipping, deniability
 from dptext_core.show import figures, precomputed
 from dptext_core.show.figures.glossary import said_of
+from dptext_core.show.figures.token_view import Payload
 from pages.ui import (
     address,
     attackers,
@@ -32,14 +33,16 @@ from pages.ui import (
     ledger,
     links,
     live,
+    meaning,
     model,
+    polish,
     risk,
     runs,
     share,
 )
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
-from pages.ui.shell import beside, last_page, within_app
+from pages.ui.shell import last_page, within_app
 from pages.ui.text import MAX_MB, decode, literal, shortened, too_long
 from pages.ui.token_strip import token_strip, view_of
 
@@ -47,6 +50,10 @@ PAGE = "playground"
 #: Seconds that a page waits for a rewrite that needs no model.
 PATIENCE_BUNDLED = 10.0
 OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
+#: Of the page, from top to bottom.
+PARTS = ("head", "editor", "result", "options")
+#: Of what opens over the page, in pixels.
+WIDE = 560
 PANELS = ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks")
 #: What to try with an example, one after the other.
 PROMPTS = ("drag", "word", "attack")
@@ -55,17 +62,48 @@ CANDIDATES, OVER_ALL, SCORES = "Candidates", "Over all ε", "Model scores and cl
 _STATISTICS = {"N_w": "Chance of staying (N_w)", "S_w": "Different words (S_w)"}
 
 LOOK = """<style>
-[data-testid=stMainBlockContainer] { padding: 4.4rem 2rem 3rem; }
-@media (max-width: 860px) { [data-testid=stMainBlockContainer] { padding: 4rem 1rem 2rem; } }
-.st-key-play_top { gap: 0.6rem; }
-.st-key-play_result, .st-key-play_before { gap: 0.8rem; }
+[data-testid=stHeader] { height: 3rem; min-height: 3rem; }
+[data-testid=stMainBlockContainer] { padding: 3.2rem 2rem 0.5rem; }
+[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.15rem; }
+:is(.st-key-play_head, .st-key-play_result, .st-key-play_before) { gap: 0; }
+.st-key-play_before > * > [data-testid=stVerticalBlock] { gap: 0.2rem; }
+:is(.st-key-play_result, .st-key-play_far) { margin-top: 0.5rem; }
+.st-key-play_families { gap: 0.3rem; margin-top: 0.5rem; }
+.st-key-play_head > :first-child { margin-bottom: 0.4rem; }
+.st-key-play_says { flex-wrap: nowrap; margin-top: 0.4rem; }
+.st-key-play_says [data-testid=stMarkdown] p { font-size: 13px; line-height: 1.35; }
+.st-key-play_before { position: relative; }
+.st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
+.st-key-play_head [data-testid=stMarkdownContainer] p { max-width: none; }
+.st-key-play_says [data-testid=stMarkdown] { flex: 1; }
+.st-key-play_prompt { position: absolute; top: 0.3rem; z-index: 1; width: 34%; font-size: 14px; }
+.st-key-play_prompt p, .st-key-play_says p { font-size: 14px; max-width: none; margin: 0; }
+.st-key-play_families button { min-height: 3rem; padding: 0.25rem 0.75rem; }
+.st-key-play_families button p { font-size: 14px; line-height: 1.3; max-width: none; }
+@media (max-width: 860px) {
+  [data-testid=stMainBlockContainer] { padding: 3.4rem 1rem 1rem; }
+  .st-key-play_head h1 { font-size: 1.15rem; padding-bottom: 0.6rem; }
+  .st-key-play_prompt { display: none; }
+}
 </style>"""
+#: On a phone the examples wait behind the button with the text.
+NARROW = "<style>@media (max-width: 860px) { .st-key-play_example { display: none; } }</style>"
+#: What is folded away, each under a button of its own.
+SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
+#: What opens below everything else, and where it stands.
+DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
+#: Cards of families: what one does, in a few words, and the mechanism that it begins with.
+FAMILIES = (
+    ("Language model", "a word that fits the sentence", "dp-mlm"),
+    ("Neighbours", "a word of like meaning", "custext"),
+    ("Noise on vectors", "what lies near a moved point", "mahalanobis"),
+    ("Whole sentences", "a public sentence instead", "dp-sentence"),
+)
 BRING = """<script>
-document.querySelector(".st-key-play_further")?.scrollIntoView({ behavior: "smooth", block: "start" });
+setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
 </script>"""
-#: While new ones come, and where they are of another text.
-DIMMED = "<style>.st-key-play_before { opacity: 0.45; transition: opacity 200ms 300ms; }</style>"
-UNTOUCHED = "<style>.st-key-play_before { opacity: 0.45; pointer-events: none; }</style>"
+#: Where the last result stands, whatever goes on; and what it is called.
+BEFORE, REWRITE = "play_before", "is the rewrite"
 
 state = st.session_state
 
@@ -83,6 +121,38 @@ def use_example() -> None:
     state.play_example = None
     if chosen:
         use_text(next(e.text for e in examples() if e.title == chosen))
+
+
+def writes_anew(spec: dpt.MechanismSpec) -> bool:
+    """Whether it writes a text of its own by a bundled model, which was trained on single sentences."""
+    return not {"language model", "autoencoder"}.isdisjoint(spec.needs)
+
+
+def named(spec: dpt.MechanismSpec) -> str:
+    """A mechanism as it is offered: what is bundled for writing is small, and is called so."""
+    return f"{spec.title} (small demo model)" if writes_anew(spec) else spec.title
+
+
+def use_mechanism() -> None:
+    forget_problems()
+    suit_example(state.play_mechanism)
+
+
+def suit_example(mechanism: str) -> None:
+    """Put one sentence of the example in its place for a mechanism that writes anew, and the example back for others.
+    A text of one's own stays."""
+    wanted = writes_anew(dpt.mechanism_class(mechanism).spec())
+    now = example_of(state.get("play_text") or "")
+    if wanted and now is not None:
+        use_text(one_sentence(now))
+    elif not wanted and (whole := next((e for e in examples() if state.get("play_text") == one_sentence(e)), None)):
+        use_text(whole.text)
+
+
+def one_sentence(example: Example) -> str:
+    """The sentence of an example that gives it away."""
+    spans = dpt.Document.parse(example.text).sentences
+    return next((s for a, b in spans if example.sensitive in (s := example.text[a:b])), example.text)
 
 
 def use_upload() -> None:
@@ -136,6 +206,7 @@ def follow_link() -> None:
     if setting is not None:
         state.update(links.widget_state(setting, "play"))
         state.play_mechanism, state.play_budget_on = setting.mechanism, False
+        suit_example(setting.mechanism)
         mine.link, mine.link_new = setting, True
 
 
@@ -144,18 +215,45 @@ def example_of(text: str) -> Example | None:
     return next((e for e in examples() if e.text == text), None)
 
 
-def text_box() -> None:
-    """What is to be hidden, the text, and the examples."""
+def headline() -> None:
+    """What this is for, what the text gives away, and the way to another text."""
+    st.markdown("# Hide what a text tells, keep what it says")
     # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
     mine = example_of(state.play_text)
-    st.markdown(f"**{literal(mine.problem)}**" if mine else f"**{OWN_TEXT}**")
+    says, others = st.columns([1.15, 1], vertical_alignment="center")
+    says.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} **Drag.**")
+    with others, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+        st.pills(
+            "Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True,
+            label_visibility="collapsed", width="content",
+        )  # fmt: skip
+        st.button(
+            "Close the editor" if state.get("play_editing") else "Your text", icon=":material/edit:", key="play_edit",
+            on_click=turn, args=("play_editing",),
+        )  # fmt: skip
+
+
+def turn(what: str) -> None:
+    """Open what is shut, and the other way round. A drawer that opens is brought into sight."""
+    state[what] = not state.get(what, False)
+    session().bring = DRAWERS.get(what, "") if state[what] else ""
+
+
+def shut(key: str, opened: str) -> None:
+    """Keep a container out of sight and of the keyboard's way until it is opened. What is in it keeps its values."""
+    # Streamlit keeps a style that a part of the page no longer draws: so one is drawn in both cases.
+    st.html(SHUT.format(key, "flex" if state.get(opened, False) else "none"))
+
+
+def text_box() -> None:
+    """The text, behind its button; the rewrite follows the typing."""
+    shut("play_editor", "play_editing")
+    if not state.get("play_editing"):
+        st.html(NARROW)
     st.text_area(
-        "Text", key="play_text", height=172, placeholder="Type or paste a text, or pick an example below.",
+        "Text", state.play_text, key="play_text", height=120,
+        placeholder="Type or paste a text, or pick an example below.",
         help="It stays in this session. It is not stored and not logged.", on_change=forget_problems,
-    )  # fmt: skip
-    st.pills(
-        "Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True,
-        label_visibility="collapsed",
     )  # fmt: skip
     before = session().undo
     if before and before != state.play_text:
@@ -175,14 +273,15 @@ def patience() -> str:
 def options_column() -> runs.Inputs | None:
     """Mechanism and options. None where there is nothing to rewrite yet."""
     specs = {s.name: s for s in dpt.mechanisms()}
+    first = list(specs).index(state.get("play_mechanism", next(iter(specs))))
     spec = specs[
         st.selectbox(
-            "Mechanism", list(specs), format_func=lambda n: specs[n].title, key="play_mechanism",
-            on_change=forget_problems,
+            "Mechanism", list(specs), first, key="play_mechanism",
+            format_func=lambda n: named(specs[n]), on_change=use_mechanism,
         )
     ]  # fmt: skip
     st.caption(spec.summary)
-    chosen = controls.options(spec, "play", skip=frozenset({"clip", "clip_min", "clip_max"}))
+    chosen = controls.options(spec, "play", skip=frozenset({Clipping.name}))
     spec, chosen = public_start(spec, specs, chosen)
     chosen |= clip_control(spec, chosen)
     with st.expander("Budget"):
@@ -220,13 +319,13 @@ def public_start(
     spec: dpt.MechanismSpec, specs: dict[str, dpt.MechanismSpec], chosen: dict[str, Any]
 ) -> tuple[dpt.MechanismSpec, dict[str, Any]]:
     """The switch to start from what is public, where another mechanism does so, and what is asked for with it."""
-    if "prior" in {f.name for f in dataclasses.fields(spec.config_cls)}:  # it has a control of its own
-        return spec, chosen
     try:
-        public = dpt.get_mechanism(spec.name, **chosen).from_public()
+        start = dpt.get_mechanism(spec.name, **chosen).public_start
+        public = None if start is None else start.from_public()
     except dpt.DPTextError:  # said where the rewrite would stand
         return spec, chosen
-    if public is None or not st.toggle(
+    # Of the same mechanism it is an option, which has a control of its own.
+    if public is None or public.name == spec.name or not st.toggle(
         "Start from what is public", key="play_public",
         help="The kept words are public anyway. A language model that sees only them proposes words that fit, and the "
         "private text moves the proposal. The promise for ε stays the same, between texts with the same kept words.",
@@ -247,34 +346,31 @@ def nothing_to_rewrite() -> None:
             drawn_all_the_same = ""
         if drawn_all_the_same:
             st.caption(WAITS)
+        advanced()
         return
     st.error(too_long(text, ", or rewrite it with `python -m dptext_core rewrite --file FILE`"))
     st.button(
         "Keep as much as fits", key="play_shorten", type="primary", on_click=lambda: use_text(shortened(text)),
     )  # fmt: skip
-    if session().run is not None:
-        of_another_text()
-        with st.container(key="play_before"):
+    if session().run is None:
+        advanced()
+    else:
+        live.of_another_text(BEFORE, REWRITE)
+        with st.container(key=BEFORE):
             rewritten()
-
-
-def of_another_text() -> None:
-    """The last result is dimmed where it is not that of the text beside it."""
-    st.caption("Below is the rewrite of the text before.")
-    st.html(UNTOUCHED)
 
 
 def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, Any]:
     """The clipping range: a known one by its name, and one slider that moves its ends."""
-    if "clip_min" not in {f.name for f in dataclasses.fields(spec.config_cls)}:
+    if (clipping := dpt.mechanism_class(spec.name).clipping) is None:
         return {}
     try:
-        clips = dpt.mechanism_class(spec.name).clips(chosen)
+        clips = clipping.ranges(chosen)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return {}
-    values = controls.one(spec, "clip", "play") if len(clips) > 1 else {}
-    name = values.get("clip", next(iter(clips), ""))
+    values = controls.one(spec, clipping.name, "play") if len(clips) > 1 else {}
+    name = values.get(clipping.name, next(iter(clips), ""))
     exact = (clips[name].low, clips[name].high) if clips else (0.0, 15.0)
     if not clips:
         st.caption("No clipping range is published for this model. Set one from public texts of yours.")
@@ -287,13 +383,13 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
         help=f"{said_of('clipping')} Move an end to set a range of your own. Any range has the same promise, as long "
         "as it does not depend on the text.",
     )  # fmt: skip
-    if "contextualize" in {f.name for f in dataclasses.fields(spec.config_cls)}:
+    if "masked language model" in spec.needs:
         clip_figure()
     if clips and picked == (low, high):
         return values
     # An end that was not moved keeps its exact value.
     ends = zip(picked, (low, high), exact, strict=True)
-    return values | dict(zip(("clip_min", "clip_max"), (e if p == r else p for p, r, e in ends), strict=True))
+    return values | dict(zip((clipping.low, clipping.high), (e if p == r else p for p, r, e in ends), strict=True))
 
 
 def clip_figure() -> None:
@@ -334,7 +430,10 @@ def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None
                 return default
             return min(max(current_epsilon(before), axis[0]), axis[1])
         default = run.payload["eps"]
-    return view_of(state.get("play_strip")).get("eps", default)
+    view = view_of(state.get("play_strip"))
+    if run is not None and (asked := run.payload.get("cmd")) is not None and view.get("run", 0) < asked["n"]:
+        return asked["eps"]  # the browser has not moved its slider yet: what it tells is of another axis
+    return view.get("eps", default)
 
 
 def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, linked: bool = False) -> None:
@@ -349,6 +448,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     pin = example.sensitive if example else ""
 
     given = precomputed.load(inputs.text, inputs.setting)
+    mine.at(meaning.PLACE).stop()  # nobody asks for it of the text before
 
     def work(task: dpt.Task):
         made = runs.make(
@@ -438,21 +538,88 @@ def rewritten() -> None:
     result = run.at(epsilon)
     marked = risk.asked(view_of(state.get("play_strip")))
     attack = risk.marks(run, result, marked)
-    view = token_strip(run.payload if attack is None else {**run.payload, "attack": attack}, key="play_strip")
+    shown: Payload = {**run.payload, "stage": True, "tour": tours(run)}
+    if attack is not None:
+        shown["attack"] = attack
+    if (meant := meaning.of(run, result)) is not None:
+        shown["meaning"] = meant
+    view = token_strip(shown, key="play_strip")
     if marked and attack is not None:
         risk.below(run, result)
     kept_at_any_epsilon(run)
     token = chosen_token(run, view)
     beside_the_plain(run, result, epsilon)
     void = spoilt(result)
-    actions(run, result, epsilon, void)
-    left, right = st.columns([1, 1], gap="large")
-    with left:
-        promise(run, result, void)
-    with right:
+    says, does = st.columns([1.5, 1], vertical_alignment="center", gap="small")
+    with says:
+        promised(run, result, void)
+    with does:
+        actions(run, result, epsilon, void)
+    families(run)
+    shut("play_far", "play_far_open")
+    with st.container(key="play_far"):
         more(run, result, token, axis)
-    further(run, result, token, epsilon)
+        polish.panel(run, result)
+        further(run, result, token, epsilon)
+    if there := session().bring:
+        session().bring = ""
+        st.html(BRING.format(there), unsafe_allow_javascript=True)
+    meaning.follow()
     address.show(links.of(run.inputs, epsilon)[0] | hide.query())
+
+
+def tours(run: runs.Run) -> bool:
+    """Whether ε moves by itself once: for an example that nobody has touched."""
+    return example_of(run.inputs.text) is not None and not session().followed and run.number == 1
+
+
+def families(run: runs.Run) -> None:
+    """What else could be done with the text: a card for each family, and all the others with a line each."""
+    with st.container(key="play_families"):
+        specs = {s.name: s for s in dpt.mechanisms()}
+        *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
+        for card, (title, does, name) in zip(cards, FAMILIES, strict=True):
+            card.button(
+                f"**{title}**  \n{does}", key=f"play_family_{name}", width="stretch",
+                type="primary" if run.inputs.mechanism == name else "secondary", on_click=choose, args=(name,),
+            )  # fmt: skip
+        with further_.popover("More", width="stretch"), st.container(width=WIDE):
+            for name, spec in specs.items():
+                if name not in {family[2] for family in FAMILIES}:
+                    st.button(named(spec), key=f"play_family_{name}", on_click=choose, args=(name,), type="tertiary")
+                    st.caption(spec.summary)
+        with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
+            advanced()
+            st.button("Look further", key="play_far_button", on_click=turn, args=("play_far_open",), type="tertiary")
+    if session().chosen:
+        st.rerun(scope="app")
+
+
+def advanced() -> None:
+    """The drawer with everything that few need, and its button."""
+    shut("play_options", "play_options_open")
+    st.button("Advanced", key="play_advanced", on_click=turn, args=("play_options_open",), type="tertiary")
+
+
+def choose(name: str) -> None:
+    """Another mechanism, by its card. A control outside of the fragment is set by a run of the whole page only."""
+    session().chosen = name
+
+
+def promised(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
+    """The promise in one sentence; the rest of it behind a button."""
+    g = result.guarantee
+    with st.container(key="play_says", horizontal=True, vertical_alignment="center", gap="small"):
+        if void:
+            said = "**Nothing is promised any more, see above.**"
+        else:
+            first, dot, _ = g.sentence().partition(". ")
+            said = literal(first + dot.strip())
+            if g.notion == "none" or g.seeded:
+                said = f"**{said}**"
+        st.markdown(said, width="stretch")
+        with st.popover("Why?", type="tertiary"), st.container(width=WIDE):
+            promise(run, result, void)
 
 
 def kept_at_any_epsilon(run: runs.Run) -> None:
@@ -516,7 +683,8 @@ def prompts(run: runs.Run, epsilon: float) -> None:
 def open_panel(name: str) -> None:
     """Open a panel, and bring it into sight."""
     state.play_further = name
-    session().bring = True
+    state.play_far_open = True
+    session().bring = "play_further"
 
 
 def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
@@ -593,10 +761,6 @@ def spoilt(result: dpt.RewriteResult) -> bool:
 def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
     """Panels that are worked out only when they are asked for."""
     chosen = st.segmented_control("Look further", PANELS, key="play_further")
-    mine = session()
-    if mine.bring:
-        mine.bring = False
-        st.html(BRING, unsafe_allow_javascript=True)
     if chosen == PANELS[0]:
         attackers.panel(run, result, token)
     elif chosen == PANELS[1]:
@@ -686,14 +850,15 @@ def more(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tupl
     st.markdown(f"How {word} was drawn:" if step.text or aligned else "How the end of the text was drawn:")
     views = result.views(token)
     logits = result.logits(token)
-    costs = () if logits is None else run.mechanism.clip_costs(logits, step.original or None, step.epsilon)
+    clipping = run.mechanism.clipping
+    costs = () if logits is None or clipping is None else clipping.costs(logits, step.original or None, step.epsilon)
     titles = [figures.title(v) for v in views]
     names = [CANDIDATES, *titles, *[OVER_ALL] * ("sweep" in result.can), *[SCORES] * bool(costs)]
     if state.get("play_more") not in names:  # of another mechanism
         state.play_more = None
     chosen = st.segmented_control("View", names, key="play_more", label_visibility="collapsed")
     if chosen == CANDIDATES:
-        candidates(result.distribution(token), result.similarities(token))
+        candidates(result.distribution(token), result.similarities(token), "word" if aligned else "piece")
     elif chosen == OVER_ALL:
         over_all(run, result, token, axis)
     elif chosen == SCORES and logits is not None:
@@ -755,12 +920,16 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
             low, high = np.transpose(getattr(mean, f"{field}_interval"))
             lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)
-    which = st.segmented_control(
-        "Statistic", ["N_w", "S_w"], default="N_w", key="play_statistic", format_func=_STATISTICS.__getitem__,
-        help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
-    )  # fmt: skip
+    # A piece that answers to no word cannot stay what it was.
+    which: str | None = "S_w"
+    if "alignment" in result.can:
+        which = st.segmented_control(
+            "Statistic", ["N_w", "S_w"], default="N_w", key="play_statistic", format_func=_STATISTICS.__getitem__,
+            help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
+        )  # fmt: skip
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
-    figure = figures.curves(lines[which or "N_w"], y_title, top=top, dark=dark())
+    per = next(f for f in dataclasses.fields(result.config) if f.name == "epsilon").metadata["unit"] or "per word"
+    figure = figures.curves(lines[which or "N_w"], y_title, x_title=f"ε {per}", top=top, dark=dark())
     colours = figures.DARK if dark() else figures.LIGHT
     figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
     chart(figure, key="play_curves", alt=f"{y_title} of {word} over ε")
@@ -768,8 +937,9 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
         st.caption("The mean is bundled; `python -m dptext_core bench deniability` measures it again.")
 
 
-def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None) -> None:
-    """The most probable words, with their likeness to the original where words have vectors; how many there are."""
+def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | None, what: str) -> None:
+    """The most probable words or pieces, with their likeness to the original where words have vectors; how many there
+    are."""
     distinct, support = st.columns(2)
     distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help=said_of("S_w"))
     support.metric("95% set", f"{d.support():,}", help=said_of("95% set"))
@@ -781,7 +951,7 @@ def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | Non
         )
     rows = [(w, p) for w, p in d.top(20) if p > 0]
     rest = max(0.0, 1 - sum(p for _, p in rows))
-    columns: dict[str, list] = {"word": [w for w, _ in rows], "probability": [p for _, p in rows]}
+    columns: dict[str, list] = {what: [w or "(nothing)" for w, _ in rows], "probability": [p for _, p in rows]}
     if similarities is not None:
         columns["similarity"] = [similarities.get(w) for w, _ in rows]
     if others := len(d) - len(rows):
@@ -800,28 +970,29 @@ def candidates(d: dpt.TokenDistribution, similarities: Mapping[str, float] | Non
     )
 
 
-def percent(p: float) -> str:
-    if p == 0:
-        return "0%"
-    return f"{100 * p:.0f}%" if p >= 0.1 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
-
-
 def main() -> None:
     st.html(LOOK)
+    mine = session()
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.
-        kept = session().text
+        kept = mine.text
         state.play_text = next((e.text for e in examples()), "") if kept is None else kept
     follow_link()
-    top, right, left = beside("play")
-    with top:
+    if mine.chosen:
+        state.play_mechanism, mine.chosen = mine.chosen, ""
+        use_mechanism()
+    head, editor, right, left = (st.container(key=f"play_{k}") for k in PARTS)
+    with head:
+        headline()
+    with editor:
         text_box()
-        session().text = state.play_text
+        mine.text = state.play_text
     with left:
         inputs = options_column()
     with right:
         result_column(inputs)
-    live.follow("play_text", busy=session().at("rewrite").job is not None, patient=bool(patience()))
+    busy = session().at("rewrite").job is not None
+    live.follow("play_text", busy=busy, patient=bool(patience()), shows=BEFORE)
     engine = model.warm()
     if "masked language model" in dpt.mechanism_class(state.play_mechanism).needs:
         with left:
@@ -855,10 +1026,16 @@ def result_column(inputs: runs.Inputs | None) -> None:
             st.error(literal(said))
             st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))
         if mine.run is not None and running:
-            st.html(DIMMED) if mine.run.inputs.text == work.asked.text else of_another_text()
+            if mine.run.inputs.text == work.asked.text:
+                live.dimmed(BEFORE)
+            else:
+                live.of_another_text(BEFORE, REWRITE)
+    with st.container():  # there in any case, so that what follows keeps its place
+        if mine.run is None:
+            advanced()
     if mine.run is not None:
         # In one place whatever goes on: what is clicked in it while new ones come is not lost.
-        with st.container(key="play_before"):
+        with st.container(key=BEFORE):
             rewritten()
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure import side_by_side, trade_off
-from dptext_core.measure.trade_off import Advice, Point
+from dptext_core.measure.trade_off import Advice, TradeOffPoint
 from dptext_core.mechanisms import codec
 from dptext_core.privacy.guarantee import bound, number
 from dptext_core.research import curves
@@ -40,14 +40,16 @@ FIRST = ("diffractor", "santext", "dp-mlm", "custext")
 KEPT = ("cosine", "bleu", "unchanged", "bertscore")
 #: Measured with every point, as it costs next to nothing.
 CHEAP = ("unchanged", "bleu", "n_w")
-HIDDEN = {"n_w": "Chance of staying (N_w)", "bayes": "Best guess of an attacker", "unchanged": "Words unchanged",
-          "epsilon": "ε alone"}  # fmt: skip
+HIDDEN = {"best": "Best of all attackers", "n_w": "Chance of staying (N_w)", "bayes": "Best guess of an attacker",
+          "unchanged": "Words unchanged", "epsilon": "ε alone"}  # fmt: skip
 HIDDEN_HELP = (
-    f"N_w: {said_of('N_w')} Best guess: how often the best attacker guesses a drawn word from its replacement. Words "
+    "Best of all attackers: how often the one that finds most names a drawn word; of same word, nearest word, best "
+    f"guess, language model and reader, on rewrites of the same text. N_w: {said_of('N_w')} Best guess: how often the "
+    "best attacker guesses a drawn word from its replacement. Words "
     f"unchanged: counted in the rewrites, kept words included. ε alone: what is promised. {said_of('ε')}"
 )
 #: Where the limit begins, in percent.
-LIMITS = {"n_w": 30, "bayes": 30, "unchanged": 60}
+LIMITS = {"best": 40, "n_w": 30, "bayes": 30, "unchanged": 60}
 #: How many ε of each mechanism, and how many draws at each point.
 POINTS, DRAWS = (3, 5, 7, 9, 13, 17), (1, 3, 5, 10, 20, 50)
 #: Rewrites of a chosen point that are shown beside each other.
@@ -93,7 +95,7 @@ def follow(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
                 return f"This link was not followed: {name} is none of what this page offers."
             found[f"trade_{name}"] = value
     if (limit := found.pop("trade_limit", None)) is not None:
-        found[f"trade_limit_{found.get('trade_hidden', 'n_w')}"] = limit
+        found[f"trade_limit_{found.get('trade_hidden', 'best')}"] = limit
     state.update(found)
     return ""
 
@@ -143,7 +145,7 @@ def start(tried: Tried) -> None:
     """Measure the points in a thread; they are there one by one."""
     mine = session()
     kept, run = mine.kept, mine.run
-    found: list[Point] = []
+    found: list[TradeOffPoint] = []
     mine.points, mine.tried = found, tried
 
     def work(task: dpt.Task) -> None:
@@ -177,7 +179,7 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
     mine.at("trade-off more").start((tried, names), work, "Measuring more")
 
 
-def missing(points: Sequence[Point], names: Sequence[str]) -> tuple[str, ...]:
+def missing(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tuple[str, ...]:
     """What is not measured of some point, and was not refused."""
     return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
 
@@ -204,7 +206,9 @@ def take_point(key: str) -> None:
             state.trade_point = (int(named[0]), float(named[1]))
 
 
-def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool) -> None:
+def picture(
+    points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool
+) -> None:
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown:
         st.info("The first points appear here in a moment." if live else "Nothing was measured for this choice.")
@@ -233,11 +237,12 @@ def picture(points: list[Point], hidden: str, kept: str, advice: Advice | None, 
     )
 
 
-def advice_panel(points: list[Point], hidden: str, kept: str) -> Advice | None:
+def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
     """The limit that is wanted, and what to start with; None where nothing is measured."""
     if hidden == "epsilon":
         return None
-    ask = {"n_w": "Of the drawn words, at most this many may stay",
+    ask = {"best": "The best of all attackers may name at most this many of the drawn words",
+           "n_w": "Of the drawn words, at most this many may stay",
            "bayes": "An attacker may guess at most this many of the drawn words",
            "unchanged": "At most this many of all words may stand unchanged"}[hidden]  # fmt: skip
     limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
@@ -271,15 +276,15 @@ def answer(advice: Advice, live: bool, early: bool) -> None:
             st.switch_page("pages/compare.py")
 
 
-def setting_of(point: Point) -> dpt.Setting:
+def setting_of(point: TradeOffPoint) -> dpt.Setting:
     return point.mechanism.setting
 
 
-def open_point(point: Point) -> None:
+def open_point(point: TradeOffPoint) -> None:
     links.open_playground(setting_of(point))
 
 
-def point_panel(points: list[Point], text: str) -> None:
+def point_panel(points: list[TradeOffPoint], text: str) -> None:
     """The rewrites of a chosen point."""
     known = {(p.setting, p.epsilon): p for p in sorted(points, key=lambda p: (p.setting, p.epsilon)) if p.texts}
     if state.get("trade_point") not in known:
@@ -310,7 +315,7 @@ def point_panel(points: list[Point], text: str) -> None:
         open_point(point)
 
 
-def released(point: Point, text: str, rewrite: str, number_: int) -> None:
+def released(point: TradeOffPoint, text: str, rewrite: str, number_: int) -> None:
     """What was selected and copied by hand counts as released."""
     m = point.mechanism
     seed = point.seed
@@ -321,7 +326,7 @@ def released(point: Point, text: str, rewrite: str, number_: int) -> None:
     session().ledger.take(PAGE, "copied text", "rewrite")
 
 
-def take_away(points: list[Point], tried: Tried, hidden: str, kept: str) -> None:
+def take_away(points: list[TradeOffPoint], tried: Tried, hidden: str, kept: str) -> None:
     """The figure, its data, and the code that makes the same points anew."""
     st.subheader("Take it away")
     dark = st.context.theme.type == "dark"
@@ -393,12 +398,15 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
         title = trade_off.about(kept).title
         said = f"{title}: its model is loading. Until it is there," if live else f"{title} was not measured:"
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
-    early = live and not trade_off.enough(points, len(tried.settings), tried.points, hidden, shown)
+    early, axis = live and not trade_off.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
+    if early and hidden == "best":
+        axis = "n_w"  # which is there at once, where reading takes some seconds for each mark
+        st.caption("The attackers still read. Until each mechanism has some points, N_w stands in their place.")
     place = st.container()
     st.markdown("### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, shown)
     with place:
-        picture(points, hidden, shown, advice, live, early)
+        picture(points, axis, shown, advice if axis == hidden else None, live, early)
     if advice is not None:
         answer(advice, live, early)
     else:
@@ -407,8 +415,9 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
     reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
     for reason in dict.fromkeys(r for r in reasons.values() if r):
         st.caption(literal(reason))
-    if not live and points:
+    if not running[0] and points:
         point_panel(points, tried.text)
+    if not live and points:
         take_away(points, tried, hidden, shown)
 
 

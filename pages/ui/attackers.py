@@ -12,10 +12,10 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core._internal.checks import many
-from dptext_core.attacks import bayes, mask_inference, nearest, query, which_text
+from dptext_core.attacks import bayes, best, mask_inference, nearest, query, reader, two_texts, which_text
 from dptext_core.privacy.guarantee import percent
 from dptext_core.show.figures import query_figure
-from pages.ui import runs
+from pages.ui import runs, told_apart
 from pages.ui.charts import chart
 from pages.ui.session import session
 from pages.ui.text import literal, too_long
@@ -70,10 +70,6 @@ def _of_texts(
     """The attackers where a new text stands in the place of the old one: those of single words have nothing to ask."""
     st.caption(OWN)
     able = [a for a, refusal in refusals.items() if not refusal]
-    if not able:
-        st.info(literal(" ".join(dict.fromkeys(refusals.values()))))
-        _limit(run, mechanism, result)
-        return
     for tab, attacker in zip(st.tabs([a.title for a in able]), able, strict=True):
         with tab:
             _PANELS.get(attacker.name, _any)(attacker, run, mechanism, result, 0)
@@ -81,9 +77,12 @@ def _of_texts(
     why = next((refusal for refusal in refusals.values() if refusal), "")
     if others:
         st.caption(literal(f"Not here: {', '.join(others)}. {why}"))
+    if why := next((refusal for a, refusal in refusals.items() if a.name == "which-text"), ""):
+        st.info(literal(why))
+        _limit(run, mechanism, result)
 
 
-def worked_out(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str, attacks.Finding]]:
+def worked_out(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str, attacks.AttackFinding]]:
     """What attackers have found out about this rewrite so far, with their titles."""
     titles = {"bayes": "best-guess", "query": "repeated-answers", "nearest": "nearest-words"}
     known = {a.name: a.title for a in attacks.attackers()}
@@ -290,6 +289,48 @@ def _nearest(
         st.caption(f"“{literal(guess.original)}” comes in place {guess.rank + 1:,}.")
 
 
+def _read(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """The whole release as somebody reads it who knows the mechanism and the language."""
+    seen = st.segmented_control(
+        "Rewrites that it reads", SEEN, default=1, key="attack_reader_seen",
+        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
+        "spend their ε too.",
+    ) or 1  # fmt: skip
+
+    def work(task: dpt.Task):
+        return reader.read(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
+
+    found = _work(
+        "reader", (run.number, result.config, seen), "Reading", work,
+        ask="Read the release",
+        note="This attacker joins the chances of the mechanism with what the bundled language model expects in each "
+        "place. Where words are drawn by the words around them, a second or two for each word pass.",
+    )  # fmt: skip
+    if found is None:
+        return
+    right, alone, same, chance = st.columns(4)
+    right.metric("Reader right", percent(found.success), help="So many of the drawn words are read as they were.")
+    alone.metric("Best guess", percent(found.alone), help="This looks at each released word by itself.")
+    same.metric("Same word", percent(found.unchanged), help="The attacker guesses that nothing was changed.")
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
+    st.caption("The release as it is read:")
+    st.markdown(literal(found.text))
+    _table({
+        "released": [w.released for w in found.words],
+        "read": [w.word for w in found.words],
+        "": ["✓ right" if w.rank == 1 else "" for w in found.words],
+        "how sure": [percent(w.guesses[0][1]) for w in found.words],
+        "your word": [w.original for w in found.words],
+        "its place": ["not listed" if w.rank is None else f"{w.rank:,}" for w in found.words],
+        "other likely words": [", ".join(word for word, _ in w.guesses[1:]) for w in found.words],
+    })  # fmt: skip
+    st.markdown(literal(found.sentence()))
+
+
 def _mask(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
@@ -409,32 +450,59 @@ def _limit(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -
     st.markdown(literal(limit.sentence()))
 
 
+def _two(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """How well the text is told from another one."""
+    draws = two_texts.fresh(mechanism)
+    st.markdown(
+        f"Your text and another one are rewritten {draws} times each. Classifiers learn from one half which text a "
+        "rewrite is of, and are asked about the other half. It works for every mechanism."
+    )
+    made = _texts_of(run, mechanism, result, "attack_two", 2)
+    if made is None:
+        return
+    what, lineup = made
+
+    def work(task: dpt.Task):
+        one, *others = lineup().texts
+        if len(others) > 1:
+            raise dpt.InputError(f"Two texts are told apart: give one other text, not {len(others):,}.")
+        return two_texts.measure(mechanism, (one, others[0]), task=task)
+
+    found = _work("two texts", (run.number, result.config, what), "Telling them apart", work, ask="Tell them apart")
+    if found is not None:
+        told_apart.show(found)
+
+
 def _texts_of(
-    run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult
-) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
-    """Controls for the texts that it could have been: what was asked for, and what makes them."""
+    run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, key: str = "attack_which",
+    n: int = which_text.TEXTS,
+) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:  # fmt: skip
+    """Controls, with keys that begin so, for the texts that it could have been, n where they are made by exchanging a
+    word: what was asked for, and what makes them."""
     words = _work(
         "which words", (run.inputs.text, run.inputs.setting), "Looking words up",
         lambda task: which_text.content_words(mechanism, result.original),
     )  # fmt: skip
     if words is None:
         return None
-    kinds = ["All but one word", "A list of texts"]
+    kinds = ["All but one word", "Another text" if n == 2 else "A list of texts"]
     default = kinds[0] if words else kinds[1]
-    kind = st.segmented_control("The attacker knows", kinds, default=default, key="attack_which_kind") or default
+    kind = st.segmented_control("The attacker knows", kinds, default=default, key=f"{key}_kind") or default
     if kind == kinds[0]:
         if not words:
             st.info("This text has no word that others could stand in for. Give a list of texts.")
             return None
-        if st.session_state.get("attack_which_word") not in words:
-            st.session_state.pop("attack_which_word", None)
+        if st.session_state.get(f"{key}_word") not in words:
+            st.session_state.pop(f"{key}_word", None)
         word = st.selectbox(
-            "The word that it does not know", words, key="attack_which_word",
+            "The word that it does not know", words, key=f"{key}_word",
             help="The other texts have a word in its place that is near it in the word space.",
         )  # fmt: skip
-        return (kind, word), lambda: which_text.lineup(mechanism, result.original, word)
+        return (kind, word), lambda: which_text.lineup(mechanism, result.original, word, n)
     given = st.text_area(
-        "Other texts that it could have been, one a line", key="attack_which_list", height=120,
+        "Another text" if n == 2 else "Other texts that it could have been, one a line", key=f"{key}_list", height=120,
         help="Yours is added. The list counts as public: the attacker has it.",
     )  # fmt: skip
     others = tuple(line for line in (given or "").splitlines() if line.strip())
@@ -465,12 +533,45 @@ def _any(
         st.markdown(literal(found.sentence()))
 
 
+def _best(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Who of all on single words finds most."""
+    found = _work(
+        attacker.name, (run.number, result.config), "Asking all attackers",
+        lambda task: best.ask(mechanism, [result], task=task),
+        ask="Ask all attackers",
+        note=f"Asked are: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
+    )  # fmt: skip
+    if found is None:
+        return
+    who, right, chance = st.columns(3)
+    who.metric("Best attacker", found.title)
+    right.metric(
+        "Right", percent(found.success),
+        help=f"95% interval, corrected for the choice: {percent(found.low)} to {percent(found.high)}.",
+    )  # fmt: skip
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
+    _table({
+        "attacker": [best.title(name) for name in found.shares],
+        "": ["◀ best" if name == found.name else "" for name in found.shares],
+        "right": list(found.shares.values()),
+    }, "right")  # fmt: skip
+    st.markdown(literal(found.sentence()))
+    st.caption("The best of several on the same few words looks a little better than it is: read the interval.")
+
+
 #: Attackers with a panel of their own.
 _PANELS: dict[str, Callable[..., None]] = {
     "best-guess": _bayes,
     "repeated-answers": _query,
+    "reader": _read,
     "nearest-words": _nearest,
     "language-model": _mask,
     "likely-text": _mask,
     "which-text": _which,
+    "two-texts": _two,
+    "best": _best,
 }

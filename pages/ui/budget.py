@@ -8,6 +8,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure import budget
+from dptext_core.mechanisms.facets import aligned, public_context
 from dptext_core.privacy.guarantee import rounded
 from pages.ui.session import session
 from pages.ui.text import literal
@@ -32,11 +33,11 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
         return None
     try:
         # The number of draws is all that is needed here: no ε of the mechanism is looked at.
-        one = mechanism.with_(epsilon=1.0)
+        one = mechanism.replace(epsilon=1.0)
         planned = one.plan(text)
         per_unit = one.guarantee(planned).total
-        drawn = one.spending_tokens(planned)
-        public = bool(drawn) and one.public_context(planned, drawn[0]) is not None
+        drawn = aligned(one, "has no words over which a total could be spread").spending(planned)
+        public = bool(drawn) and public_context(one, planned, drawn[0]) is not None
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return None

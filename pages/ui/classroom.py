@@ -79,6 +79,10 @@ def panel(number: int, lesson: Lesson, value: Any) -> None:
     st.caption("It carries settings, never a text. Show it on the wall: thirty laptops find it in a minute.")
     st.markdown("**Pages to print**")
     lessons_at = address("learn", {})
+    if only_here(lessons_at):
+        st.warning(
+            "The code on these pages would lead each reader to a machine of their own: open the app as said above."
+        )
     download.button(
         "Download the hand-out", lambda: handout(lessons.LESSONS, address=lessons_at, code=code(lessons_at)),
         "lessons.html", "text/html", icon=":material/print:", key="learn_handout", on_click="ignore",

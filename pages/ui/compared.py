@@ -46,7 +46,7 @@ class Asked(Private):
 
 
 @dataclass(frozen=True)
-class Outcome(Private):
+class ComparedOutcome(Private):
     """What became of a column. figures: over the words that all columns draw. error: why there is no rewrite, where
     there is none."""
 
@@ -61,7 +61,7 @@ class Outcome(Private):
 
 def rewrites(
     asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
-) -> list[Outcome]:
+) -> list[ComparedOutcome]:
     """What becomes of each column. What is kept, and what the Playground's run has, is used again. edited: the text
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
@@ -76,7 +76,7 @@ def rewrites(
             draws.append(str(error))
         task.report(len(draws), 3 * of)
     epsilons = _epsilons(asked, draws, task.child(1, 2, 3))
-    found: list[Outcome] = []
+    found: list[ComparedOutcome] = []
     for draw, epsilon in zip(draws, epsilons, strict=True):
         found.append(_outcome(kept, draw, epsilon, task))
         task.report(2 * of + len(found), 3 * of)
@@ -93,15 +93,15 @@ def rewrites(
     return found
 
 
-def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> Outcome:
+def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> ComparedOutcome:
     if isinstance(draw, str) or isinstance(epsilon, str):
-        return Outcome(error=draw if isinstance(draw, str) else str(epsilon))
+        return ComparedOutcome(error=draw if isinstance(draw, str) else str(epsilon))
     try:
-        return Outcome(epsilon, kept.look(draw, epsilon, task))
+        return ComparedOutcome(epsilon, kept.look(draw, epsilon, task))
     except dpt.Cancelled:
         raise
     except dpt.DPTextError as error:
-        return Outcome(epsilon, error=str(error))
+        return ComparedOutcome(epsilon, error=str(error))
 
 
 def _epsilons(asked: Asked, draws: Sequence[Draw | str], task: dpt.Task) -> list[float | str]:

@@ -17,11 +17,15 @@ from pages.ui.text import literal
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Controls for every option of the mechanism but those in ``skip``; what differs from the default."""
+    """Controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs from
+    the default."""
     fields = [
         f
         for f in dataclasses.fields(spec.config_cls)
-        if f.name not in skip and f.metadata["kind"] != "epsilon" and public.page_has(f.metadata)
+        if f.name not in skip
+        and f.metadata["kind"] != "epsilon"
+        and not f.metadata.get("apart")
+        and public.page_has(f.metadata)
     ]
     values: dict[str, Any] = {}
     cls = mechanism_class(spec.name)

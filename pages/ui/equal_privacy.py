@@ -9,21 +9,20 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core.attacks.best import title
 from dptext_core.measure.calibration import TARGETS, Calibration, equal_privacy, refusals
 from dptext_core.privacy.guarantee import bound, number
 from pages.ui import runs
 from pages.ui.session import COLUMNS, session
 from pages.ui.text import literal
 
-_KINDS = {"N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
+_KINDS = {"Best attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
-    "N_w: the chance that a word stays what it is. Bayes success: how often the best attacker guesses a word of yours "
-    "from its replacement. Total ε: the whole budget, which does not measure privacy."
+    "Best attacker: how often the one who finds most of all attackers names a word of yours; reading takes some "
+    "seconds for each ε that is tried. N_w: the chance that a word stays what it is. Bayes success: how often the best "
+    "attacker guesses a word of yours from its replacement. Total ε: the whole budget, which does not measure privacy."
 )
 _FIRST = ("custext", "santext", "diffractor")
-#: Options that a comparison takes over from the run, where the other mechanism has them; of a model, where it needs one
-#: of the same kind.
-_SHARED = frozenset({"keep_stopwords", "oov", "space", "model", "never"})
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
@@ -95,7 +94,7 @@ def start(
 ) -> None:
     """Calibrate the mechanism of the run and the others in a thread."""
     epsilon = result.config.epsilon
-    first = run.mechanism.with_(epsilon=epsilon)
+    first = run.mechanism.replace(epsilon=epsilon)
     text = run.inputs.text
 
     def work(task: dpt.Task) -> list[Calibration]:
@@ -109,10 +108,9 @@ def start(
 def like(run: runs.Run, name: str) -> dpt.Mechanism:
     """Another mechanism with the options it shares with that of the run."""
     other = dpt.mechanism_class(name)
-    fields = {f.name for f in dataclasses.fields(other.config_cls)}
-    if other.needs != run.mechanism.needs:
-        fields -= {"model"}
-    options = {k: v for k, v in run.inputs.options.items() if k in _SHARED & fields}
+    alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
+    fields = {f.name for f in dataclasses.fields(other.config_cls) if f.metadata.get("shared") in alike}
+    options = {k: v for k, v in run.inputs.options.items() if k in fields}
     return dpt.get_mechanism(name, epsilon=1.0, **options)
 
 
@@ -125,7 +123,8 @@ def table(found: list[Calibration]) -> dict[str, list[str]]:
         if c.kind == "total":
             return bound(c.reached)
         low, high = c.interval
-        return f"{c.reached:.1%}" + (f" ({low:.0%} to {high:.0%})" if c.draws is not None else "")
+        by = f", {title(c.by)}" if c.by else ""
+        return f"{c.reached:.1%}" + (f" ({low:.0%} to {high:.0%})" if c.draws is not None else "") + by
 
     return {
         "mechanism": [c.mechanism.title for c in found],

@@ -17,14 +17,18 @@ from pages.ui.session import session
 PARAMETER = "hide"
 #: Name in a link → what it hides, as CSS selectors, and what a teacher reads.
 KNOWN: dict[str, tuple[str, str]] = {
-    "mechanism": (".st-key-play_mechanism", "the choice of the mechanism"),
-    "options": ('[class*="st-key-play-"]', "all options of the mechanism"),
-    "text": (".st-key-play_text, .st-key-play_upload", "the box with the text"),
+    "mechanism": (".st-key-play_mechanism, .st-key-play_families", "the choice of the mechanism"),
+    "options": (
+        '[class*="st-key-play-"], [data-testid=stExpander]:has([class*="st-key-play-"]), '
+        "[data-testid=stExpander]:has([class*=st-key-play_budget])",
+        "all options of the mechanism",
+    ),
+    "text": (".st-key-play_text, .st-key-play_upload, .st-key-play_edit", "the box with the text"),
     "examples": (".st-key-play_example", "the examples"),
     "file": ("[data-testid=stExpander]:has(.st-key-play_upload)", "opening a file"),
     "budget": ("[data-testid=stExpander]:has([class*=st-key-play_budget])", "the budget over the words"),
     "seed": ("[data-testid=stExpander]:has(.st-key-play_seeded)", "the repeatable demonstration"),
-    "further": (".st-key-play_further", "the panels to look further"),
+    "further": (".st-key-play_further, .st-key-play_far_button", "the panels to look further"),
     "control": (".st-key-learn_control", "what is moved in a lesson"),
     "answer": (".st-key-learn_check", "showing the answer of a lesson"),
     "door": (".st-key-learn_door", "the way from a lesson to the Playground"),

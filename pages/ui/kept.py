@@ -103,7 +103,7 @@ class Kept(Private):
         """What a draw is at an ε."""
         found = draw.at.get(epsilon)
         if found is None:
-            mechanism = draw.mechanism.with_(epsilon=epsilon)
+            mechanism = draw.mechanism.replace(epsilon=epsilon)
             result = mechanism.rewrite(draw.prepared, stream=draw.stream, task=task.quiet)
             with self.lock:
                 self.number += 1

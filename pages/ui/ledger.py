@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure.ledger import HOLDS, Entry, Ledger
+from dptext_core.measure.ledger import HOLDS, Ledger, LedgerEntry
 from dptext_core.privacy.guarantee import bound
 from pages.ui import download
 from pages.ui.text import literal
@@ -65,7 +65,7 @@ def left(ledger: Ledger) -> dict[str, list]:
 def table(ledger: Ledger) -> dict[str, list]:
     """Columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
     titles = {s.name: s.title for s in dpt.mechanisms()}
-    groups: dict[tuple, list[Entry]] = {}
+    groups: dict[tuple, list[LedgerEntry]] = {}
     for k, e in enumerate(ledger.entries):
         groups.setdefault((e.text, e.noise_id, k if e.released else -1), []).append(e)
     rows = list(groups.values())[::-1]
@@ -81,7 +81,7 @@ def table(ledger: Ledger) -> dict[str, list]:
     }
 
 
-def _totals(row: Sequence[Entry]) -> str:
+def _totals(row: Sequence[LedgerEntry]) -> str:
     """The total of a row, or from the least to the largest."""
     totals = [e.total for e in row if e.notion != "none"]
     if not totals:
@@ -90,7 +90,7 @@ def _totals(row: Sequence[Entry]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _note(row: Sequence[Entry]) -> str:
+def _note(row: Sequence[LedgerEntry]) -> str:
     said = [f"{rows:,} rows"] if (rows := max(e.rows for e in row)) else []
     if any(e.seeded for e in row):
         said.append("seeded, not private")

@@ -21,8 +21,6 @@ from pages.ui import controls, public
 from pages.ui.runs import Inputs
 from pages.ui.session import session
 
-#: Set by another kind of control than the one of their field.
-_APART = frozenset({"clip_min", "clip_max"})
 MAX_LISTS = 10
 
 
@@ -144,7 +142,7 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
     return {
         name: field
         for name, field in fields_of(mechanism).items()
-        if name != "epsilon" and public.page_has(field.metadata) and name not in _APART
+        if name != "epsilon" and public.page_has(field.metadata) and not field.metadata.get("apart")
     }
 
 

@@ -32,6 +32,7 @@ class Follower {
     this.seen = false; // whether the page has been seen at work on it
     this.free = 0; // from when on something may be sent while keys are still pressed
     this.timer = 0;
+    this.dim = null; // what dims the answer to the text before
     this.off = new AbortController();
     const on = (kind, act) =>
       document.addEventListener(kind, (event) => event.target.closest?.(this.inside) && act(event), {
@@ -50,9 +51,11 @@ class Follower {
   destroy() {
     this.off.abort();
     clearTimeout(this.timer);
+    this.undim();
   }
 
   typed(composing) {
+    if (!this.data.along) this.dims();
     this.composing = composing;
     this.last = performance.now();
     this.first ??= this.last;
@@ -62,6 +65,20 @@ class Follower {
   forget() {
     this.first = null;
     this.composing = false;
+    if (this.dim) this.waits(performance.now());
+  }
+
+  dims() {
+    const { shows } = this.data;
+    if (this.dim || !shows) return;
+    this.dim = document.createElement("style");
+    this.dim.textContent = `[class*=st-key-${shows}] { opacity: 0.45; transition: opacity 100ms; }`;
+    document.head.append(this.dim);
+  }
+
+  undim() {
+    this.dim?.remove();
+    this.dim = null;
   }
 
   soon(wait = LOOK_MS) {
@@ -84,6 +101,7 @@ class Follower {
         // Half as long as the answer took, the server is left to others.
         this.free = now + (now - this.sent) / 2;
         this.sent = null;
+        if (this.first === null) this.undim();
       }
     }
     if (this.first !== null && !this.composing) {
@@ -99,9 +117,15 @@ class Follower {
     const area = document.querySelector(`${this.inside} textarea`);
     if (!area || area.disabled) return; // without a connection: later
     this.first = null;
-    this.sent = now;
-    this.seen = false;
+    this.waits(now);
     const key = { key: "Enter", code: "Enter", ctrlKey: true, bubbles: true, cancelable: true };
     area.dispatchEvent(new KeyboardEvent("keydown", key));
+  }
+
+  // Something was sent, here or by the box itself: its answer is waited for.
+  waits(now) {
+    this.sent = now;
+    this.seen = false;
+    this.soon();
   }
 }

@@ -2,7 +2,7 @@
 
 Where an answer comes quickly, it is also asked for while keys are still pressed, as soon as the one before is there and
 half as long again has passed: who types on and on sees the rewrite follow, and where many type, each asks less often.
-Where it takes longer, a longer rest is waited for.
+Where it takes longer, a longer rest is waited for, and what is shown is dimmed from the first key on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ SECONDS, WORDS = 1.0, 300
 
 #: What the box says of Ctrl+Enter by itself would flicker over the words, and is said below it where it is of use.
 _PLAIN = "<style>.st-key-{} [data-testid=InputInstructions] {{ display: none; }}</style>"
+
+_BEFORE = "<style>[class*=st-key-{}] {{ opacity: 0.45; {} }}</style>"
 
 _mount = st.components.v2.component(
     "dptext_live",
@@ -41,9 +43,24 @@ def said(what: str) -> str:
     return f"{what} when you pause for {LONG_PAUSE:g} seconds in typing, or press Ctrl+Enter."
 
 
-def follow(box: str, *, busy: bool, patient: bool) -> None:
-    """Send what is typed into a text area while this is on the page. box: the key of the area. busy: whether what was
-    sent is still worked on. patient: whether a longer rest is waited for, and nothing is sent without one."""
+def dimmed(shows: str) -> None:
+    """What is shown is of the same text, and newer is on its way. shows: what the keys of its containers begin with."""
+    st.html(_BEFORE.format(shows, "transition: opacity 200ms 300ms;"))
+
+
+def of_another_text(shows: str, what: str) -> None:
+    """What is shown is of another text than that in the box: it is dimmed, and cannot be used. what: it, in words."""
+    st.caption(f"Below {what} of the text before.")
+    st.html(_BEFORE.format(shows, "pointer-events: none;"))
+
+
+def follow(box: str, *, busy: bool, patient: bool, shows: str = "") -> None:
+    """Send what is typed into a text area while this is on the page.
+
+    box: the key of the area. busy: whether what was sent is still worked on. patient: whether a longer rest is waited
+    for, and nothing is sent without one. shows: what the keys of containers begin with that show what becomes of the
+    text; where a rest is waited for, they are dimmed as soon as something is typed."""
     st.html(_PLAIN.format(box))
     pause = LONG_PAUSE if patient else PAUSE
-    _mount(key=f"{box}_live", data={"box": box, "pause": 1000 * pause, "along": not patient, "busy": busy})
+    data = {"box": box, "pause": 1000 * pause, "along": not patient, "busy": busy, "shows": shows}
+    _mount(key=f"{box}_live", data=data)

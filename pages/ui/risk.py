@@ -15,7 +15,6 @@ from pages.ui import jobs, runs
 from pages.ui.session import session
 
 PLACE = "risk"
-OTHERS = "The other ways of marking work here."
 
 
 def asked(view: Any) -> bool:
@@ -24,14 +23,15 @@ def asked(view: Any) -> bool:
 
 
 def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | None:
-    """What to mark the words by; why not, or not yet. None where nothing answers to the words that were read."""
+    """What to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the words
+    that were read: then these marks are not offered."""
     mechanism = type(run.mechanism)(result.config)
     if "alignment" not in mechanism.can:
         return None
     try:
         risk.check(mechanism)
-    except dpt.NoDistribution as reason:
-        return {"why": f"There is no exact figure here. {reason} {OTHERS}"}
+    except dpt.NoDistribution:
+        return None
     if not wanted:
         return {}
     held = session().at(PLACE)
@@ -47,10 +47,6 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | No
 def below(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Under the words that are marked so: progress, or the button that starts what takes long."""
     held = session().at(PLACE)
-    try:
-        risk.check(type(run.mechanism)(result.config))
-    except dpt.NoDistribution:  # said beside the words
-        return
     if held.job is not None:
         held.waiting("risk_stop")
     elif not _answers(held, run, result) or held.error is not None:

@@ -10,7 +10,9 @@ import dptext_core as dpt
 from dptext_core._internal.private import Private
 from dptext_core._internal.task import UNWATCHED, Task
 from dptext_core.measure.coverage import coverage_note
+from dptext_core.measure.meaning import MeaningKept
 from dptext_core.mechanisms.setting import OfSetting
+from dptext_core.show.figures.how import how
 from dptext_core.show.figures.token_view import Payload, payload
 
 
@@ -31,7 +33,8 @@ class Run(Private):
     edited: the text that this one was edited from, where it was. seconds: that its scores took; None where they were
     there already, or a model was loaded for them.
 
-    plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior.
+    plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior. meaning:
+    how much of it was kept, by the config it was asked for with.
     """
 
     number: int
@@ -47,6 +50,7 @@ class Run(Private):
     seconds: float | None = None
     _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
     _at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
+    meaning: dict[Any, MeaningKept] = field(default_factory=dict, repr=False, compare=False)
 
     _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
 
@@ -60,7 +64,7 @@ class Run(Private):
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
         if epsilon not in self._at:
-            made = self.mechanism.with_(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
+            made = self.mechanism.replace(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
             self._at.clear()
             self._at[epsilon] = made
         return self._at[epsilon]
@@ -71,7 +75,7 @@ class Run(Private):
             return None
         mechanism, prepared = self.plain
         if epsilon not in self._plain_at:
-            at = mechanism if self.spread else mechanism.with_(epsilon=epsilon)
+            at = mechanism if self.spread else mechanism.replace(epsilon=epsilon)
             made = at.rewrite(prepared, stream=self.stream.at("without a prior"))
             self._plain_at.clear()
             self._plain_at[epsilon] = made
@@ -113,6 +117,7 @@ def make(
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, task=task)
     shown = _payload(result, number, axis, task, pin)
+    shown["how"] = how(mechanism, result)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
@@ -136,28 +141,35 @@ def from_edit(before: str, after: str) -> bool:
 
 
 def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
-    """Whether the run and what is asked for are one mechanism with and without its public prior, on the same text."""
-    if run.inputs.text != inputs.text or run.inputs.mechanism == inputs.mechanism:
+    """Whether the run and what is asked for are one mechanism with and without its public prior, whatever the text:
+    who types meanwhile keeps ε too."""
+    if run.inputs.mechanism == inputs.mechanism:
         return False
     if run.plain is not None:
         return run.plain[0].name == inputs.mechanism
-    plain = inputs.setting.make().from_nothing()
+    start = inputs.setting.make().public_start
+    plain = None if start is None else start.without_prior()
     return plain is not None and plain.name == run.inputs.mechanism
 
 
 def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
     """The mechanism without its public prior, and the same text for it, with the scores that are there already."""
-    if (plain := mechanism.from_nothing()) is None:
+    start = mechanism.public_start
+    if start is None or (plain := start.without_prior()) is None:
         return None
-    scores = mechanism.scores_of(prepared) if "sweep" in mechanism.can else None
-    again = plain.with_scores(prepared.document, scores) if scores is not None else None
+    held, there = mechanism.kept_scores, plain.kept_scores
+    again = None
+    if held is not None and there is not None and "sweep" in mechanism.can:
+        again = there.put(prepared.document, held.of(prepared))
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
 
 
 def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
     """The run at another ε with the same stream, where the browser cannot work it out by itself."""
     result = run.at(epsilon)
-    return replace(run, number=number, result=result, payload=_payload(result, number, axis))
+    shown = _payload(result, number, axis)
+    shown["how"] = how(run.mechanism, result)
+    return replace(run, number=number, result=result, payload=shown)
 
 
 def _payload(

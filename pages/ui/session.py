@@ -11,7 +11,8 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure.budget import Budget
 from dptext_core.measure.ledger import Ledger
-from dptext_core.measure.trade_off import Point
+from dptext_core.measure.trade_off import TradeOffPoint
+from pages.ui.compared import Asked, ComparedOutcome
 from pages.ui.jobs import Work
 from pages.ui.kept import Kept
 from pages.ui.runs import Run
@@ -39,10 +40,10 @@ class Session:
     uploads: how many there were; batch_error: what went wrong there and is still to be said. kept: scores and draws of
     settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
     its controls show them. word: where the word begins in the text that Compare shows.
-    compared: that text, and the one that it was edited from. points: of the trade-off, as
-    they are measured; tried: what they are measured for. chosen_in, chosen_word: the text in which a word
-    was last chosen, and that word. followed:
-    the prompts that were followed. bring: whether the panel that was opened by one is to be brought into sight.
+    compared: that text, and the one that it was edited from. beside: what Compare showed last, and for what.
+    points: of the trade-off, as they are measured; tried: what they are measured for. chosen_in, chosen_word: the text
+    in which a word was last chosen, and that word. followed: the prompts that were followed. bring: what was just
+    opened and is to be brought into sight. chosen: the mechanism that a card has just chosen.
     """
 
     run: Run | None = None
@@ -73,12 +74,14 @@ class Session:
     columns_new: bool = False
     word: int | None = None
     compared: tuple[str, str | None] = ("", None)
-    points: list[Point] = field(default_factory=list)
+    beside: tuple[Asked, list[ComparedOutcome]] | None = None
+    points: list[TradeOffPoint] = field(default_factory=list)
     tried: Tried | None = None
     chosen_in: str | None = None
     chosen_word: str | None = None
     followed: set[str] = field(default_factory=set)
-    bring: bool = False
+    bring: str = ""
+    chosen: str = ""
 
     def at(self, place: str) -> Work:
         """The work of a place on a page."""

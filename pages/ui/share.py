@@ -16,6 +16,7 @@ from pages.ui.session import session
 from pages.ui.text import literal
 
 state = st.session_state
+KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 #: Of the panel, whichever tab is open.
 WIDTH = 560
 VOID = "No promise holds any more for this draw: two versions of it were released."
@@ -62,8 +63,17 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
                 partial(exports.report, result, "inspection", findings=found, warning=warning),
             )  # fmt: skip
             _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
+            if "distribution" in result.can:
+                st.caption(
+                    f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one."
+                )
+                _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
+                _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
         with keep:
-            st.caption("A file with this setting and its seed. “Open a file” brings it back. It never holds the noise.")
+            st.caption(
+                "A file with this setting and its seed. “Open a file”, under “Advanced”, brings it back. It never "
+                "holds the noise."
+            )
             with_text = st.toggle("With my text", key="share_with_text")
             query, lacks = links.of(run.inputs, epsilon, file=True)
             if lacks := [what for what in lacks if what != "the seed"]:
@@ -85,7 +95,7 @@ def _file(
     if released is not None:
         counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
     download.button(
-        label, make, exports.file_name(kind, what, suffix), "text/html" if suffix == "html" else "application/json",
+        label, make, exports.file_name(kind, what, suffix), KINDS[suffix],
         icon=":material/download:", key=f"share_{kind}_{what}_{suffix}", **counted,
     )  # fmt: skip
 
