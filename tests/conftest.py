@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import gc
+import hashlib
 import importlib.util
+import itertools
 import os
 import sys
 
@@ -19,7 +21,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # less often than usual. What needs it (memory_scan) asks for it.
 gc.set_threshold(2_000, 10, 50)
 
-# CI repeats the same examples; elsewhere each run looks at new ones. HYPOTHESIS_PROFILE=thorough looks at many.
+# CI repeats the same examples and the same draws; elsewhere each run looks at new ones. HYPOTHESIS_PROFILE=thorough
+# looks at many.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
@@ -27,7 +30,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 
 # Tests of an extra that is not installed are not there: a skipped one would look like a hole.
-collect_ignore = [] if importlib.util.find_spec("ray") else ["test_ray.py"]
+collect_ignore = [] if importlib.util.find_spec("ray") else ["data/test_ray.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,6 +40,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--fail-on-skip"):
         config.pluginmanager.register(FailOnSkip(), "fail-on-skip")
+
+
+class _Draws:
+    """In the place of ``os`` where draws without a seed take their key: each test's draws are the same in every run, so
+    that a statistical test that passes goes on passing. A forked process keeps the operating system's."""
+
+    def __init__(self) -> None:
+        self.process, self.test, self.made = os.getpid(), "", itertools.count()
+
+    def urandom(self, n: int) -> bytes:
+        if os.getpid() != self.process:
+            return os.urandom(n)
+        return hashlib.blake2b(f"{self.test} {next(self.made)}".encode(), digest_size=n).digest()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if os.environ.get("CI") and importlib.util.find_spec("dptext_core"):
+        from dptext_core.privacy import sampling
+
+        sampling.os = draws = _Draws()
+        session.config.pluginmanager.register(_NamesTests(draws), "names-tests")
+
+
+class _NamesTests:
+    def __init__(self, draws: _Draws) -> None:
+        self.draws = draws
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self.draws.test, self.draws.made = item.nodeid, itertools.count()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """By files, and all browser tests to one worker: they share a browser and the servers behind it, and often wait."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduler(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            scope = super()._split_scope(nodeid)
+            return "tests/e2e" if scope.startswith("tests/e2e/") else scope
+
+    return Scheduler(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -99,6 +145,14 @@ def tiny_autoencoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_autoencoder(tmp_path_factory.mktemp("tiny") / "autoencoder"))
 
 
+@pytest.fixture(scope="session")
+def small_bank(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a bank of thirty sentences and vectors of no meaning."""
+    from small_banks import write
+
+    return str(write(tmp_path_factory.mktemp("bank") / "small"))
+
+
 @pytest.fixture
 def few_looks(monkeypatch):
     """Audits without the looks that come last: test_conformance takes those to every mechanism, and test_audit_draws
@@ -117,7 +171,7 @@ def light(monkeypatch):
     from dptext_core.research import run
 
     def letters(text: str):
-        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
+        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=384).astype(np.float32)
         return counts / np.linalg.norm(counts)
 
     def forget():

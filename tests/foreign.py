@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
+from dptext_core.mechanisms.chances import Chances
 from dptext_core.text.skeleton import Edit
 
 WORDS = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
@@ -24,7 +25,7 @@ PIECES = ("sun", "rain", "walks", "sings", "slowly", "home", "again", "today", "
 @dataclasses.dataclass(frozen=True)
 class SwapConfig:
     epsilon: float | tuple[float, ...] = dpt.epsilon_option(2.0, 0.1, 20.0)
-    recase: str = dpt.option("none", label="Capitals", kind="choice", choices=("none",), help="As they are listed.")
+    recase: str = dpt.option("none", label="Capitals", choices=("none",), help="As they are listed.")
 
 
 class SwapTrace(dpt.Trace):
@@ -48,10 +49,10 @@ class Swap(dpt.Mechanism):
     config_cls = SwapConfig
 
     @property
-    def can(self) -> frozenset[str]:
-        return SwapTrace.can
+    def chances(self) -> Chances:
+        return Chances(self, sweeps=True)
 
-    def _prepare(self, document, task):
+    def prepare_document(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def _channels(self, prepared) -> dict[int, dpt.Channel]:
@@ -63,23 +64,23 @@ class Swap(dpt.Mechanism):
         return out
 
     def guarantee(self, text):
-        prepared = self._prepared(text)
-        every, channels = self._epsilons(prepared), self._channels(prepared)
+        prepared = self.prepared(text)
+        every, channels = self.epsilons(prepared), self._channels(prepared)
         spent = tuple(every[i] for i in channels)
         return dpt.Guarantee(
-            "pure", max(spent, default=0.0), "released word", self._same(), len(spent), sum(spent), spent=spent,
+            "pure", max(spent, default=0.0), "released word", self.adjacency(), len(spent), sum(spent), spent=spent,
             exposed=("every other word", "the spacing and the line breaks"),
         )  # fmt: skip
 
     def distribution(self, text, index):
-        prepared = self._prepared(text)
+        prepared = self.prepared(text)
         channels = self._channels(prepared)
         if index not in channels:
             raise dpt.NoDistribution(f"Token {index} is kept as it is, so no word is drawn for it.")
-        return channels[index].at(self._epsilons(prepared)[index])
+        return channels[index].at(self.epsilons(prepared)[index])
 
-    def _rewrite(self, prepared, stream, task):
-        epsilons, channels = self._epsilons(prepared), self._channels(prepared)
+    def rewrite_prepared(self, prepared, stream, task):
+        epsilons, channels = self.epsilons(prepared), self._channels(prepared)
         words = {i: WORDS[channel.draw(epsilons[i], stream.at(i))] for i, channel in channels.items()}
         tokens = prepared.document.tokens
         skeleton = prepared.document.skeleton([i in words for i in range(len(tokens))])
@@ -99,7 +100,7 @@ class Swap(dpt.Mechanism):
 @dataclasses.dataclass(frozen=True)
 class GeneratorConfig:
     epsilon: float | tuple[float, ...] = dpt.epsilon_option(1.0, 0.1, 20.0, "per piece")
-    length: int = dpt.option(6, label="Pieces", kind="integer", min=1, max=40, help="How many pieces are written.")
+    length: int = dpt.option(6, label="Pieces", min=1, max=40, help="How many pieces are written.")
 
 
 class GeneratorTrace(dpt.Trace):
@@ -119,11 +120,13 @@ class Generator(dpt.Mechanism):
     summary = "Writes a new text, piece by piece."
     config_cls = GeneratorConfig
 
-    @property
-    def can(self) -> frozenset[str]:
-        return GeneratorTrace.can
+    aligned = None
 
-    def _prepare(self, document, task):
+    @property
+    def chances(self) -> Chances:
+        return Chances(self)
+
+    def prepare_document(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
@@ -138,7 +141,7 @@ class Generator(dpt.Mechanism):
         share = np.array([len(letters & set(p)) / len(set(p)) for p in PIECES])
         return dpt.ScoreTable(PIECES, share / 2 - 2.0 * (np.array(PIECES) == before))
 
-    def _rewrite(self, prepared, stream, task):
+    def rewrite_prepared(self, prepared, stream, task):
         text, before, pieces, tables = "", "", [], []
         for k in range(self.config.length):
             tables.append(self.table(prepared, before))
@@ -166,11 +169,9 @@ class Latent(dpt.Mechanism):
     summary = "Decodes a noisy vector."
     config_cls = LatentConfig
 
-    @property
-    def can(self) -> frozenset[str]:
-        return frozenset()
+    aligned = None
 
-    def _prepare(self, document, task):
+    def prepare_document(self, document, task):
         return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
@@ -186,7 +187,7 @@ class Latent(dpt.Mechanism):
             exposed=("nothing else",),
         )
 
-    def _rewrite(self, prepared, stream, task):
+    def rewrite_prepared(self, prepared, stream, task):
         c = self.config
         angle = zlib.crc32(prepared.text.encode()) / 2**32 * 2 * math.pi
         noise = stream.normals(2) * 2 * math.sqrt(2 * math.log(1.25 / c.delta)) / c.epsilon

@@ -388,7 +388,7 @@ def main() -> None:
             __import__("pages.ui.links")
             __import__("dptext_core.words.files")
         test = fuzz(names[0], run=False)
-        atheris.Setup([sys.argv[0], f"-max_total_time={args.seconds or 60:.0f}"], test.hypothesis.fuzz_one_input)
+        atheris.RunConfig([sys.argv[0], f"-max_total_time={args.seconds or 60:.0f}"], test.hypothesis.fuzz_one_input)
         atheris.Fuzz()
         return
     end, seed = time.monotonic() + args.seconds, args.seed

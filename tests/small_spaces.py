@@ -14,6 +14,8 @@ from scipy import stats
 import dptext_core as dpt
 from dptext_core import WordSpace
 from dptext_core.mechanisms.words.diffractor import Bundle
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.privacy.distribution import Channel, TokenDistribution
 from dptext_core.words.lists import WordList
 
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
@@ -31,7 +33,7 @@ def random_space(n: int = 40, d: int = 6, seed: int = 0, scale: float = 0.5) -> 
 
 
 def over(vocabulary, cls: type, **options):
-    """A mechanism of this class over this vocabulary, which it keeps with other options too (``with_``)."""
+    """A mechanism of this class over this vocabulary, which it keeps with other options too (``replace``)."""
     own = type(cls.__name__, (cls,), {"vocabulary": vocabulary, "__module__": cls.__module__, "__doc__": cls.__doc__})
     return own.create(**options)
 
@@ -106,3 +108,38 @@ def rewritten(m, word: str, n: int, seed: int) -> list[str]:
     """What n occurrences of a word in one text become."""
     result = m.rewrite(" ".join([word] * n), seed)
     return [s.replacement for s in result.steps]
+
+
+class Sampled(Channel):
+    """A channel as one that can only be drawn from."""
+
+    draws = 1000
+
+    def __init__(self, channel):
+        self.channel = channel
+
+    candidates = property(lambda self: self.channel.candidates)
+    source = property(lambda self: self.channel.source)
+    source_index = property(lambda self: self.channel.source_index)
+
+    def at(self, epsilon):
+        d = self.channel.at(epsilon)
+        return TokenDistribution(
+            d.candidates, d.log_probs, d.source, epsilon, 1000, None, lambda n, stream: d.sample_indices(n, stream)
+        )
+
+
+class Noisy(SanText):
+    """SanText without its closed form. It draws many words at once, since these tests take very many."""
+
+    def channels(self, rows):
+        return [Sampled(channel) for channel in super().channels(rows)]
+
+    def _draw(self, draws, task):
+        rng = np.random.default_rng([int(stream.at("many").uniform() * 2**52) for stream, _ in draws.texts])
+        drawn = np.empty(len(draws.rows), dtype=object)
+        for row, epsilon in set(zip(draws.rows.tolist(), draws.epsilons.tolist(), strict=True)):
+            d = super().channels(np.array([row]))[0].at(epsilon)
+            here = (draws.rows == row) & (draws.epsilons == epsilon)
+            drawn[here] = rng.choice(np.array(d.candidates, dtype=object), int(here.sum()), p=d.probs / d.probs.sum())
+        return drawn.tolist()

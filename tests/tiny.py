@@ -150,9 +150,9 @@ def tiny_autoencoder(path: str | Path, *, hidden: int = 8, seed: int = 13) -> Pa
     """Write a tiny random LSTM autoencoder over the trunk's word pieces to `path`; return that."""
     import numpy as np
 
-    from dptext_core.models.autoencoder import Autoencoder, Shape
+    from dptext_core.models.autoencoder import Autoencoder, AutoencoderShape
 
-    shape, rng = Shape(hidden=hidden, window=16, max_tokens=6), np.random.default_rng(seed)
+    shape, rng = AutoencoderShape(hidden=hidden, window=16, max_tokens=6), np.random.default_rng(seed)
     weights = {name: rng.normal(size=size).astype(np.float32) for name, size in shape.tensors().items()}
     # So that another vector is another text.
     weights["decoder.input"][:, hidden:] *= 3

@@ -139,6 +139,7 @@ def visits(new_page: Callable[[], Page], url: str, rounds: int) -> None:
 
 def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
     """Print how old what is shown is while a text of 60 words is typed on, under quick mechanisms and a model."""
+    page.get_by_role("button", name="Your text").click()
     box = page.get_by_role("textbox", name="Text", exact=True)
     for title in ("CusText", "1-Diffractor", "DP-MLM"):
         choose_mechanism(page, title)
@@ -165,7 +166,10 @@ def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
 
 
 def type_text(page: Page, text: str) -> None:
-    page.get_by_role("textbox", name="Text", exact=True).fill(text)
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    if not box.is_visible():
+        page.get_by_role("button", name="Your text").click()
+    box.fill(text)
     page.keyboard.press("Control+Enter")
 
 
@@ -197,6 +201,9 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
     """The common actions of one visitor, after the page is there."""
 
     done = partial(idle, page)
+    for drawer in ("Advanced", "Look further"):
+        page.get_by_role("button", name=drawer, exact=True).click()
+        done()
     for k in range(rounds):
         now, then = (TEXTS[(2 * k + i) % len(TEXTS)] for i in (0, 1))  # each another than the one before
         words = page.locator(".strip .text button")

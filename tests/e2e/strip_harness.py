@@ -355,6 +355,8 @@ def main() -> None:
             state.run += 1
         if st.button("ε = 20"):
             state.command += 1
+        if st.button("Other axis"):
+            state.wider, state.run = True, state.run + 1
         state.broken = variant == "broken" and not st.toggle("Repair")
 
     @st.fragment
@@ -365,6 +367,8 @@ def main() -> None:
         if not variant:
             named = [0.25 if t["a"] == "replace" else None for t in payload["tokens"]]
             payload = payload | {"attack": {"eps": 50.0, "p": named, "chance": 0.01, "guess": "man"}}
+        if state.get("wider"):
+            payload = payload | {"hi": 4 * HI}
         payload = payload | {"run": state.run, "seeded": variant == "seeded"}
         if state.command:
             payload |= {"cmd": {"n": state.command, "eps": 20.0}}

@@ -52,20 +52,25 @@ def to_top(page: Page, text: str) -> None:
 def playground(page: Page) -> None:
     word = page.locator(".strip .text button", has=page.locator(".was", has_text=WORD)).first
     word.wait_for(timeout=LONG)
-    calm(page)
+    still(page)
     for _ in range(20):  # a draw in which something still stands, to show how that is said
         if page.locator(".strip .chip:not(.gone)").count():
             break
         page.get_by_role("button", name="Draw again").click()
-        calm(page)
-    if page.locator(".strip .from").inner_text() != WORD:  # a click on the word that is chosen would free it
+        still(page)
+    chosen = page.locator(".strip .from")
+    if not chosen.is_visible() or chosen.inner_text() != WORD:  # a click on the word that is chosen would free it
         word.click()
-    page.locator(".strip .from", has_text=WORD).wait_for(timeout=LONG)
+    chosen.filter(has_text=WORD).wait_for(timeout=LONG)
+    page.locator(".strip .gauge.meant strong", has_text="%").wait_for(timeout=LONG)
+    page.locator(".strip .gauge.meant strong", has_text="≈").wait_for(state="detached", timeout=LONG)
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Draw again” may have moved it
 
 
-def home(page: Page) -> None:
-    page.get_by_role("slider").first.wait_for(timeout=LONG)
+def still(page: Page) -> None:
+    """Nothing is worked out that would be shown."""
+    calm(page)
+    page.locator(".st-key-play_stop").wait_for(state="detached", timeout=LONG)
 
 
 def compare(page: Page) -> None:
@@ -99,9 +104,9 @@ def case_study(page: Page) -> None:
 
 
 def benchmarks(page: Page) -> None:
-    page.locator(".js-plotly-plot .main-svg").nth(1).wait_for(timeout=LONG)
+    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
     calm(page)
-    to_top(page, "The papers' numbers")
+    to_top(page, "What a total budget buys")
 
 
 def findings(page: Page) -> None:
@@ -127,7 +132,6 @@ PICTURES = {
     "playground": Picture(DOCS / "playground.png", "/", playground),
     "playground-dark": Picture(DOCS / "playground-dark.png", "/", playground, dark=True),
     "playground-phone": Picture(DOCS / "playground-phone.png", "/", playground, 390, 844),
-    "home": Picture(DOCS / "home.png", "/home", home),
     "compare": Picture(DOCS / "compare.png", "/compare", compare),
     "trade-off": Picture(DOCS / "trade-off.png", "/tradeoff", trade_off),
     "batch": Picture(DOCS / "batch.png", "/batch", batch),
@@ -167,6 +171,7 @@ def main() -> None:
             )
             for picture in (PICTURES[n] for n in names):
                 page = browser.new_page(
+                    reduced_motion="reduce",
                     viewport={"width": picture.width, "height": picture.height},
                     color_scheme="dark" if picture.dark else "light",
                 )

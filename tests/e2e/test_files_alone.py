@@ -62,7 +62,7 @@ def test_epsilon_is_dragged_in_a_file_and_the_words_are_those_of_a_sweep(page: P
     assert page.locator(".p-mark").first.inner_text() == exports.PRIVATE
 
     def expected(epsilon: float) -> list[str]:
-        result = m.with_(epsilon=epsilon).rewrite(prepared, stream=stream)
+        result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         return [s.replacement for s in result.steps if any(c.isalnum() for c in s.original)]
 
     assert words(page) == expected(2.0)

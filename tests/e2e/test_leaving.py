@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from memory_scan import Marker
 pytestmark = pytest.mark.e2e
 
 LONG = 60_000
-#: In the place of the app's own seconds, which tests/test_sessions.py has.
+#: In the place of the app's own seconds, which tests/pages/test_sessions.py has.
 STOP, CLOSE = 0.5, 1.5
 PATIENCE = 90
 
@@ -35,7 +36,23 @@ def opened(browser, url: str):
 
 
 def rewrite(page, text: str) -> None:
-    page.get_by_role("textbox", name="Text", exact=True).fill(text)
+    box = page.get_by_role("textbox", name="Text", exact=True)
+    if not box.is_visible():
+        page.get_by_role("button", name="Your text").click()
+    box.fill(text)
+
+
+def drawer(page, name: str, key: str) -> None:
+    """Opens one. A click that falls into a redraw is lost, and a person clicks again."""
+    from playwright.sync_api import TimeoutError as Late
+
+    for _ in range(2):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.wait_for_timeout(500)
+        with suppress(Late):
+            page.locator(f".st-key-{key}").wait_for(timeout=LONG)
+            return
+    raise AssertionError(f"{name} does not open")
 
 
 def until(met: Callable[[], bool]) -> bool:
@@ -52,13 +69,15 @@ def until(met: Callable[[], bool]) -> bool:
 def test_work_stops_when_the_page_is_closed(browser, server):
     url, asked = server
     page = opened(browser, url)
+    drawer(page, "Advanced", "play_options")
     page.get_by_text("ready, on the processor").or_(page.get_by_text("loads in the background")).first.wait_for()
     rewrite(page, " ".join(f"doctor{i} treated sister{i} there" for i in range(225)))  # one sentence: long to read
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
-    assert asked("jobs") == {"running": 1, "left": 0, "sessions": 1}
+    # How much meaning the text before keeps may still be worked out, and is no longer asked for.
+    assert (found := asked("jobs"))["running"] in (1, 2) and (found["left"], found["sessions"]) == (0, 1)
     page.context.close()
     assert until(lambda: asked("jobs")["running"] == 0)
-    assert asked("jobs")["left"] == 1, "it was stopped, and had not come to its end"
+    assert asked("jobs")["left"] >= 1, "it was stopped, and had not come to its end"
 
 
 @pytest.mark.slow
@@ -97,9 +116,11 @@ def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
     page.locator(".strip .text", has_text="for").wait_for()
     path = tmp_path / "letter.txt"
     path.write_text(f"The letter of {marker.word(3)} to my doctor.", encoding="utf-8")
+    drawer(page, "Advanced", "play_options")
     page.get_by_text("Open a file", exact=True).click()
     page.locator("input[type=file]").set_input_files(path)
     page.locator(".strip .text", has_text="letter").or_(page.locator(".strip .text", has_text="The")).first.wait_for()
+    drawer(page, "Look further", "play_far")
     for name in ("Same privacy elsewhere", "Ledger", "Benchmarks", "What an attacker gets"):
         page.get_by_role("button", name=name, exact=True).or_(page.get_by_role("radio", name=name, exact=True)).click()
         page.wait_for_timeout(400)  # until the run that the click starts shows itself

@@ -394,7 +394,7 @@ def test_estimated_chances_say_so(open_once: Open) -> None:
     i = next(k for k, t in enumerate(tokens) if t["o"] == "nurse")
     page.locator(f".word[data-i='{i}']").click()
     await_text(page, ".note", "estimated from 1,000 draws", whole=False)
-    assert "came up in none of them shows <0.1%" in page.locator(".note").inner_text()
+    assert "came up in none of them shows < 0.1%" in page.locator(".note").inner_text()
     channel = CountedChannel("nurse")
     grid = np.geomspace(LIST_LO, LIST_HI, list_payload()["lp_grid"])
     none = 0
@@ -407,7 +407,7 @@ def test_estimated_chances_say_so(open_once: Open) -> None:
         for name, text in rows.items():
             chance = p[name.removeprefix("▸ ")]
             if chance == 0:
-                assert text == "<0.1%"
+                assert text == "< 0.1%"
                 none += 1
             elif chance == 1:
                 assert text == ">99.9%"
@@ -546,6 +546,25 @@ def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app:
     assert "no guarantee" not in page.locator(".copied").inner_text()
     eps = float(page.get_by_role("spinbutton").input_value())
     await_copies(page, ("run 1", 1, 50), ("run 1", 1, eps), ("run 2", 2, eps))
+    opened.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.e2e
+def test_on_another_axis_the_same_epsilon_is_filled_up_to_its_thumb(open_app: Open) -> None:
+    opened = start(open_app)
+    page = opened.page
+    slider = page.get_by_role("slider")
+    page.get_by_role("button", name="Other axis").click()
+    page.wait_for_function(
+        "e => Number(e.getAttribute('aria-valuenow') ?? e.value) / e.max < 0.45", arg=slider.element_handle()
+    )
+    painted(page)
+    assert float(page.get_by_role("spinbutton").input_value()) == 50.0
+    at = math.log(50.0 / LO) / math.log(4 * HI / LO)
+    share = slider.evaluate("e => e.valueAsNumber / e.max")
+    assert share == pytest.approx(at, abs=1e-3)
+    assert float(slider.evaluate("e => e.style.getPropertyValue('--at')")) == pytest.approx(share, abs=1e-9)
     opened.assert_clean()
 
 

@@ -53,7 +53,10 @@ async def browse(
         # The texts' third word tells them apart: what a word was is shown with what it became.
         while (given := text(dice)).split()[2] == before.split()[2]:
             pass
-        await page.get_by_role("textbox", name="Text", exact=True).fill(given)
+        box = page.get_by_role("textbox", name="Text", exact=True)
+        if not await box.is_visible():
+            await page.get_by_role("button", name="Your text").click()
+        await box.fill(given)
         await page.keyboard.press("Control+Enter")
         await page.locator(".strip .text .was", has_text=given.split()[2]).first.wait_for(state="attached")
         seen.waits.append(time.monotonic() - begun)

@@ -1,0 +1,107 @@
+"""The best of all attackers: the same guesses as theirs, the choice, and an interval that holds despite it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from foreign import Generator
+
+import dptext_core as dpt
+from dptext_core._internal.statistics import clopper_pearson
+from dptext_core.attacks import best, mask_inference, nearest, reader
+
+TEXT = "My doctor in Lisbon treated my sister for diabetes."
+
+
+@pytest.fixture(scope="module")
+def released():
+    m = dpt.get_mechanism("diffractor", epsilon=0.7)
+    return m, m.rewrites(m.prepare(TEXT), 3, seed=4)
+
+
+def test_each_guess_is_that_of_the_attacker(released):
+    m, results = released
+    for result in results:
+        hits, left_out = best.guesses(m, result)
+        drawn = [i for i, s in enumerate(result.steps) if s.drawn]
+        assert not left_out and list(hits) == list(best.ASKED) and {len(h) for h in hits.values()} == {len(drawn)}
+        read = reader.read(m, result)
+        assert np.mean(hits["reader"]) == pytest.approx(read.success)
+        assert np.mean(hits["best-guess"]) == pytest.approx(read.alone)
+        assert np.mean(hits["same-word"]) == pytest.approx(read.unchanged)
+        near = nearest.attack(m, result)
+        assert np.mean(hits["nearest-words"]) == pytest.approx(near.nearest)
+        assert np.mean(hits["language-model"]) == pytest.approx(mask_inference.attack(m, result).top1)
+
+
+def test_the_best_is_the_one_that_finds_most_over_all_rewrites(released):
+    m, results = released
+    found = best.ask(m, results)
+    each = [best.guesses(m, r)[0] for r in results]
+    shares = {name: np.mean([x for hits in each for x in hits[name]]) for name in best.ASKED}
+    assert found.shares == pytest.approx(shares) and found.success == max(found.shares.values())
+    assert found.shares[found.name] == found.success and found.words == 3 * len(each[0]["reader"])
+    assert f"“{best.ASKED[found.name]}” finds most" in found.sentence()
+    assert [name for name, _ in found.rows()] == list(best.ASKED.values())
+
+
+def test_of_those_that_find_as_much_it_is_the_plainest():
+    assert best.strongest({"same-word": 0.5, "best-guess": 0.5, "reader": 0.5}) == "same-word"
+    assert best.strongest({"same-word": 0.4, "best-guess": 0.5, "reader": 0.5}) == "best-guess"
+
+
+def test_the_interval_is_as_wide_as_all_of_them_together_need():
+    found = best.of_guesses({"a": [True] * 3 + [False] * 17, "b": [True] * 9 + [False] * 11})
+    low, high = clopper_pearson(9, 20, 0.975)
+    assert (found.name, found.low, found.high) == ("b", pytest.approx(low), pytest.approx(high))
+    assert high - low > np.diff(clopper_pearson(9, 20))[0]
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_the_interval_holds_the_success_of_the_best_despite_the_choice(n):
+    # 1,000 repetitions of which 95% are to hold: 930 or fewer have a chance of 0.3%.
+    rng, chances = np.random.default_rng(3), [0.3, 0.32, 0.28, 0.31, 0.3]
+    held = 0
+    for _ in range(1000):
+        found = best.of_guesses({str(k): rng.random(n) < p for k, p in enumerate(chances)})
+        held += found.low <= max(chances) <= found.high
+    assert held > 930
+
+
+def test_over_texts_the_spread_is_that_of_the_texts():
+    hits = {"a": [[True, True], [False, False], [True, True], [False, False]], "b": [[True, False]] * 4}
+    found = best.of_texts(hits)
+    assert found.shares == {"a": 0.5, "b": 0.5} and found.name == "a" and found.words == 8
+    assert found.low < 0.2 and found.high == 1.0, "four texts that are all right or all wrong tell little"
+    alike = best.of_texts({"b": [[True, False]] * 4})
+    assert (alike.low, alike.high) == pytest.approx(clopper_pearson(4, 8)), "what is all alike is not exact"
+
+
+def test_of_a_long_text_some_words_are_attacked_evenly_chosen():
+    assert best.chosen([], 4) == [] and best.chosen([5, 6, 7], 4) == [5, 6, 7]
+    assert best.chosen(list(range(100)), 3) == [0, 50, 99]
+    m = dpt.get_mechanism("diffractor", epsilon=1.0)
+    result = m.rewrite(" ".join(["doctor lawyer nurse"] * 20), seed=1)
+    hits, _ = best.guesses(m, result)
+    assert {len(h) for h in hits.values()} == {best.WORDS}
+    some, _ = best.guesses(m, result, {result.steps[3].span[0]})
+    assert {len(h) for h in some.values()} == {1}
+
+
+def test_who_cannot_be_asked_is_named(released, monkeypatch):
+    def refuses(mechanism):
+        raise dpt.NoDistribution("It states no chances.")
+
+    monkeypatch.setattr(reader, "check", refuses)
+    m, results = released
+    found = best.ask(m, results[:1])
+    assert list(found.shares) == ["same-word", "nearest-words", "language-model"]
+    assert "“Reader” was not asked: It states no chances." in found.sentence()
+
+
+def test_where_nothing_can_be_guessed_it_says_why():
+    with pytest.raises(dpt.NoDistribution, match="leaves no word"):
+        best.ask(Generator.create(), [Generator.create().rewrite("a b", seed=1)])
+    m = dpt.get_mechanism("diffractor", epsilon=1.0)
+    with pytest.raises(dpt.NoDistribution, match="No word of this text was drawn"):
+        best.ask(m, [m.rewrite("and the", seed=1)])

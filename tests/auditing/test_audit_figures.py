@@ -1,0 +1,607 @@
+"""Figures, texts and sentences behind the looks of an audit, function by function: what is expected of each lies in
+``tests/golden/figures.json`` (``GOLDEN=write`` writes it anew), where there is no other way to compute it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from foreign import Generator, Latent, Swap
+from held import held_case, plain
+from small_spaces import diffractor, on, random_space, shuffled_lists, words
+
+import dptext_core as dpt
+from dptext_core.auditing import (
+    batches,
+    exact,
+    guesses,
+    inputs,
+    latent,
+    outputs,
+    released,
+    releases,
+    rules,
+    sampled,
+    seen,
+    told,
+    verdict,
+    vocabulary,
+)
+from dptext_core.auditing.inputs import Meter, Probe
+from dptext_core.auditing.looks import Subject, failed
+from dptext_core.auditing.planted import sound
+from dptext_core.auditing.report import AuditReport, Check, Witness
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.sampling import NoiseStream
+
+STREAM = NoiseStream(4)
+SPACE = random_space(24, 4)
+
+
+def stated(log_p, candidates=None, **more) -> TokenDistribution:
+    log_p = np.asarray(log_p, float)
+    return TokenDistribution(tuple(candidates or (f"w{i}" for i in range(len(log_p)))), log_p, "x", 1.0, **more)
+
+
+def probe(log_p, candidates=None, text="t", at=None, **more) -> Probe:
+    return Probe(text, at, text, stated(log_p, candidates, **more), None, 0, True)  # type: ignore[arg-type]
+
+
+def some_counts() -> list[tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(5)
+    out = []
+    for n, size in ((40, 3), (400, 6), (3000, 40), (5000, 9), (60, 1), (120, 2)):
+        p = rng.dirichlet(np.full(size, 0.6))
+        for lean in (0.0, 0.08):
+            q = (1 - lean) * p + lean * p[::-1]
+            out.append((rng.multinomial(n, q), np.log(np.maximum(p, 1e-12))))
+    return out
+
+
+def two_counts() -> list[tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(6)
+    return [
+        (rng.multinomial(n, rng.dirichlet(np.ones(size))), rng.multinomial(n, rng.dirichlet(np.ones(size))))
+        for n, size in ((50, 2), (300, 5), (2000, 30), (90, 8))
+    ]
+
+
+def log_table(n: int, outputs_: int, seed: int, holes: float = 0.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(outputs_), n)
+    p[rng.random(p.shape) < holes] = 0.0
+    with np.errstate(divide="ignore"):
+        return np.log(p / p.sum(axis=1, keepdims=True))
+
+
+FIGURES = {
+    "misfit": lambda: [sampled.misfit(c, p) for c, p in some_counts()],
+    "two samples": lambda: [sampled.two_samples(a, b) for a, b in two_counts()],
+    "event": lambda: [
+        (*sampled.event(a, b, int(a.sum()), alpha, delta),)
+        for a, b in two_counts()
+        for alpha in (0.05, 1e-4)
+        for delta in (0.0, 0.1)
+    ],
+    "could show": lambda: [
+        sampled.could_show(n, a, d) for n in (20, 500) for a in (0.05, 1e-6) for d in (0, 0.2, 0.99)
+    ],
+    "too many": lambda: [seen.too_many(h, np.full(n, p)) for n, p in ((12, 0.05), (100, 0.3)) for h in (0, 1, 5, 12)],
+    "least hits": lambda: [
+        (seen.least_hits(n, p, 1e-6), seen.least_share(n, p, 1e-6), seen.least_share(n, p, 0.01, 0.5))
+        for n in (1, 4, 30, 300)
+        for p in (0.0001, 0.05, 0.4)
+    ],
+    "once in": lambda: [seen.once_in(n, p) for n in (1, 3, 40) for p in (0.5, 0.95)],
+    "lower bound": lambda: [
+        latent.lower_bound(a, b, 50, 0.01, d) for a in (0, 20, 50) for b in (0, 20, 50) for d in (0.0, 0.1)
+    ],
+    "least": lambda: [
+        latent._least(n, 0.001, loss, d, gap)
+        for n in (30, 200)
+        for loss in (0.1, 2.0)
+        for d in (0.0, 0.05)
+        for gap in (None, 0.1, 0.5)
+    ],
+    "one word": lambda: [vocabulary._one_word(p, level) for p in (0.0005, 0.05, 0.5, 0.99) for level in (1e-4, 1e-9)],
+    "uniform": lambda: [outputs._uniform(STREAM.at(k).uniforms(20).tolist()) for k in range(3)],
+    "features": lambda: [latent.features(t) for t in ("", "A b, a B!", "one")],
+    "guess": lambda: [
+        guesses.guess(("a b c", "a d", "d e f a"), SimpleNamespace(text=t), STREAM)
+        for t in ("b c", "d", "A E", "", "zzz", "d a", "f c b")
+    ],
+    "picked": lambda: guesses.picked(30, 7, STREAM),
+    "right": lambda: [guesses.right(m, ["a b", "c d", "e f", "g h i"]) for m in (Generator.create(), Latent.create())],
+    "some": lambda: [vocabulary._some([f"w{i}" for i in range(400)], n) for n in (1, 50, 99, 100, 150, 399, 400, 401)],
+    "texts of": lambda: [batches.texts_of(list("abcdefg"), n) for n in (1, 2, 3, 7, 8)],
+    "shown by": lambda: [
+        verdict._shown_by(n, np.array(d, float), c)
+        for n in (50, 500)
+        for c in (0.5, 0.95)
+        for d in (
+            [[np.nan, 2], [2, np.nan]],
+            [[0.0, 3], [3, 0.0]],
+            [[np.nan]],
+            [[np.nan, 1, 2], [1, np.nan, 4], [2, 4, np.nan]],
+        )
+    ],
+    "every input": lambda: [releases.every_input(n) for n in (10, 399, 400, 401, 408, 5000)],
+    "tail": lambda: [releases._tail(h, 50, p) for h in (0, 10, 25, 50) for p in (-0.1, 0.0, 0.2, 0.5, 1.0, 1.1)],
+    "apart": lambda: [
+        releases._apart(3, 50, 9, 60),
+        releases._apart(0, 5, 5, 5),
+        releases._log(0.0),
+        releases._log(0.5),
+    ],
+    "percent": lambda: [releases._percent(math.log(p)) for p in (1.0, 0.123, 2e-4, 0.99e-4, 1e-9)],
+    "apart at": lambda: [
+        rules.apart_at(a, b, n)
+        for a, b, n in (
+            ("abc", "abd", 24),
+            ("abc", "abc", 24),
+            ("abc", "abcdef", 2),
+            ("", "xyz", 1),
+            ("0123456789" * 3, "0123456789x", 4),
+            ("0123456789", "01234x6789", 5),
+            ("0123456789", "01234x6789", 4),
+            ("0123456789", "01234x6789", 6),
+        )
+    ],
+    "short": lambda: (
+        [told._short(v) for v in (("a", 1), [], "", "x\ny", "z" * 160, "z" * 161, None, {"a": 1})]
+        + [told._short("abcdef", 3)]
+    ),
+    "first apart": lambda: [
+        told._first_apart(a, b)
+        for a, b in (({"a": {"b": 1}}, {"a": {"b": 2}}), ({"a": 1}, {}), (1, 2), ({"a": 1}, {"a": 1}), ({"a": 1}, 2))
+    ],
+    "differs": lambda: [
+        told._Said(a).differs(told._Said(b))
+        for a, b in (
+            ((("x", 1), ("y", 2)), (("x", 1), ("y", 3))),
+            ((("x", 1),), (("x", 1),)),
+            ((("x", 1),), (("error", 1),)),
+            ((("x", 1),), (("x", 2), ("y", 2))),
+        )
+    ],
+    "hostile": lambda: [released.hostile(t) for t in (["a"], list("abcdefgh"), ["one two, three"], ["1", "2"])],
+    "limit": lambda: [
+        outputs._limit([Guarantee("approx", 1.0, "u", "a", 2, t, delta=d) for t, d in g], c)
+        for g in ([(1.0, 0.1)], [(1.0, 0.3), (2.0, 0.2)])
+        for c in (None, 0.5)
+    ],
+    "failed": lambda: [failed("a", ValueError("x" * n)) for n in (3, 160, 161)],
+    "words": lambda: [outputs._words(t) for t in ("A b a, B c", "")],
+    "events": lambda: [
+        outputs._events(SimpleNamespace(text=t, releases=[1, 2]), frozenset("abc"))
+        for t in ("A b!  c d \n ", "", "…", "É a")
+    ],
+    "largest loss": lambda: [
+        exact.largest_loss([probe(row, text=f"t{k}") for k, row in enumerate(log_table(5, 6, s, h))], apart, Meter())
+        for s in range(3)
+        for h in (0.0, 0.3)
+        for apart in _distances(s)
+    ],
+    "loss beyond": lambda: [
+        exact.loss_beyond([probe(row, text=f"t{k}") for k, row in enumerate(log_table(4, 5, s, h))], d, Meter())
+        for s in range(3)
+        for h in (0.0, 0.3)
+        for d in (0.01, 0.1, 0.9)
+    ],
+    "other outputs": lambda: exact.largest_loss(
+        [probe(log_table(1, 3, 1)[0], "abc", "a"), probe(log_table(1, 4, 2)[0], "bcda", "b")],
+        np.array([[np.nan, 1.0], [1.0, np.nan]]),
+        Meter(),
+    ),
+    "too deep": lambda: [
+        exact.too_deep([probe(np.log([1 - 1e-9, 1e-9])), probe([0.0, low])])
+        for low in (-10.0, -719.0, -721.0, -750.0, -math.inf)
+    ],
+}
+
+
+def _distances(seed: int) -> list[np.ndarray]:
+    one = 1.0 - np.eye(5)
+    one[np.eye(5, dtype=bool)] = np.nan
+    groups = one.copy()
+    groups[:2, 2:] = groups[2:, :2] = np.nan
+    chain = one.copy()
+    chain[0, 2:] = chain[2:, 0] = np.nan
+    metric = one * np.add.outer(np.arange(5.0), np.arange(5.0))
+    zero = one.copy()
+    zero[0, 1] = zero[1, 0] = 0.0
+    alone = np.full((5, 5), np.nan)
+    return [one, groups, chain, metric, zero, alone]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_stays(name):
+    held_case("figures", name, {"found": plain(FIGURES[name]())})
+
+
+# --- the loss, by plain loops
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_the_largest_loss_is_that_of_plain_loops(holes):
+    for seed in range(4):
+        rows = log_table(5, 7, seed, holes)
+        for apart in _distances(seed):
+            if (apart == 0).any() or not np.isfinite(apart).any():
+                continue
+            best = 0.0
+            for a, b in itertools.permutations(range(5), 2):
+                if np.isfinite(apart[a, b]):
+                    best = max(
+                        best, *((x - y) / apart[a, b] for x, y in zip(rows[a], rows[b], strict=True) if x > -math.inf)
+                    )
+            found, w = exact.largest_loss([probe(r, text=str(k)) for k, r in enumerate(rows)], apart, Meter())
+            assert found == pytest.approx(best, rel=1e-9)
+            a, b = int(w.first), int(w.second)
+            y = int(w.output[1:])
+            assert (w.log_p_first, w.log_p_second) == (rows[a, y], rows[b, y]) and w.distance == apart[a, b]
+
+
+def test_the_loss_beyond_a_delta_is_where_the_divergence_is_the_delta():
+    rows = log_table(4, 5, 8)
+    probes = [probe(r, text=str(k)) for k, r in enumerate(rows)]
+    p = np.exp(rows)
+    for delta in (0.001, 0.05, 0.2):
+        epsilon, w = exact.loss_beyond(probes, delta, Meter())
+        worst = max(
+            np.maximum(p[a] - math.exp(epsilon) * p[b], 0).sum() for a, b in itertools.permutations(range(4), 2)
+        )
+        assert worst == pytest.approx(delta, rel=1e-6)
+        y = int(w.output[1:])
+        assert (w.log_p_first, w.log_p_second) == (rows[int(w.first), y], rows[int(w.second), y])
+    assert exact.loss_beyond(probes, 1.0, Meter()) == (0.0, None)
+    never = [probe([0.0, -math.inf], text="0"), probe([-math.inf, 0.0], text="1")]
+    assert exact.loss_beyond(never, 0.5, Meter())[0] == math.inf
+
+
+def test_a_loss_per_distance_of_two_words():
+    loss = lambda x, y, apart, **more: vocabulary._loss(probe(x), probe(y, **more), apart)  # noqa: E731
+    x, y = np.log([0.5, 0.5]), np.log([0.25, 0.75])
+    assert loss(x, y, 2.0) == pytest.approx(math.log(2) / 2) and loss(x, x, 0.0) == 0.0
+    assert loss(x, y, 0.0) == math.inf == loss(x, y, 2.0, candidates="ab")
+    hole = [0.0, -math.inf]
+    assert loss(hole, hole, 1.0) == 0.0 and loss(x, hole, 1.0) == math.inf
+    assert loss(x, x + 2e-9, 1.0) > 0 == loss(x, x + 0.5e-9, 1.0)
+
+
+# --- verdicts
+
+FOUND = AuditReport(
+    "m",
+    2.0,
+    "pure",
+    2.0,
+    1.5,
+    True,
+    0.7,
+    "",
+    "",
+    Witness("a", "b", ("c",), 0.0, -1.0, 1.0),
+    "",
+    3,
+    2,
+    (),
+    300,
+    0.5,
+    0.95,
+    proven="Formulas.",
+    tested="Draws.",
+)
+PROMISES = {
+    "pure": Guarantee("pure", 2.0, "word", "any", 1, 2.0),
+    "none": Guarantee("none", 2.0, "word", "any", 1, 2.0, reason="it is not known."),
+    "metric": Guarantee("metric", 2.0, "word", "any", 1, 2.0, metric="places"),
+}
+CHANGED: tuple[dict[str, Any], ...] = (
+    {},
+    {"pairs": 0},
+    {"exact": False},
+    {"exact": False, "delta": 0.01},
+    {"exact": False, "delta": 0.5},
+    {"exact": False, "detectable": 2.0},
+    {"exact": False, "detectable": 1.9},
+    {"exact": False, "detectable": 5.0},
+    {"claimed": math.inf},
+    {"detectable": 2.0},
+    {"delta": 0.1},
+    {"draws": 0, "inputs": 0, "exact": False},
+    {"verdict": "refuted"},
+    {"verdict": "inconclusive"},
+    {"verdict": "inconclusive", "proven": ""},
+    {"exact": False, "delta": 0.06, "detectable": 5.0},
+    {"exact": False, "delta": 0.061, "detectable": 5.0},
+)
+
+
+def test_what_a_loss_comes_to():
+    found = []
+    for more in CHANGED:
+        r = replace(FOUND, **more)
+        found.append([more, verdict._exceeds(r), plain(outputs.of_outputs(r)) if r.draws else None])
+        for promise in PROMISES.values():
+            for claim in (None, 1.0):
+                found.append(plain(verdict._judged(r, promise, claim)))
+            found += [verdict._proven(r, promise, known, exempt) for known in (True, False) for exempt in (0, 3)]
+    held_case("figures", "what a loss comes to", {"found": plain(found)})
+
+
+@pytest.mark.parametrize(
+    ("measured", "claimed", "over"),
+    [
+        (2.0, 2.0, False),
+        (2 + 1.9e-9, 2.0, False),
+        (2 + 2.1e-9, 2.0, True),
+        (0.9e-9, 0.0, False),
+        (1.1e-9, 0.0, True),
+        (0.5 + 0.9e-9, 0.5, False),
+        (0.5 + 1.1e-9, 0.5, True),
+    ],
+)
+def test_a_loss_is_above_the_claim_from_rounding_on(measured, claimed, over):
+    assert verdict._exceeds(replace(FOUND, measured=measured, claimed=claimed)) is over
+
+
+def test_what_draws_come_to():
+    witness = Witness.of_rule("So.", "x")
+    found = []
+    for tested in (
+        releases.Tested(),
+        releases.Tested(40, 2, 9),
+        releases.Tested(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 0.1),
+        releases.Tested(4, 1, 1, 0.5, witness, "So."),
+        releases.Tested(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 2.0),
+        releases.Tested(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 3.0),
+    ):
+        for own in (0.05, 2.0, 5.0):
+            found.append(verdict._tested(tested, own))
+        for more in CHANGED:
+            found.append(plain(verdict._drawn(replace(FOUND, **more), tested)))
+    held_case("figures", "what draws come to", {"found": plain(found)})
+
+
+def test_a_verdict_follows_from_the_checks_alone():
+    def of(*checks):
+        r = verdict.judged(replace(FOUND, checks=checks))
+        return r.verdict, r.reason, r.draws, r.witness
+
+    own = Witness.of_rule("So.", "x")
+    fine, bad = Check("a", "proven", "", draws=3), Check("b", "refuted", "", "It leaks.", own, draws=4)
+    missed = Check("c", "not looked at", "", "No list.", draws=5)
+    assert of(fine) == ("holds", "", 3, FOUND.witness) and of() == ("holds", "", 0, FOUND.witness)
+    assert of(fine, missed, bad) == ("refuted", "It leaks.", 12, own)
+    assert of(replace(bad, witness=None)) == ("refuted", "It leaks.", 4, FOUND.witness)
+    assert of(fine, missed) == ("inconclusive", "No list.", 8, FOUND.witness)
+    assert of(fine, replace(missed, needed=False))[0] == "holds"
+
+
+# --- texts and words
+
+
+MECHANISMS = {
+    "santext": lambda: on(SPACE, "santext", epsilon=3.0),
+    "groups": lambda: on(SPACE, "custext", k=5, mapping="conservative"),
+    "diffractor": lambda: diffractor(shuffled_lists(24, 2), epsilon=0.7),
+    "swap": Swap.create,
+    "generator": Generator.create,
+    "length": lambda: sound("weak-noise"),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_texts_and_words_that_are_looked_at(name):
+    m = MECHANISMS[name]()
+    own = list(words(7)) if m.by_word is not None else ["doctor", "nurse", "water"]
+    found: dict[str, Any] = {}
+    for given in (own, [f"{own[0]} and {own[1]}.", f"{own[1]}, {own[0]}"], [own[0]]):
+        subject = Subject(m, m.guarantee(given[0]), given, STREAM, Meter())
+        found["groups of " + given[0] + str(len(given))] = list(told._groups(subject))
+        found["the same under a claim"] = list(told._groups(replace(subject, claim=1.0)))
+    found["repeats"] = told._repeats(m, f"{own[0]} {own[1]} {own[0].upper()} and and")
+    found["public"] = seen.public_words(m, 30, STREAM)
+    found["small"] = plain([seen.small(m).config.epsilon, getattr(releases._small(m), "config", m.config).epsilon])
+    found["other options"] = [said for said, _ in released.other_options(m)]
+    if "alignment" in m.can:
+        found["drawn"] = seen.drawn_words(m, own, 6, STREAM, Meter())
+        found["inputs"] = inputs.default_inputs(m)
+        probes, skipped = inputs.probes_of(m, [*own, "the", f"{own[0]} the {own[1]}", "!"], Meter())
+        found["probes"] = [(p.text, p.at, p.word, p.index, p.alone, len(p.d)) for p in probes]
+        found["skipped"] = skipped
+        plans = [m.plan(f"{own[0]} saw a {own[1]}."), m.plan(f"{own[2]}?")]
+        found["exchanged"] = [inputs.exchanged(m, plans[0], plans, n) for n in (1, 2, 4)]
+    if m.by_word is not None:
+        found["row"] = [vocabulary._in_a_row(m, m.by_word, notion) for notion in ("pure", "group", "metric")]
+        found["words"] = [inputs.default_words(m, n) for n in (4, 12)]
+        some = vocabulary._probes(m, m.by_word, own)
+        apart = vocabulary._apart(m, m.guarantee(own[0]), some)
+        found["apart"] = plain(apart)
+        found["compared"] = plain(
+            vocabulary._compared(Subject(m, m.guarantee(own[0]), own, STREAM, Meter()), some, apart)
+        )
+        any_ = {"metric": "m", "group": "g"}
+        found["distances"] = [
+            plain(verdict._distances(m, some, replace(m.guarantee(own[0]), notion=n, **any_), c))
+            for n in ("pure", "metric", "group")
+            for c in (None, 1.0)
+        ]
+    if name == "swap":
+        found.pop("other options")
+    held_case("figures", f"texts of {name}", plain(found))
+
+
+# --- rules of a released text
+
+
+def broken_results() -> dict[str, dpt.RewriteResult]:
+    m = Swap.create()
+    r = m.rewrite("The doctor saw water, and a nurse.", seed=3)
+    first, second, *rest = r.steps
+    step = lambda **more: replace(r, steps=(first, replace(second, **more), *rest))  # noqa: E731
+    return {
+        "sound": r,
+        "another original": replace(r, original="x"),
+        "a step left out": replace(r, steps=r.steps[1:]),
+        "a step twice": replace(r, steps=(first, *r.steps)),
+        "in another order": replace(r, steps=r.steps[::-1]),
+        "another word": step(original="x"),
+        "another place": step(span=(0, 1)),
+        "another action": step(action="swap"),
+        "kept and changed": replace(r, steps=(replace(first, replacement="A"), second, *rest)),
+        "kept a drawn one": step(action="keep"),
+        "deleted": step(action="delete"),
+        "another out": step(out=(0, 3)),
+        "another text": replace(r, text=r.text + "!"),
+        "a text in the middle": replace(r, text=r.text.replace("saw", "sew")),
+        "added after nothing": replace(r, steps=(*r.steps, replace(second, action="insert", index=99))),
+        "added": replace(r, steps=(*r.steps, replace(second, action="insert"))),
+        "pieces of another": replace(r, pieces=(dpt.Release((0, 3), r.text[:3], 1.0, "drawn"),)),
+    }
+
+
+def test_each_broken_rule_of_steps_is_said():
+    found = {}
+    for name, r in broken_results().items():
+        try:
+            rules.follow_steps(dpt.Document.parse("The doctor saw water, and a nurse."), "a text", r)
+            found[name] = None
+        except rules.Breach as breach:
+            found[name] = plain([breach.reason, breach.witness])
+    assert [k for k, v in found.items() if v is None][:1] == ["sound"] and sum(v is None for v in found.values()) <= 2
+    held_case("figures", "broken steps", found)
+
+
+def written(text: str, *pieces: tuple[int, int, str], tables=None) -> dpt.RewriteResult:
+    r = Generator.create().rewrite("doctor", seed=1)
+    own = tuple(dpt.Release((a, b), text[a:b], 1.0, origin, reason="r") for a, b, origin in pieces)
+    return replace(r, text=text, pieces=own)
+
+
+SPELLED = {
+    "all": [written("sun rain.", (0, 3, "drawn"), (4, 8, "drawn"), (8, 9, "rule"))],
+    "without a blank": [written("sunrain", (0, 3, "drawn"), (3, 7, "drawn"))],
+    "two blanks": [written("sun  rain", (0, 3, "drawn"), (5, 9, "drawn"))],
+    "before": [written(" sun", (1, 4, "drawn"))],
+    "after": [written("sun ", (0, 3, "drawn"))],
+    "words after": [written("sun x", (0, 3, "drawn"))],
+    "words between": [written("sun, rain", (0, 3, "drawn"), (5, 9, "drawn"))],
+    "copied": [written("sun rain", (0, 3, "drawn"), (4, 8, "copied"))],
+    "blanks differ": [
+        written("sun rain", (0, 3, "drawn"), (4, 8, "drawn")),
+        written("sunrain", (0, 3, "drawn"), (3, 7, "drawn")),
+    ],
+    "rules differ": [
+        written("sun.", (0, 3, "drawn"), (3, 4, "rule")),
+        written("sun!", (0, 3, "drawn"), (3, 4, "rule")),
+    ],
+    "not listed": [written("moon", (0, 4, "drawn"))],
+    "otherwise written": [written("Sun", (0, 3, "drawn"))],
+}
+
+
+@pytest.mark.parametrize("exposed", [(), ("a word",)])
+def test_each_broken_rule_of_pieces_is_said(exposed):
+    found = {}
+    for name, results in SPELLED.items():
+        spelling = rules.Spelling(Generator.create())
+        try:
+            for k, r in enumerate(results):
+                spelling.follow(f"doctor {k}", r, exposed)
+            found[name] = spelling.unclear
+        except rules.Breach as breach:
+            found[name] = plain([breach.reason, breach.witness])
+    assert found["all"] == ""
+    held_case("figures", f"broken pieces {bool(exposed)}", found)
+
+
+def test_two_promises_of_one_text_are_told_apart():
+    m = Swap.create()
+    r = m.rewrite("The doctor", seed=1)
+    rules.same_promise(r, m.guarantee("The doctor"))
+    fresh = m.rewrite("The doctor")
+    rules.same_promise(fresh, m.guarantee("The doctor"))
+    for one in (r, fresh):
+        with pytest.raises(rules.Breach) as seen_:
+            rules.same_promise(replace(one, guarantee=replace(one.guarantee, total=9.0)), m.guarantee("The doctor"))
+        assert "the total of the guarantee is 9.0; of the text itself it is 2.0" in seen_.value.witness.told
+    nan = replace(m.guarantee("The doctor"), largest=math.nan)
+    rules.same_promise(replace(fresh, guarantee=replace(nan, largest=float("nan"))), nan)
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ({"total": 3.0}, False),
+        ({"total": 1.9}, True),
+        ({"epsilon": 1.9}, True),
+        ({"delta": 0.05}, True),
+        ({"delta": 0.2}, False),
+        ({"notion": "pure"}, True),
+        ({"unit": "x"}, True),
+        ({"adjacency": "x"}, True),
+        ({"metric": "x"}, True),
+        ({"group": "x"}, True),
+        ({"exposed": ("a",)}, True),
+        ({"exposed": ("a", "b", "c")}, False),
+        ({"total": 2.0 * (1 - 0.9e-9)}, False),
+        ({"total": 2.0 * (1 - 1.1e-9)}, True),
+        ({"epsilon": 2.0 * (1 - 0.9e-9)}, False),
+        ({"epsilon": 2.0 * (1 - 1.1e-9)}, True),
+    ],
+)
+def test_a_result_promises_no_more_than_its_text(more, less):
+    text = Guarantee("approx", 2.0, "u", "any", 1, 2.0, delta=0.1, exposed=("a", "b"))
+    assert releases._promises_more(replace(text, **more), text) is less and not releases._promises_more(text, text)
+
+
+def test_first_pieces_that_are_not_what_is_stated():
+    def of(counts, log_p, candidates, n=1):
+        first = stated(log_p, candidates)
+        one = outputs._Text(SimpleNamespace(text="t"), None, ({}, {}), first, Counter(counts))  # type: ignore[arg-type]
+        return plain(outputs._misstated(None, [one] * n))  # type: ignore[arg-type]
+
+    half = np.log([0.5, 0.5])
+    found = [
+        of({0: 50, 1: 50}, half, "ab"),
+        of({0: 100, 1: 1}, half, "ab"),
+        of({"a": 50, "b": 50}, half, ["A ", "b"]),
+        of({"c": 3, "a": 50}, half, "ab"),
+        of({0: 10, 1: 1}, [0.0, -math.inf], "ab"),
+        of({"a": 90}, half, "ab"),
+        of({"a": 60, "b": 40}, np.log([0.3, 0.4, 0.3]), ["a", "b", "A"]),
+        of({0: 66, 1: 34}, half, "ab", 3),
+        of({0: 71, 1: 29}, half, "ab", 1),
+        of({0: 76, 1: 24}, half, "ab", 1),
+        of({0: 75, 1: 25}, half, "ab", 9),
+    ]
+    held_case("figures", "first pieces", {"found": found})
+
+
+@pytest.mark.parametrize(
+    ("n", "mixed", "found"), [(300, 0.0, True), (299, 0.0, False), (400, 1.0, True), (300, 0.05, True)]
+)
+def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixed, found):
+    u = STREAM.at("together").uniforms(3 * n).reshape(n, 3)
+    places = [np.array([a, (1 - mixed) * a + mixed * b, 0.5 + 0.1 * c]) for a, b, c in u]
+    text = SimpleNamespace(once=False, document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]))
+    middles = {0: (0, None), 1: (1, None), 2: (2, None)}
+    fits = releases._together(text, "a text", releases._Counts(places=places), middles)
+    # The third hardly spreads, so that nothing is told of it.
+    assert [f.key for f in fits] == [("together", 0, 1)] * found
+    for fit in fits:
+        r = abs(np.corrcoef(np.stack(places)[:, :2].T)[0, 1])
+        assert fit.share == pytest.approx(r) and fit.log_p == -math.inf and fit.output == "“a” and “b” together"
+        assert (fit.p < 1e-100) == (mixed < 1) and (mixed < 1 or fit.p > 1e-3)
+    again = SimpleNamespace(**vars(text) | {"once": True, "first": {0: 0, 1: 0, 2: 2}})
+    assert releases._together(again, "a text", releases._Counts(places=places), middles) == []

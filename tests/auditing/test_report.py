@@ -1,0 +1,170 @@
+"""The sentences and figures of an audit's report, each way of saying and both sides of each threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core.auditing.report import AuditReport, Check, Witness, _capital, _plain, chance, share
+
+WITNESS = Witness("cat", "dog", ("sun",), math.log(0.5), math.log(0.25), 1.0)
+REPORT = AuditReport(
+    "m", 2.0, "pure", 2.0, 1.5, True, 0.7, "holds", "", WITNESS, "", 3, 2, (), 40, 0.5, 0.95,
+    checks=(
+        Check("a", "proven", "formulas were compared."),
+        Check("b", "tested", "words were drawn.", blind="a leak; nor a loss", draws=40),
+        Check("c", "not looked at", "", "no list was given."),
+    ),
+)  # fmt: skip
+REST = "Inputs that were not tried may lose more."
+
+
+@pytest.mark.parametrize(
+    ("log_p", "said"),
+    [(-math.inf, "0"), (0.0, "1"), (math.log(0.123), "0.12"), (math.log(1.01e-4), "0.0001"),
+     (math.log(1e-4), "1.0e-4"), (math.log(2.5e-7), "2.5e-7"), (-800.0, "3.7e-348")],
+)  # fmt: skip
+def test_a_chance(log_p, said):
+    assert chance(log_p) == said
+
+
+@pytest.mark.parametrize(
+    ("leak", "said"),
+    [(0.0007, "0.07%"), (0.00701, "0.71%"), (0.0099, "0.99%"), (0.01, "1.0%"), (0.0311, "3.2%"), (0.031, "3.1%"),
+     (0.0999, "10.0%"), (0.1, "10%"), (0.631, "64%"), (1.0, "100%"), (0.0, "0.00%")],
+)  # fmt: skip
+def test_a_share_is_rounded_up(leak, said):
+    assert share(leak) == said
+
+
+def test_a_sentence_begins_with_its_capital_and_a_symbol_stays():
+    assert [_capital(x) for x in ("abc", "zbc", "δ is", "Abc", "", "{x", "`x")] == [
+        "Abc", "Zbc", "δ is", "Abc", "", "{x", "`x",
+    ]  # fmt: skip
+
+
+def test_plain_values():
+    told = {"a": (math.inf, [-math.inf, 1.5, 3, "x", None, {"b": math.inf}])}
+    assert _plain(told) == {"a": ["inf", ["-inf", 1.5, 3, "x", None, {"b": "inf"}]]}
+
+
+def test_the_sentences_of_a_witness():
+    assert (WITNESS.output, WITNESS.p_first, WITNESS.p_second) == ("sun", pytest.approx(0.5), pytest.approx(0.25))
+    assert WITNESS.sentence() == "“sun” comes out with probability 0.5 under “cat” and 0.25 under “dog”."
+    never = replace(WITNESS, log_p_second=-math.inf, first_at="c", second_at="d", outputs=("sun", "rain"))
+    assert never.sentence() == (
+        "One of 2 words (such as “sun”) comes out with probability 0.5 under “c” in “cat” and never under “d” in “dog”."
+    )
+    drawn = replace(WITNESS, kind="sampler")
+    assert drawn.sentence() == (
+        "Under “cat”, “sun” was drawn in 0.5 of the draws; the stated distribution gives it 0.25."
+    )
+    assert replace(WITNESS, told="So it was.").sentence() == "So it was."
+    for end, stop in (("dog.", ""), ("dog!", ""), ("dog?", ""), ("dog,", ".")):
+        assert replace(WITNESS, second=end).sentence().endswith(f"“{end}”{stop}")
+
+
+def test_a_witness_of_a_rule_is_of_one_text_or_of_two():
+    one, two = Witness.of_rule("Told.", "x"), Witness.of_rule("Told.", "x", "y", at="z", kind="release")
+    assert one == Witness("x", "x", (), 0.0, 0.0, 0.0, None, None, "sampler", "Told.")
+    assert two == Witness("x", "y", (), 0.0, 0.0, 0.0, "z", None, "release", "Told.")
+
+
+def test_a_check_has_a_known_status():
+    with pytest.raises(dpt.ConfigError, match="proven, tested, refuted, not looked at, not 'seen'"):
+        Check("a", "seen", "")
+
+
+def test_a_report_that_holds():
+    report = REPORT
+    assert report.holds and report.line == "Holds for what was tried ✓" and report.blind == ("a leak", "a loss")
+    assert report.first() == (
+        "over 3 inputs (2 pairs), the largest loss is 1.5, and the promise allows 2 (one output at most 7.39 times as "
+        f"likely); the draws could not have seen a leak. Nor could they have seen a loss. {REST}"
+    )
+    assert report.parts() == (
+        ("proven", ("Formulas were compared.",)), ("tested", ("Words were drawn.",)),
+        ("not looked at", ("No list was given.",)),
+    )  # fmt: skip
+    assert report.lines() == (
+        report.line, f"O{report.first()[1:]}", "Proven: Formulas were compared.", "Tested: Words were drawn.",
+        "Not looked at: No list was given.",
+    )  # fmt: skip
+    assert report.sentence() == (
+        f"{report.line}: {report.first()} Proven: Formulas were compared. Tested: Words were drawn. Not looked at: No "
+        "list was given."
+    )
+    twice = replace(report, checks=(*report.checks, *report.checks))
+    assert twice.parts() == report.parts() and twice.blind == report.blind
+    assert replace(report, checks=()).first() == report.first().replace(
+        "; the draws could not have seen a leak. Nor could they have seen a loss", ""
+    )
+    assert len(replace(report, checks=()).lines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"inputs": 1, "pairs": 1}, "over 1 input (1 pair), the largest loss is 1.5, and the promise allows 2 (one"),
+        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the promise allows 2; the"),
+        ({"claimed": 23.0}, "and the promise allows 23; the draws"),
+        ({"claimed": 22.9}, "and the promise allows 22.9 (one output at most"),
+        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the promise allows 2 with δ = 0.01; the draws"),
+        ({"of": "the whole output"}, "the largest loss is 1.5 for the whole output, and"),
+        ({"of": "the whole output", "delta": 0.01}, "is 1.5 for the whole output beyond δ = 0.01, and"),
+        ({"exact": False}, "the loss is at least 1.5 (with 95% confidence), and"),
+        ({"inputs": 3000, "pairs": 2000}, "over 3,000 inputs (2,000 pairs), the"),
+    ],
+)
+def test_a_report_that_holds_names_what_its_figures_are_of(changed, said):
+    assert said in replace(REPORT, **changed).first()
+
+
+def test_a_refuted_report():
+    report = replace(REPORT, verdict="refuted", measured=2.5)
+    assert not report.holds and report.line == "Refuted ✗" and report.parts() == ()
+    assert report.first() == (
+        "the largest loss is 2.5, over 3 inputs (2 pairs), where the promise allows 2 (one output at most 7.39 times "
+        f"as likely). {WITNESS.sentence()}"
+    )
+    assert replace(report, witness=None, reason="It leaks.").first() == "It leaks."
+    assert replace(report, reason="It leaks.").first() == f"It leaks. {WITNESS.sentence()}"
+    infinite = replace(report, measured=math.inf)
+    impossible = "a released word is possible under one input and impossible under another (an infinite loss), over"
+    assert infinite.first().startswith(impossible)
+    assert replace(infinite, exact=False).first().startswith(impossible)
+    assert replace(infinite, verdict="holds").first().startswith(f"over 3 inputs (2 pairs), {impossible[:-6]}")
+
+
+def test_a_refuted_report_has_as_many_digits_as_tell_its_two_figures_apart():
+    near = replace(REPORT, verdict="refuted", measured=2.00000123)
+    assert (near.loss, near.limit) == ("2.00000123", "2")
+    assert (replace(near, verdict="holds").loss, replace(near, verdict="holds").limit) == ("2", "2")
+    far, below = replace(near, measured=2.5), replace(near, measured=1.5)
+    assert (far.loss, far.limit, below.loss, below.limit) == ("2.5", "2", "1.5", "2")
+    under = replace(near, claimed=1.99999877, measured=2.0)
+    assert (under.loss, under.limit) == ("2", "1.99999877")
+
+
+def test_a_report_that_cannot_tell():
+    report = replace(REPORT, verdict="inconclusive", reason="Few were drawn.", measured=1.5)
+    said = "Few were drawn. Measured over 3 inputs (2 pairs): the largest loss is 1.5"
+    assert report.line == "Cannot be told" and report.first() == f"{said}."
+    assert replace(report, pairs=0).first() == "Few were drawn."
+    nothing = replace(report, claimed=math.inf)
+    assert nothing.first() == f"{said}."
+    beyond = "That exceeds the nominal ε = 1.2 of one draw, which promises nothing."
+    assert replace(nothing, epsilon=1.2).first() == f"{said}. {beyond}"
+    assert replace(nothing, epsilon=1.5).first() == f"{said}." == replace(report, epsilon=1.2).first()
+    assert "nominal" not in replace(nothing, epsilon=1.2, of="the whole output").first()
+
+
+def test_a_report_in_plain_values():
+    own = replace(REPORT, measured=math.inf).to_dict()
+    assert (own["measured"], own["holds"], own["line"]) == ("inf", True, "Holds for what was tried ✓")
+    assert own["witness"]["p_first"] == pytest.approx(0.5) and own["witness"]["p_second"] == pytest.approx(0.25)
+    assert own["witness"]["sentence"] == WITNESS.sentence() and own["checks"][1]["draws"] == 40
+    assert replace(REPORT, witness=None).to_dict()["witness"] is None

@@ -1,0 +1,152 @@
+"""Measure the site that rewrites in the browser, beside the core on the same machine: how exact, how fast, how large.
+
+Run:  python tests/e2e/measure_pocket.py --texts 200 [--mechanism NAME …] [--site FOLDER]
+
+Exactness: of each text one word, at the ends and the default of the mechanism's axis of ε. Times: of texts of 20 and 60
+words that are all drawn, the least and the median of repeated runs, on one thread in the browser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import dptext_core as dpt
+from dptext_core._internal.assets import assets_folder
+from dptext_core.show.pocket import serve, write_site
+from dptext_core.show.pocket.site import MECHANISMS
+from dptext_core.text.document import Document
+
+#: The law of a word: SHA-256 of the candidates in their order, and ln p as bytes, which travel faster than numbers.
+LAW = """async ([text, i, how]) => {
+  const law = await window.dptext.distribution(text, i, how);
+  const names = new TextEncoder().encode(law.candidates.join("\\n"));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", names));
+  const bytes = new Uint8Array(Float64Array.from(law.log_probs).buffer);
+  let packed = "";
+  for (let k = 0; k < bytes.length; k += 30000) packed += String.fromCharCode(...bytes.subarray(k, k + 30000));
+  return {
+    candidates: [...digest].map((b) => b.toString(16).padStart(2, "0")).join(""),
+    log_probs: btoa(packed),
+  };
+}"""
+WORDS = ["doctor", "hospital", "garden", "sister", "letter", "winter", "money", "street", "village", "teacher"]
+
+
+def compare(page: Page, name: str, texts: list[str], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    axis = dpt.get_mechanism(name).epsilon_range()
+    rows: dict[float, list[tuple[float, float, float]]] = {}
+    promises = 0
+    for text in texts:
+        prepared: Any = dpt.get_mechanism(name, epsilon=axis[2]).prepare(text)
+        places = [i for i, reason in enumerate(prepared.reasons) if reason is None]
+        promise = dpt.get_mechanism(name, epsilon=axis[2]).guarantee(prepared)
+        call = "([text, how]) => window.dptext.rewrite(text, how).then((r) => r.guarantee)"
+        made = page.evaluate(call, [text, {"mechanism": name, "epsilon": axis[2]}])
+        promises += made["sentence"] == promise.sentence() and made["exposed"] == list(promise.exposed)
+        if not places:
+            continue
+        i = int(rng.choice(places))
+        for epsilon in axis:
+            ours = dpt.get_mechanism(name, epsilon=epsilon).distribution(prepared, i)
+            theirs = page.evaluate(LAW, [text, i, {"mechanism": name, "epsilon": epsilon}])
+            assert theirs["candidates"] == hashlib.sha256("\n".join(ours.candidates).encode()).hexdigest(), (name, i)
+            log_p = np.frombuffer(base64.b64decode(theirs["log_probs"]), np.float64)
+            off = np.abs(np.exp(log_p) - ours.probs)
+            rows.setdefault(epsilon, []).append((np.abs(log_p - ours.log_probs).max(), off.sum() / 2, off.max()))
+    print(f"{name}: promise and exposed list the same for {promises} of {len(texts)} texts")
+    for epsilon, found in rows.items():
+        each = np.array(found)
+        print(
+            f"  ε = {epsilon:g}, {len(each)} words: |Δ ln p| at most {each[:, 0].max():.2g}; total variation "
+            f"{each[:, 1].mean():.2g} on average, {each[:, 1].max():.2g} at most; a chance by {each[:, 2].max():.2g}"
+        )
+
+
+def timed(page: Page, words: int, repeats: int) -> None:
+    m = dpt.get_mechanism("dp-mlm", epsilon=50.0)
+    model, whole, core = [], [], []
+    for k in range(repeats):
+        text = " ".join(WORDS[(k + 3 * i) % len(WORDS)] for i in range(words)) + f" {k}."
+        call = """async (text) => {
+          const start = performance.now();
+          const made = await window.dptext.rewrite(text, { mechanism: "dp-mlm", epsilon: 50 });
+          return [made.ms, performance.now() - start];
+        }"""
+        a, b = page.evaluate(call, text)
+        start = time.perf_counter()
+        m.rewrite(text)
+        core.append(1000 * (time.perf_counter() - start))
+        model.append(a)
+        whole.append(b)
+    for what, ms in (("the model in the browser", model), ("the rewrite in the browser", whole), ("the core", core)):
+        print(f"{words} words, {what}: least {min(ms):.0f} ms, median {statistics.median(ms):.0f} ms of {repeats}")
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--mechanism", action="append", choices=MECHANISMS, help="only this one; may be repeated")
+    parser.add_argument("--site", metavar="FOLDER", help="a site that was made before")
+    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    args = parser.parse_args(argv)
+    sentences = (assets_folder() / "bank" / "sentences.txt").read_text(encoding="utf-8").splitlines()
+    long = [s for s in sentences if len(s.split()) > 7]
+    texts = long[:: max(1, len(long) // args.texts)][: args.texts]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        site = Path(args.site or folder)
+        if not args.site:
+            write_site(site)
+        files = {p.relative_to(site).as_posix(): p.stat().st_size for p in site.rglob("*") if p.is_file()}
+        for path, size in sorted(files.items(), key=lambda item: -item[1])[:8]:
+            print(f"{size / 1e6:6.2f} MB {path}")
+        print(f"{sum(files.values()) / 1e6:6.2f} MB in {len(files)} files")
+        with serve(site) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            browser = playwright.chromium.launch(executable_path=args.chromium, args=["--no-sandbox"])
+            page = browser.new_page()
+            start = time.perf_counter()
+            page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+            page.locator(".strip .slider").wait_for(state="visible")
+            print(f"from the address to the first drag: {time.perf_counter() - start:.1f} s")
+            start = time.perf_counter()
+            ask: dict[str, Any] = {"mechanism": "dp-mlm", "epsilon": 50.0}
+            page.evaluate("([text, how]) => window.dptext.rewrite(text, how)", [texts[0], ask])
+            print(f"from then to the first rewrite by the model: {time.perf_counter() - start:.1f} s")
+            for words in (20, 60) if args.repeats else ():
+                timed(page, words, args.repeats)
+            renderers = [
+                p for p in psutil.Process().children(recursive=True) if "--type=renderer" in " ".join(p.cmdline())
+            ]
+            print(f"memory of the page's process: {max(p.memory_info().rss for p in renderers) / 1e6:.0f} MB")
+            cut = sum(
+                page.evaluate("(text) => window.dptext.tokens(text)", t)
+                == [list(pair) for pair in zip(Document.parse(t).words, Document.parse(t).kinds, strict=True)]
+                for t in texts
+            )
+            print(f"the same tokens: {cut} of {len(texts)} texts")
+            sys.stdout.flush()
+            for name in args.mechanism or MECHANISMS:
+                compare(page, name, texts, seed=1)
+                sys.stdout.flush()
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

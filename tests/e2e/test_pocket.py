@@ -1,0 +1,304 @@
+"""The site that rewrites in the browser, held to the core: tokens, laws, promises, draws, and whom it asks."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import dptext_core as dpt
+from dptext_core.show.pocket import serve, write_site
+from dptext_core.text.document import Document
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+TEXTS = (
+    "My doctor in Lisbon treated my sister for a broken leg.",
+    "Mrs. O'Neil paid $3.50 (twice!) at 10,000 Main St. on Jan. 5th… I can't say what it's for 🙂🙂.",
+    "He said: \"Don’t — I won't go.\"\n\nThe U.S. team's e-mail is a.b@c.org; see http://x.y/z?q=1.",
+    "Ünïcode naïve café ½ 日本語 zzqx 👩‍👩‍👧 rock ’n’ roll.",
+    "",
+    "the and of , .",
+)
+#: What the model's rounded weights may change: total variation, and |Δ ln p| for each unit of ε. See docs/pocket.md.
+TV, LOG_P = 0.06, 0.01
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("pocket")
+    write_site(folder)
+    with serve(folder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A visit, on which every error and every request to anywhere else fails the module's last test."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    made = context.new_page()
+    made.asked, made.wrong = [], []  # type: ignore[attr-defined]
+    context.on("request", lambda r: made.asked.append(r.url))  # type: ignore[attr-defined]
+    made.on("console", lambda m: made.wrong.append(m.text) if m.type in ("error", "warning") else None)  # type: ignore[attr-defined]
+    made.on("pageerror", lambda e: made.wrong.append(str(e)))  # type: ignore[attr-defined]
+    made.goto(address)
+    made.evaluate("window.dptext.ready")
+    yield made
+    context.close()
+
+
+def law(page: Page, text: str, index: int, mechanism: str, epsilon: float) -> dict[str, Any]:
+    # As one string: Playwright takes a second for a list of so many words.
+    call = "async ([text, index, how]) => JSON.stringify(await window.dptext.distribution(text, index, how))"
+    return json.loads(page.evaluate(call, [text, index, {"mechanism": mechanism, "epsilon": epsilon}]))
+
+
+def rewrite(page: Page, text: str, mechanism: str, epsilon: float) -> dict[str, Any]:
+    call = "([text, how]) => window.dptext.rewrite(text, how)"
+    return page.evaluate(call, [text, {"mechanism": mechanism, "epsilon": epsilon}])
+
+
+def until(page: Page, what: str, seconds: float = 60) -> None:
+    """Wait for an expression. Playwright's own wait evaluates strings in the page, which its policy forbids."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(what):
+        assert time.monotonic() < end, what
+        page.wait_for_timeout(50)
+
+
+def drawn(prepared: Any) -> list[int]:
+    return [i for i, reason in enumerate(prepared.reasons) if reason is None]
+
+
+def test_a_text_is_cut_as_the_core_cuts_it(page: Page) -> None:
+    for text in TEXTS:
+        document = Document.parse(text)
+        expected = [list(pair) for pair in zip(document.words, document.kinds, strict=True)]
+        assert page.evaluate("text => window.dptext.tokens(text)", text) == expected, text
+
+
+@pytest.mark.parametrize("mechanism", ["custext", "diffractor", "santext"])
+def test_the_law_of_a_word_mechanism_is_the_cores(page: Page, mechanism: str) -> None:
+    low, high, usual = dpt.get_mechanism(mechanism).epsilon_range()
+    compared = 0
+    for epsilon in (low, usual, high):
+        m = dpt.get_mechanism(mechanism, epsilon=epsilon)
+        for text in TEXTS[:4]:
+            prepared = m.prepare(text)
+            few = drawn(prepared)
+            # Laws over a whole vocabulary are long.
+            for i in few if mechanism == "custext" else few[-2:]:
+                ours, theirs = m.distribution(prepared, i), law(page, text, i, mechanism, epsilon)
+                assert theirs["candidates"] == list(ours.candidates)
+                np.testing.assert_allclose(theirs["log_probs"], ours.log_probs, rtol=0, atol=1e-9)
+                compared += 1
+    assert compared >= 24
+
+
+def test_the_law_of_the_model_is_the_cores_within_the_rounding_of_its_weights(page: Page) -> None:
+    text = TEXTS[1]
+    worst = 0.0
+    for epsilon in (25.0, 250.0):
+        m = dpt.get_mechanism("dp-mlm", epsilon=epsilon)
+        prepared = m.prepare(text)
+        for i in drawn(prepared)[:5]:
+            ours, theirs = m.distribution(prepared, i), law(page, text, i, "dp-mlm", epsilon)
+            assert theirs["candidates"] == list(ours.candidates)
+            assert np.abs(np.array(theirs["log_probs"]) - ours.log_probs).max() < LOG_P * epsilon
+            far = np.abs(np.array(theirs["probs"]) - ours.probs).sum() / 2
+            assert far < TV
+            worst = max(worst, far)
+    # Weights of 8 bits are not those of the core: a comparison of one with itself would give 0.
+    assert worst > 1e-5
+
+
+def test_a_text_of_several_windows_is_asked_as_the_core_asks_it(page: Page) -> None:
+    text = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(16))
+    m = dpt.get_mechanism("dp-mlm", epsilon=50.0)
+    prepared = m.prepare(text)
+    for i in drawn(prepared)[3::16]:
+        ours, theirs = m.distribution(prepared, i), law(page, text, i, "dp-mlm", 50.0)
+        assert np.abs(np.array(theirs["probs"]) - ours.probs).sum() / 2 < TV
+
+
+@pytest.mark.parametrize("mechanism", ["custext", "dp-mlm", "diffractor", "santext"])
+def test_the_promise_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
+    texts = (*TEXTS, "doctor", "doctor sister", "the doctor.", "zzqx", "one two 🙂 three 🙂", "doctor " * 130)
+    for epsilon in (1.0, 8.1, 9.2103, 9.2104, 12.345, 0.1 + 0.2, 50.0, 249.99):
+        m = dpt.get_mechanism(mechanism, epsilon=epsilon)
+        for text in texts if epsilon == 8.1 else texts[:2]:
+            ours, made = m.guarantee(text), rewrite(page, text, mechanism, epsilon)
+            theirs = made["guarantee"]
+            assert theirs["sentence"] == ours.sentence()
+            assert theirs["exposed"] == list(ours.exposed)
+            for name in ("notion", "epsilon", "unit", "adjacency", "draws", "total"):
+                assert theirs[name] == getattr(ours, name), name
+    # More draws than are written without a mark between thousands.
+    assert "1,300" in rewrite(page, "doctor " * 1300, "custext", 1.0)["guarantee"]["sentence"] or mechanism == "dp-mlm"
+
+
+def test_kept_tokens_blanks_and_capitals_of_a_rewrite_follow_the_core(page: Page) -> None:
+    for text in TEXTS:
+        m = dpt.get_mechanism("custext", epsilon=8.0)
+        made = rewrite(page, text, "custext", 8.0)
+        prepared = m.prepare(text)
+        begins = prepared.skeleton.begins
+        words = []
+        for i, release in enumerate(made["releases"]):
+            assert made["text"][release["start"] : release["end"]] == release["text"]
+            if prepared.reasons[i] is None:
+                plain = m.distribution(prepared, i).candidates
+                assert release["text"] in {m._case(w, m._capital("", begins[i])) for w in plain}
+                words.append(release["text"])
+            else:
+                words.append(None)
+                assert release["text"] == prepared.document.words[i]
+        assert made["text"] == prepared.skeleton.fill(words).text
+
+
+#: A generator with a seed in the place of the browser's, so that a draw is the same in every run (xoshiro128**).
+SEEDED = """async () => {
+  const { source } = await import("./sampling.js");
+  const s = new Uint32Array([1, 2, 3, 4]);
+  const turn = (x, k) => (x << k) | (x >>> (32 - k));
+  const next = () => {
+    const out = Math.imul(turn(Math.imul(s[1], 5), 7), 9) >>> 0;
+    const t = s[1] << 9;
+    s[2] ^= s[0]; s[3] ^= s[1]; s[1] ^= s[2]; s[0] ^= s[3]; s[2] ^= t; s[3] = turn(s[3], 11);
+    return out;
+  };
+  for (let i = 0; i < 100; i += 1) next();
+  source.fill = (words) => { for (let i = 0; i < words.length; i += 1) words[i] = next(); };
+}"""
+DRAWS = """async ([kind, scores, epsilon, n]) => {
+  const laws = await import("./laws.js");
+  const words = scores.map(String);
+  const law = kind === "onList" ? laws.onList(words, 4) : laws[kind](words, Float64Array.from(scores), -1);
+  const counts = new Array(scores.length).fill(0);
+  for (let i = 0; i < n; i += 1) {
+    const noise = law.noise();
+    const at = noise.at(epsilon);
+    counts[at] += 1;
+    if (i >= 500) continue;
+    // What the slider shows at this epsilon is what is drawn at it.
+    const flips = noise.flips(epsilon / 2, 2 * epsilon);
+    if (flips.filter((f) => f[0] <= epsilon).at(-1)[1] !== at) throw new Error("the flips show another word");
+  }
+  return [counts, ...[epsilon, 1.1 * epsilon].map((e) => [...law.logProbs(e)].map(Math.exp))];
+}"""
+
+
+@pytest.mark.parametrize("kind, epsilon", [("scored", 8.0), ("ranked", 8.0), ("onList", 0.7)])
+def test_words_are_drawn_from_their_law(page: Page, kind: str, epsilon: float) -> None:
+    """χ² at 1e-6 with 20,000 draws of 12 words; the same draws reject the law at an ε 10% larger."""
+    scores, n = -np.arange(12) / 24.0, 20_000
+    page.evaluate(SEEDED)
+    counts, law_here, other = map(np.array, page.evaluate(DRAWS, [kind, scores.tolist(), epsilon, n]))
+
+    def p_value(law: np.ndarray) -> float:
+        return float(chi2.sf(((counts - n * law) ** 2 / (n * law)).sum(), len(scores) - 1))
+
+    assert counts.sum() == n
+    assert p_value(law_here) > 1e-6
+    assert p_value(other) < 1e-6
+
+
+def test_uniforms_reach_far_below_the_smallest_that_64_bits_give(page: Page) -> None:
+    made = page.evaluate(
+        """async () => {
+          const { source, uniforms, logUniform } = await import("./sampling.js");
+          const zeros = (n) => {
+            let left = n;
+            source.fill = (words) => {
+              for (let i = 0; i < words.length; i += 1) words[i] = left-- > 0 ? 0 : 2 ** 31;
+            };
+          };
+          zeros(10);
+          const u = uniforms(1)[0];
+          zeros(100);
+          return [u, logUniform()];
+        }"""
+    )
+    assert made[0] == pytest.approx(2.0**-321, rel=1e-9) and made[1] == pytest.approx(-3201 * np.log(2.0), rel=1e-12)
+
+
+def test_nobody_else_is_asked_and_it_goes_on_without_a_network(page: Page, address: str) -> None:
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.reload()
+    page.evaluate("window.dptext.ready")
+    # Once more through the worker, so that the large files of both are in its store.
+    for mechanism, file in (("custext", "custext.bin.gz"), ("dp-mlm", "model.onnx.gz")):
+        rewrite(page, TEXTS[0], mechanism, 8.0)
+        until(page, f"caches.match('data/{file}').then((kept) => kept !== undefined)")
+    page.context.set_offline(True)
+    page.reload()
+    page.evaluate("window.dptext.ready")
+    page.fill("#text", "The garden of my neighbour is a secret.")
+    for mechanism in ("custext", "dp-mlm"):
+        page.select_option("#mechanism", mechanism)
+        until(
+            page,
+            "document.querySelector('.strip .text').textContent.includes('neighbour')"
+            " && document.querySelector('#status').textContent.startsWith('Rewritten')",
+        )
+        assert "drawn" in page.inner_text("#promise")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.context.set_offline(False)
+    assert {url for url in page.asked if not url.startswith((address, "data:", "blob:"))} == set()  # type: ignore[attr-defined]
+    assert page.wrong == []  # type: ignore[attr-defined]
+
+
+def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page) -> None:
+    page.select_option("#mechanism", "custext")
+    page.fill("#text", TEXTS[0])
+    until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
+    page.fill("#exact", "28")
+    page.press("#exact", "Enter")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
+    assert "Nothing yet" in page.inner_text("#ledger")
+    with page.expect_download() as got:
+        page.click("#save")
+    saved = Path(got.value.path()).read_text(encoding="utf-8")
+    assert saved.startswith("My ") and saved.endswith(".")
+    assert "ε = 28" in page.inner_text("#ledger") and "no promise" not in page.inner_text("#ledger")
+    # Another version from the same noise.
+    page.fill("#exact", "2")
+    page.press("#exact", "Enter")
+    with page.expect_download():
+        page.click("#save")
+    assert page.inner_text("#ledger").count("no promise is left") == 2
+
+
+def test_a_device_on_which_the_model_does_not_load_gets_a_word_mechanism_and_is_told(
+    browser: Browser, address: str
+) -> None:
+    context = browser.new_context(service_workers="block")
+    page = context.new_page()
+    context.route("**/model.onnx.gz", lambda route: route.abort())
+    page.goto(address)
+    until(page, "document.querySelector('#status').textContent.includes('needs no model')")
+    assert page.input_value("#mechanism") == "custext"
+    assert page.locator(".strip .word").count() > 10
+    context.close()
+
+
+def test_a_file_that_is_another_is_refused(browser: Browser, address: str) -> None:
+    context = browser.new_context(service_workers="block")
+    page = context.new_page()
+    context.route("**/model.onnx.gz", lambda route: route.abort())
+    context.route("**/custext.bin.gz", lambda route: route.fulfill(body=b"\0" * 4_343_800))
+    page.goto(address)
+    until(page, "document.querySelector('#status').textContent.includes('is not the file')")
+    context.close()

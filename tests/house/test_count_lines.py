@@ -1,0 +1,41 @@
+"""The counter of lines of code, on sources whose lines are counted by hand."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).resolve().parents[2] / "tools" / "count_lines.py"
+
+
+@pytest.fixture(scope="module")
+def counter():
+    spec = importlib.util.spec_from_file_location("count_lines", FILE)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("source", "n"),
+    [
+        ("", 0),
+        ('"""About\n\nit."""\n\n# A comment.\nX = 1  # beside code\n', 1),
+        ('def f():\n    """Says\n    what."""\n\n    return """a\n\n    b"""\n', 4),
+        ("class A:\n    x: int\n    '''A string that is no docstring.'''\n", 3),
+        ("y = [\n    1,\n\n    # why\n    2,\n]\n", 4),
+        ("async def g():\n    'short'\n", 1),
+    ],
+)
+def test_blanks_comments_and_docstrings_do_not_count(counter, source, n):
+    assert counter.code_lines(source) == n
+
+
+def test_rooms_are_the_folders_and_what_lies_beside_them(counter, tmp_path):
+    for name, lines in (("a/b/c.py", 3), ("a/d.py", 2), ("e.py", 1)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n" * lines, encoding="utf-8")
+    assert counter.by_room(tmp_path) == {"a": 5, ".": 1}

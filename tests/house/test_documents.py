@@ -1,0 +1,160 @@
+"""What the documents say of the program is so: links, files, commands, Python and figures that they name."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core import cli
+from dptext_core._internal import plugins
+from dptext_core.cli import arguments
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+}
+COMMAND = re.compile(r"(?m)^.*-m dptext_core (.+)$")
+
+
+def fenced(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """The places of a document that a link can name, as GitHub makes them from headings."""
+    plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    headings = [re.sub(r"[`*\[\]]|\(.*?\)", "", h) for h in re.findall(r"(?m)^#+ (.*)$", plain)]
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def commands() -> list[tuple[str, str]]:
+    found = []
+    for name, text in DOCUMENTS.items():
+        blocks = "\n".join(fenced(text, "sh"))
+        found += [(name, line) for line in COMMAND.findall(blocks)]
+        found += [(name, line) for line in re.findall(r"`(?:\S*python )?-m dptext_core ([^`]+)`", text)]
+        found += [(name, line) for line in re.findall(r"`(bench [a-z][^`]*)`", text)]
+    return found
+
+
+def test_every_document_is_there_and_can_be_found_from_the_readme():
+    assert {"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md"} <= set(DOCUMENTS)
+    for name in DOCUMENTS:
+        assert name == "README.md" or f"({name})" in DOCUMENTS["README.md"], name
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name):
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", DOCUMENTS[name], flags=re.DOTALL)):
+        if re.match(r"https?://", target):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (ROOT / name).parent / file if file else ROOT / name
+        assert path.is_file(), target
+        if anchor:
+            assert anchor in anchors(path.read_text(encoding="utf-8")), target
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files_that_are_named_exist(name):
+    for word in re.findall(r"`((?:dptext_core|assets|tools|tests|pages|docs|\.ci)/[\w./-]+)`", DOCUMENTS[name]):
+        assert (ROOT / word).exists(), word
+    for tool in re.findall(r"python ((?:tools|tests)/[\w./]+\.py)", DOCUMENTS[name]):
+        assert (ROOT / tool).is_file(), tool
+
+
+@pytest.fixture
+def no_plugins(monkeypatch):
+    """A process that has loaded no plugin yet, and none afterwards."""
+    before = plugins.registered()
+    monkeypatch.setattr(plugins, "_state", plugins._State())
+    yield
+    plugins.restore(before)
+
+
+@pytest.mark.parametrize(("name", "line"), commands())
+def test_commands_are_understood(name, line, no_plugins):
+    """Each is read by the parser that would read it; a measurement is asked for its help, which names its flags."""
+    files, argv = arguments.take_plugins(shlex.split(line, comments=True))
+    for file in files:
+        plugins.load_file(ROOT / file)
+    if argv[0] == "bench" and argv[1] in {*cli.BENCHES, *cli.EARLIER}:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as stop:
+            cli.main([*argv[:2], "--help"])
+        assert stop.value.code == 0
+        for flag in (word.partition("=")[0] for word in argv[2:] if word.startswith("--")):
+            assert re.search(rf"(?<![\w-]){flag}(?![\w-])", said.getvalue()), flag
+    elif "NAME" in argv:
+        assert argv[0] in cli.build_parser().format_help()
+    else:
+        assert cli.build_parser(argv).parse_args(argv).run
+
+
+def test_there_are_commands_of_every_kind():
+    first = {line.split()[0] for _, line in commands()}
+    assert {"rewrite", "distribution", "mechanisms", "models", "attack", "audit", "calibrate", "bench"} <= first
+    measured = {line.split()[1] for _, line in commands() if line.startswith("bench ") and line != "bench NAME --help"}
+    assert set(cli.BENCHES) <= measured
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_python_uses_names_that_exist(name):
+    for block in fenced(DOCUMENTS[name], "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "dpt":
+                assert hasattr(dpt, node.attr), node.attr
+
+
+def test_the_python_of_the_readme_is_short_and_runs(capsys):
+    (block,) = fenced(DOCUMENTS["README.md"], "python")
+    assert len(block.strip().splitlines()) <= 12
+    exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "drawn" in printed and "ε" in printed
+
+
+@pytest.mark.parametrize("name", ["docs/mechanisms.md", "docs/spaces.md"])
+def test_the_python_of_the_guides_runs(name, capsys):
+    (block,) = fenced(DOCUMENTS[name], "python")
+    exec(compile(block, name, "exec"), {})
+    assert "doctor" in capsys.readouterr().out
+
+
+def test_every_mechanism_and_attacker_is_described():
+    from dptext_core.attacks import attackers
+
+    for spec in dpt.mechanisms():
+        assert f"`{spec.name}`" in DOCUMENTS["docs/mechanisms.md"], spec.name
+    for attacker in attackers():
+        row = f"| `{attacker.name}` | {attacker.title} | {attacker.question} |"
+        assert row in DOCUMENTS["docs/attackers.md"], row
+
+
+def test_numbers_of_the_documents_are_those_of_the_bundled_results():
+    from dptext_core.auditing.planted import FAULTS
+
+    def read(name: str) -> dict:
+        return json.loads((ROOT / "assets" / "benchmarks" / name).read_text(encoding="utf-8"))
+
+    plain = {name: " ".join(text.split()) for name, text in DOCUMENTS.items()}
+    verdicts = [row["verdict"] for row in read("audit.json")["rows"]]
+    holds, rest = verdicts.count("holds"), verdicts.count("inconclusive")
+    assert holds + rest == len(verdicts)
+    for said in (f"{holds} of {len(verdicts)} rows hold", f"other {rest} are inconclusive", f"{len(FAULTS)} planted"):
+        assert said in plain["docs/guarantees.md"], said
+    about = read("results.json")["about"]
+    points = about["points"] + about["missing"]
+    for said in (f"{about['points']} of the grid's {points} points", f"the points took: {about['core_minutes']}"):
+        assert said in plain["docs/benchmarks.md"], said
+    for space, of in (("minilm", "of {} words encoded"), ("word2vec", "with {} words each")):
+        assert of.format(f"{len(dpt.word_space(space).words):,}") in plain["docs/spaces.md"]

@@ -1,0 +1,255 @@
+"""After every public operation, no object in memory holds its text.
+
+``pytest -s tests/house/test_memory.py`` prints a table. Pages are looked at in a real server:
+tests/e2e/test_leaving.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gc
+import io
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from memory_scan import Marker, run_each, table
+from sacrebleu import sentence_bleu
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+from tiny_causal import write_model
+from tiny_generators import tiny_generator
+
+import dptext_core as dpt
+from dptext_core import attacks, cli
+from dptext_core._internal.private import Private
+from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
+from dptext_core.measure import budget, metrics
+from dptext_core.measure.metrics.bleu import corpus_bleu
+from dptext_core.models import causal
+from dptext_core.models.sentence_encoder import embed
+from dptext_core.show.figures import token_view
+
+QUICK = ("dp-mlm", "diffractor", "santext", "tem")
+OTHERS = [s.name for s in dpt.mechanisms() if s.name not in QUICK]
+
+
+def text(word: str) -> str:
+    """A text with the word in it: plain, as an unknown name, in an address, and in a sentence that NLTK has to cut."""
+    return f"My doctor {word} treated my sister. {word.capitalize()}’s diabetes @ {word}@example.org!\nA cat, {word}."
+
+
+def make(name: str, model: str, **options) -> dpt.Mechanism:
+    """model: the folder of a tiny model, for the mechanisms that have one; what is bundled goes the same way."""
+    fields = {f.name for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
+    return dpt.get_mechanism(
+        name, **({"model": model} if name.startswith("dp-") and "model" in fields else {}), **options
+    )
+
+
+def all_of(name: str, model: str, policies: Sequence[str] = ("keep", "drop", "mask")) -> Callable[[str], None]:
+    """What a mechanism can be asked for. policies: for unknown words, besides its own."""
+
+    def run(word: str) -> None:
+        m, t = make(name, model), text(word)
+        low, high, default = m.epsilon_range({})
+        prepared = m.prepare(t)
+        result = m.rewrite(prepared)
+        for given in (t, prepared):
+            m.rewrite(given, seed=3), m.guarantee(given), m.rewrites(given, 2), m.sweep(given, [low, high])
+        m.rewrite([t, f"{word} again"]), list(m.prepare_many([t]))
+        drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"]
+        for i in drawn[:3]:
+            (
+                result.distribution(i).top(3),
+                result.views(i),
+                result.similarities(i),
+                m.distribution(t, result.steps[i].index),
+            )
+        result.to_dict(trace=True), repr(result), result.guarantee.sentence()
+        if "sweep" in result.can:
+            token_view.payload(result, run=1, low=low, high=high, default=default)
+        if hasattr(m.config, "oov"):
+            for policy in policies:
+                m.replace(oov=policy).rewrite(t).to_dict(trace=True)
+
+    return run
+
+
+def fails(call: Callable[[], object]) -> None:
+    with pytest.raises(dpt.DPTextError):
+        call()
+
+
+def errors(word: str) -> None:
+    m, t = dpt.get_mechanism("santext", stopwords=None, keep_stopwords=True), text(word)
+    fails(lambda: m.distribution(t, 0))
+    fails(lambda: m.distribution(t, 999))
+    fails(lambda: m.replace(oov="drop").distribution(t, 2))
+    fails(lambda: m.replace(epsilon=(1.0,)).rewrite(t))
+    fails(lambda: m.rewrite(t + "\ud800"))
+    fails(lambda: dpt.calibrate(m, {"n_w": 0.5}, words=[word]))
+    fails(lambda: bayes.posterior(m, word))
+    fails(lambda: metrics.score(word, [t], [t]))
+    fails(lambda: dpt.get_mechanism(word))
+    fails(lambda: dpt.get_mechanism("santext", space=f"/no/{word}").rewrite("a"))
+    fails(lambda: m.replace(**{word: 1}))
+    fails(lambda: m.replace(stopwords=f"/no/{word}").rewrite(t))
+
+
+def cancelled(word: str) -> None:
+    def stop(done: int, of: int) -> None:
+        raise dpt.Cancelled(word)
+
+    fails(lambda: dpt.get_mechanism("santext").rewrite([text(word)] * 3, task=dpt.Task(stop)))
+
+
+def from_attacks(word: str) -> None:
+    m = dpt.get_mechanism("santext", epsilon=8.0)
+    result = m.rewrite(text(word))
+    i = next(i for i, s in enumerate(result.steps) if s.original == "sister")
+    bayes.attack(m, result, i).sentence(), nearest.attack(m, result).sentence()
+    query.query_number(result.distribution(i)).sentence(), query.query_curve(result.locked(i)[0], [9.0, 12.0])
+    attacks.expected_success(dpt.get_mechanism("custext", epsilon=3.0), ["doctor", "sister"])
+
+
+def from_privacy(word: str) -> None:
+    m = dpt.get_mechanism("custext", epsilon=3.0)
+    dpt.calibrate(m, {"n_w": 0.5}, text=text(word)).calibrated.rewrite(text(word))
+    dpt.equal_privacy([m, dpt.get_mechanism("santext")], "n_w", text=text(word))
+    budget.distribute(m, text(word), 20.0, "frequency").sentence(), budget.distribute(m, text(word), 20.0)
+
+
+def from_ledger(word: str) -> None:
+    ledger = dpt.Ledger()
+    result = dpt.get_mechanism("santext", oov="keep").rewrite(text(word))
+    ledger.record(result, released=True), ledger.what_if([result]), ledger.to_json(), ledger.accounts()
+
+
+def from_audit(model: str) -> Callable[[str], None]:
+    m = make("dp-mlm", model, epsilon=20.0, keep_stopwords=False)
+    return lambda word: dpt.audit(m, [f"a {word} dog", f"a {word} cat"], draws=100) and None
+
+
+def measure(name: str) -> Callable[[str], object]:
+    return lambda word: metrics.score(name, [text(word), f"{word} a"], [f"No {word} here.", f"b {word}"])
+
+
+def command(*arguments: str) -> Callable[[str], None]:
+    def run(word: str) -> None:
+        out, err, given = sys.stdout, sys.stderr, sys.stdin
+        sys.stdout, sys.stderr, sys.stdin = io.StringIO(), io.StringIO(), io.StringIO(text(word))
+        try:
+            assert cli.main([*arguments, text(word)]) == 0
+        finally:
+            sys.stdout, sys.stderr, sys.stdin = out, err, given
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    """The causal language model that reads texts, in the place of one that was added."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = causal.Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), device="cpu")
+        patch.setattr(causal, "judge", lambda: made)
+        yield
+
+
+def operations(model: str) -> dict[str, Callable[[str], object]]:
+    word_level = ["--mechanism", "santext", "--oov", "keep"]
+    return {
+        **{name: all_of(name, model) for name in QUICK},
+        "errors": errors,
+        "cancelled": cancelled,
+        "language model attack": lambda w: mask_inference.attack(
+            m := dpt.get_mechanism("santext"), m.rewrite(text(w))
+        ).sentence(),
+        "likely text attack": lambda w: likely_text.attack(
+            m := dpt.get_mechanism("santext"), m.rewrite(text(w))
+        ).sentence(),
+        "calibrate, equal privacy, budget": from_privacy,
+        "ledger, dropped": from_ledger,
+        "audit": from_audit(model),
+        **{f"metric {name}": measure(name) for name in metrics.METRICS},
+        "corpus BLEU": lambda w: corpus_bleu([text(w)] * 3, [f"No {w} here."] * 3),
+        "sentence embeddings": lambda w: embed([text(w)]),
+        "command rewrite": command("rewrite", *word_level, "--json", "--trace"),
+        "command distribution": command("distribution", *word_level, "--index", "1"),
+        "command calibrate": command("calibrate", *word_level, "--n-w", "0.5"),
+    }
+
+
+@functools.lru_cache(maxsize=4)
+def planted(given: str) -> int:
+    return len(given)
+
+
+@functools.cache
+def endless(given: str) -> int:
+    return len(given)
+
+
+def private_objects() -> Counter[str]:
+    gc.unfreeze()
+    gc.collect()
+    return Counter(type(o).__name__ for o in gc.get_objects() if issubclass(type(o), Private))
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(tiny_model, judge, tmp_path):
+    """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel.
+
+    The positive control, in the same scan: a cache, a container in an object, a closure, bytes, an array, an error with
+    its frames.
+    """
+    kinds = {"dp-prompt": "gpt2", "dp-paraphrase": "gpt2", "dp-bart": "bart"}
+    models = {name: str(tiny_generator(tmp_path / name, kind)) for name, kind in kinds.items()}
+    # What becomes of unknown words is one piece of code, which the quick ones have been through in each way.
+    others = {name: all_of(name, models.get(name, tiny_model), ("keep",)) for name in OTHERS}
+    done = {**operations(tiny_model), **others, "attacks": from_attacks}
+
+    class Holder:
+        pass
+
+    holder, arrays = Holder(), []
+
+    def closure(word: str) -> Callable[[], str]:
+        return lambda: word
+
+    def error(word: str) -> None:
+        try:
+            raise ValueError(text(word))
+        except ValueError as e:
+            holder.error = e
+
+    keeping = {
+        "a cache": lambda w: planted(text(w)),
+        "an endless cache": lambda w: endless(text(w)),
+        "a key": lambda w: setattr(holder, "keys", {text(w): 1}),
+        "an attribute": lambda w: setattr(holder, "words", {1: [(text(w),)]}),
+        "a closure": lambda w: setattr(holder, "call", closure(w)),
+        "bytes": lambda w: setattr(holder, "data", bytearray(w.upper().encode())),
+        "an array": lambda w: arrays.append(np.array([w, "b"])),
+        "an array of objects": lambda w: arrays.append(np.array([w, None], dtype=object)),
+        "an error": error,
+        "sacrebleu by itself": lambda w: sentence_bleu(text(w), [text(w)]),
+        "a prepared text": lambda w: setattr(holder, "prepared", dpt.get_mechanism("santext").prepare(text(w))),
+    }
+    marker, names = Marker(), [*done, "nothing", *keeping]
+    before = private_objects()
+    try:
+        run_each(done | {"nothing": len}, marker)
+        assert private_objects() - before == Counter()
+        run_each(keeping, marker, len(done) + 1)
+        found = marker.find()
+        print("\n" + table(names, found))
+        assert [names[n] for n in sorted(found)] == list(keeping)
+        assert private_objects() - before
+    finally:
+        for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, planted):
+            cached.cache_clear()
+        endless.cache_clear()

@@ -1,0 +1,90 @@
+"""docs/first_steps.ipynb runs, and prints what it shows."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from dptext_core.text import lexicon
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = json.loads((ROOT / "docs" / "first_steps.ipynb").read_text(encoding="utf-8"))
+
+
+def tool():
+    spec = importlib.util.spec_from_file_location("run_notebook", ROOT / "tools" / "run_notebook.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_is_a_notebook_of_format_4():
+    assert (NOTEBOOK["nbformat"], NOTEBOOK["nbformat_minor"]) == (4, 5) and NOTEBOOK["metadata"]["kernelspec"]["name"]
+    assert set(NOTEBOOK) == {"cells", "metadata", "nbformat", "nbformat_minor"}
+    ids = [cell["id"] for cell in NOTEBOOK["cells"]]
+    assert len(set(ids)) == len(ids) and all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", i) for i in ids)
+    for cell in NOTEBOOK["cells"]:
+        assert all(isinstance(line, str) for line in cell["source"]) and "".join(cell["source"]).strip()
+        expected = {"cell_type", "id", "metadata", "source"}
+        if cell["cell_type"] == "code":
+            expected |= {"execution_count", "outputs"}
+        assert set(cell) == expected
+    counts = [cell["execution_count"] for cell in tool().code_cells(NOTEBOOK)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+def test_links_of_the_notebook_lead_somewhere():
+    text = "\n".join("".join(c["source"]) for c in NOTEBOOK["cells"] if c["cell_type"] == "markdown")
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert targets and all((ROOT / "docs" / target).is_file() for target in targets)
+
+
+@pytest.fixture
+def same_stop_words(monkeypatch):
+    """The list that every machine has, in the place of one that only some have."""
+    monkeypatch.setattr(lexicon, "nltk_stop_words", lambda *_: None)
+
+
+def test_every_cell_runs_and_prints_what_is_kept(same_stop_words):
+    run = tool()
+    found = run.run(NOTEBOOK)
+    assert len(found) > 8
+    for cell, outputs in zip(run.code_cells(NOTEBOOK), found, strict=True):
+        assert run.said(outputs) == run.said(cell["outputs"]), f"{cell['id']}: run python tools/run_notebook.py"
+        assert outputs, cell["id"]
+    (figure,) = [o["data"][run.FIGURE] for o in found[-1] if "data" in o]
+    assert len(figure["data"]) >= 3
+
+
+def test_what_is_drawn_is_seeded_and_what_a_seed_means_is_said():
+    code = "\n".join("".join(c["source"]) for c in tool().code_cells(NOTEBOOK))
+    for call in (n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)):
+        if call.func.attr in ("rewrite", "sweep", "audit", "sample"):
+            assert "seed" in {k.arg for k in call.keywords}, ast.unparse(call)
+    assert "A seed voids the promise" in "".join(NOTEBOOK["cells"][0]["source"])
+
+
+def test_the_tool_says_which_cell_prints_something_else(monkeypatch, tmp_path, capsys):
+    run = tool()
+    kept = tmp_path / "small.ipynb"
+    cells = [
+        {"cell_type": "code", "source": ["x = 2\n", "print(x)\n", "x * 3"], "outputs": []},
+        {"cell_type": "markdown", "source": ["words"]},
+        {"cell_type": "code", "source": ["x += 1"], "outputs": []},
+    ]
+    kept.write_text(json.dumps({"cells": cells}))
+    monkeypatch.setattr(run, "NOTEBOOK", kept)
+    monkeypatch.setattr(sys, "argv", ["run_notebook.py", "--check"])
+    assert run.main() == 1 and "Cell 1 prints something else:\n2\n6" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["run_notebook.py"])
+    assert run.main() == 0
+    assert [run.said(c["outputs"]) for c in run.code_cells(json.loads(kept.read_text()))] == ["2\n6", ""]
+    monkeypatch.setattr(sys, "argv", ["run_notebook.py", "--check"])
+    assert run.main() == 0

@@ -1,0 +1,218 @@
+"""What `pip install .` gives: the package with its assets, and ranges of what it needs; pins that lie within them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from dptext_core._internal import assets
+from dptext_core.errors import InputError, ModelUnavailable
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+RANGES = {
+    "requirements.txt": PROJECT["dependencies"],
+    "requirements-dev.txt": PROJECT["optional-dependencies"]["dev"],
+    "requirements-llm.txt": PROJECT["optional-dependencies"]["llm"],
+    "requirements-office.txt": PROJECT["optional-dependencies"]["office"],
+    "requirements-names.txt": PROJECT["optional-dependencies"]["names"],
+    "requirements-ray.txt": PROJECT["optional-dependencies"]["ray"],
+}
+
+
+@pytest.mark.parametrize("file", RANGES)
+def test_every_pin_lies_within_its_range_and_each_dependency_is_in_both(file):
+    lines = (line.partition("==") for line in (ROOT / file).read_text(encoding="utf-8").split())
+    pins = {name.partition("[")[0]: pin for name, _, pin in lines}
+    ranges = [Requirement(r) for r in RANGES[file]]
+    assert [r.name for r in ranges] == list(pins)
+    for r in ranges:
+        assert r.specifier.contains(pins[r.name]), f"{r} does not hold {file}'s {pins[r.name]}"
+        assert not any(s.operator in ("==", "===") for s in r.specifier), f"{r} is a pin"
+        assert any(s.operator == ">=" for s in r.specifier), f"{r} has no lower end"
+
+
+def test_the_build_requirement_lets_the_pinned_setuptools_build():
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    (wanted,) = [Requirement(r) for r in build]
+    assert wanted.specifier.contains(importlib.metadata.version("setuptools"))
+
+
+def title_of(path: Path) -> str:
+    return assets.read_json(path)["title"]
+
+
+def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(assets, "assets_folder", lambda: tmp_path)
+    assert assets.bundled("more/one.json", title_of, "none") == "none" and assets.examples() == ()
+    path = tmp_path / "more" / "one.json"
+    path.parent.mkdir()
+    path.write_text('{"title": "a"}')
+    os.utime(path, ns=(1, 1))
+    assert assets.bundled("more/one.json", title_of, "none") == "a"
+    path.write_text('{"title": "b"}')
+    os.utime(path, ns=(1, 1))
+    assert assets.bundled("more/one.json", title_of, "none") == "a"
+    os.utime(path, ns=(2, 2))
+    assert assets.bundled("more/one.json", title_of, "none") == "b"
+    path.write_text("[]")
+    with pytest.raises(ModelUnavailable, match=r"assets/more/one\.json holds something else"):
+        assets.bundled("more/one.json", title_of, "none")
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"one\.json cannot be read as JSON"):
+        assets.bundled("more/one.json", title_of, "none")
+
+
+def test_a_neighbour_named_assets_is_not_taken_for_ours(tmp_path, monkeypatch):
+    package = tmp_path / "dptext_core"
+    package.mkdir()
+    monkeypatch.setattr(assets, "__file__", str(package / "_internal" / "assets.py"))
+    (tmp_path / "assets").mkdir()
+    with pytest.raises(ModelUnavailable, match=r"Install dptext-studio again"):
+        assets.assets_folder()
+    (tmp_path / "assets" / "MANIFEST.json").write_text("[]")
+    assert assets.assets_folder() == tmp_path / "assets"
+    (package / "assets").mkdir()
+    (package / "assets" / "MANIFEST.json").write_text("[]")
+    assert assets.assets_folder() == package / "assets"
+
+
+def command(*argv: str | Path, cwd: Path, **env: str) -> str:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "DPTEXT"))}
+    done = subprocess.run(argv, cwd=cwd, env=clean | env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """Built from a copy, so that nothing of the build stays in the repository, and without any index."""
+    top = tmp_path_factory.mktemp("build")
+    tree, out = top / "tree", top / "wheels"
+    tree.mkdir()
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "app.py"):
+        shutil.copy(ROOT / name, tree)
+    for name in ("dptext_core", "assets", "pages", "tests", ".streamlit"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    command(*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", out, tree, cwd=top)
+    (built,) = out.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("installed")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    command(*pip, "install", "--no-deps", "--no-index", "--target", folder, wheel, cwd=folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (metadata,) = [archive.read(n).decode() for n in names if n.endswith(".dist-info/METADATA")]
+    assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"dptext_core"}
+    manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
+    assets = {f"dptext_core/assets/{e['path']}" for e in manifest if not e["path"].endswith(".png")}
+    assert {n for n in names if n.startswith("dptext_core/assets/")} == assets | {"dptext_core/assets/MANIFEST.json"}
+    pages = {p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").rglob("*") if p.suffix in (".py", ".css", ".js")}
+    inside = {n.removeprefix("dptext_core/app/") for n in names if n.startswith("dptext_core/app/")}
+    assert inside == {*pages, "app.py", ".streamlit/config.toml"}
+    kinds = (".py", ".html", ".css", ".js", ".bib", ".txt", ".svg", ".webmanifest")
+    modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dptext_core").rglob("*") if p.suffix in kinds}
+    assert "dptext_core/show/figures/browser/token_strip.js" in modules
+    assert modules <= names
+    needed = {canonicalize_name(Requirement(r).name) for r in re.findall(r"(?m)^Requires-Dist: ([^;\n]+)$", metadata)}
+    assert needed == {canonicalize_name(Requirement(r).name) for r in PROJECT["dependencies"]}
+
+
+@pytest.mark.slow
+def test_the_installed_package_rewrites_with_words_and_with_the_bundled_model(installed):
+    code = """
+import sys
+from pathlib import Path
+import dptext_core as dpt
+print(dpt.__file__)
+words = dpt.get_mechanism("santext", epsilon=8.0).rewrite("My doctor treated my sister.", seed=1)
+model = dpt.get_mechanism("dp-mlm", epsilon=50.0).rewrite("My doctor treated my sister.", seed=1)
+print([s.action for s in words.steps])
+print([s.action for s in model.steps])
+print(model.guarantee.draws, len(model.distribution(1)))
+print(any(Path(p or ".").resolve() == Path(sys.argv[1]) for p in sys.path))
+"""
+    out = command(
+        sys.executable, "-P", "-c", code, str(ROOT), cwd=installed, PYTHONPATH=str(installed), HF_HUB_OFFLINE="1"
+    )
+    file, words, model, draws, repository = out.splitlines()
+    assert Path(file).is_relative_to(installed)
+    steps = ["keep", "replace", "replace", "keep", "replace", "keep"]
+    assert words == model == str(steps) and int(draws.split()[0]) == 3 and int(draws.split()[1]) > 10_000
+    assert repository == "False"
+
+
+@pytest.mark.slow
+def test_the_installed_command_rewrites(installed):
+    script = installed / "bin" / "dptext"
+    found = [script] if script.is_file() else list(installed.rglob("dptext.exe"))
+    assert found
+    out = command(
+        *([sys.executable, found[0]] if found[0].suffix != ".exe" else found),
+        "rewrite", "--mechanism", "santext", "--quiet", "My doctor treated my sister.",
+        cwd=installed, PYTHONPATH=str(installed),
+    )  # fmt: skip
+    assert out.startswith("My ") and out.endswith(".\n")
+
+
+@pytest.mark.slow
+def test_the_installed_app_opens_with_its_settings_wherever_it_is_started(installed, tmp_path):
+    """By the command, in an empty folder: the settings that keep other sites out are those of the package."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "DPTEXT", "STREAMLIT"))}
+    argv = [sys.executable, "-m", "dptext_core", "app", "--headless", "--port", str(port)]
+    with subprocess.Popen(
+        argv, cwd=tmp_path, env=clean | {"PYTHONPATH": str(installed)}, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    ) as server:  # fmt: skip
+        try:
+            for _ in range(600):
+                try:
+                    with urllib.request.urlopen(f"http://localhost:{port}/_stcore/host-config", timeout=5) as answer:
+                        settings = json.load(answer)
+                    break
+                except OSError:
+                    assert server.poll() is None, "the command ended"
+                    time.sleep(0.2)
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+    assert settings["allowedOrigins"] == []
+    code = """
+import sys
+from streamlit.testing.v1 import AppTest
+import dptext_core.cli.commands.app as command
+app = AppTest.from_file(str(command.script()), default_timeout=120).run()
+print(command.script())
+print([e.value for e in app.exception], len(app.main.children) > 0)
+"""
+    out = command(sys.executable, "-P", "-c", code, cwd=tmp_path, PYTHONPATH=str(installed))
+    where, drawn = out.splitlines()[-2:]
+    assert Path(where).is_relative_to(installed) and drawn == "[] True"

@@ -1,0 +1,290 @@
+"""The ε that calibrate finds gives what was wanted, measured again by other means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_spaces import random_space
+
+import dptext_core as dpt
+from dptext_core._internal.statistics import clopper_pearson
+from dptext_core.attacks import bayes, best, risk
+from dptext_core.measure import calibration
+from dptext_core.measure.calibration import LOW, calibrate, equal_privacy
+from dptext_core.mechanisms.words.santext import SanText
+from dptext_core.privacy.sampling import NoiseStream
+
+TEXT = "The doctor changed the dose of insulin, and the doctor left Lisbon on a cold Monday."
+WORDS = ["doctor", "insulin", "river", "teacher", "cold", "bank", "train", "winter"]
+
+
+def chances(mechanism, epsilon: float, text: str = TEXT) -> list[float]:
+    """N_w of each drawn word of a text, by the public contract."""
+    m = mechanism.replace(epsilon=epsilon)
+    steps = m.rewrite(text).steps
+    return [
+        m.distribution(text, i).p_keep() for i, s in enumerate(steps) if s.action == "replace" and not s.reason
+    ]  # fmt: skip
+
+
+def kept(mechanism, epsilon: float, text: str = TEXT) -> float:
+    return float(np.mean(chances(mechanism, epsilon, text)))
+
+
+CLOSED = {
+    "santext": {}, "tem": {}, "diffractor": {}, "custext": {}, "diffractor-tem": {"noise": "tem"},
+    "custext-record": {"strategy": "record"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize("target", [0.3, 0.6])
+def test_n_w_of_a_closed_form_is_reached_exactly(case, target):
+    m = dpt.get_mechanism(case.split("-")[0], epsilon=7.0, **CLOSED[case])
+    c = calibrate(m, {"n_w": target}, text=TEXT)
+    assert kept(m, c.epsilon) == pytest.approx(target, abs=1e-7)
+    assert c.reached == pytest.approx(target, abs=1e-7) and c.interval == (c.reached, c.reached) and c.draws is None
+    assert c.words == len(chances(m, 1.0)) > 5 and c.steps < 50
+    assert c.calibrated.config.epsilon == c.epsilon
+    again = calibrate(m.replace(epsilon=1.0), {"n_w": target}, text=m.prepare(TEXT))
+    assert again.epsilon == c.epsilon, "the ε of the given mechanism does not matter"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mvc", "mahalanobis"])
+def test_n_w_of_a_noise_mechanism_agrees_with_fresh_rewrites(name):
+    m = dpt.get_mechanism(name)
+    c = calibrate(m, {"n_w": 0.5}, text=TEXT)
+    assert c.draws == 1000 and c.interval[0] < 0.5 < c.interval[1] and abs(c.reached - 0.5) < 0.01
+    same = [
+        sum(s.original.lower() == s.replacement.lower() for s in r.steps if s.epsilon > 0)
+        for r in c.calibrated.rewrites(TEXT, 150)
+    ]
+    low, high = clopper_pearson(sum(same), 150 * c.words, 0.99999)
+    assert low - 0.05 < c.reached < high + 0.05, "0.05: three standard errors of the estimate that was calibrated on"
+
+
+@pytest.mark.slow
+def test_vickrey_at_a_value_it_reaches():
+    c = calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.3}, words=WORDS)
+    channels = dpt.get_mechanism("vickrey").channels(dpt.word_space().rows(WORDS))
+    assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached)
+    assert abs(c.reached - 0.3) < 0.01
+
+
+def test_dp_mlm_given_the_original_text():
+    """Its N_w rises and falls again: what can be reached is more than what the ends of the search give."""
+    m, text = (
+        dpt.get_mechanism("dp-mlm"),
+        "The doctor was very tired, and the hospital treated many patients with insulin.",
+    )
+    values = [kept(m, e, text) for e in (30.0, 60.0, 120.0, 240.0, 480.0)]
+    c = calibrate(m, {"n_w": 0.8 * max(values)}, text=text)
+    assert kept(m, c.epsilon, text) == pytest.approx(0.8 * max(values), abs=1e-7)
+    assert c.reachable[0] <= min(values) and 0.8 * max(values) <= c.reachable[1]
+
+
+def test_a_figure_that_rises_and_falls(tiny_model):
+    """Untrained, the model prefers other words: the more ε, the rarer the original."""
+    m, text = dpt.get_mechanism("dp-mlm", model=tiny_model), "My doctor left London in winter."
+    high = max(kept(m, e, text) for e in np.geomspace(LOW, m.max_epsilon, 50))
+    c = calibrate(m, {"n_w": high / 2}, text=text)
+    assert kept(m, c.epsilon, text) == pytest.approx(high / 2, abs=1e-7) and c.reachable[1] <= high * 1.05
+    with pytest.raises(dpt.NoDistribution, match="no formula"):
+        calibrate(m, {"bayes": 0.3}, text=text)
+    with pytest.raises(dpt.InputError, match="give text"):
+        calibrate(m, {"n_w": 0.3}, words=["doctor"])
+
+
+@pytest.mark.parametrize("name", ["santext", "diffractor", "custext", "dp-mlm-plus", "mvc"])
+@pytest.mark.parametrize("target", [3.7, 1000.0])
+def test_the_total_is_that_of_the_guarantee(name, target):
+    m = dpt.get_mechanism(name)
+    c = calibrate(m, {"total": target}, text=TEXT)
+    assert m.replace(epsilon=c.epsilon).guarantee(TEXT).total == pytest.approx(target, rel=1e-9)
+    assert c.steps <= 5
+
+
+def test_a_total_over_words_and_out_of_reach():
+    m = dpt.get_mechanism("santext")
+    assert calibrate(m, {"total": 16.0}, words=WORDS).epsilon == pytest.approx(2.0)
+    with pytest.raises(dpt.InputError, match="cannot reach a total"):
+        calibrate(m, {"total": 8 * 1400 + 1.0}, words=WORDS)
+
+
+@pytest.mark.parametrize("name", ["santext", "tem", "custext"])
+def test_bayes_success_over_words_is_that_of_the_best_guess(name):
+    m = dpt.get_mechanism(name)
+    group = m.groups.members(dpt.word_space().index("doctor")) if name == "custext" else dpt.word_space().rows(WORDS)
+    words = [dpt.word_space().words[r] for r in group]
+    c = calibrate(m, {"bayes": 0.8}, words=words)
+    space, prior = dpt.word_space(), dpt.word_space().counts[group] + 1.0
+    table = np.zeros((len(words), len(space)))
+    for line, channel in zip(table, m.channels(group), strict=True):
+        line[space.rows(channel.candidates)] = channel.at(c.epsilon).probs
+    assert (prior[:, None] / prior.sum() * table).max(axis=0).sum() == pytest.approx(0.8, abs=1e-7)
+    simulated = bayes.simulated_success(m, words, c.epsilon, draws=4000, seed=5)
+    low, high = clopper_pearson(round(simulated.value * 4000), 4000, 0.99999)
+    assert low < 0.8 < high
+
+
+class SmallSanText(SanText):
+    """SanText over 60 words, where guessing can be worked out in full."""
+
+    name = "small-santext"
+    vocabulary = random_space(60, 4, seed=2)
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["by its outputs", "by a pass over all words"])
+def test_bayes_success_on_a_text_counts_the_words_that_are_guessed(monkeypatch, few):
+    if not few:
+        monkeypatch.setattr(risk, "OUTPUTS", 0)
+    m = SmallSanText.create(epsilon=1.0)
+    words = m.vocabulary.words
+    text = " ".join([words[3], words[8], words[3], words[20], words[41]])
+    c = calibrate(m, {"bayes": 0.6}, text=text)
+    table = np.stack([channel.at(c.epsilon).probs for channel in m.channels(np.arange(60))])
+    guess = table.argmax(axis=0)  # the prior is flat: no word of it is counted in public
+    share = np.mean([table[r][guess == r].sum() for r in (3, 8, 3, 20, 41)])
+    # Exact, whichever way it was found; from draws alone it was known to twelve points.
+    assert c.reached == pytest.approx(share, abs=1e-9) and c.interval == (c.reached, c.reached)
+    assert c.reached == pytest.approx(0.6, abs=1e-6 if few else 0.01)
+    assert c.words == 5 and c.draws is None
+
+
+@pytest.mark.slow
+def test_what_cannot_be_reached_says_what_can():
+    with pytest.raises(dpt.InputError) as error:
+        calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.99}, words=WORDS)
+    assert "a word stays what it is of 99.0%" in str(error.value) and "it lies from 0.0% to" in str(error.value)
+    with pytest.raises(dpt.InputError, match="Choose one in between"):
+        calibrate(dpt.get_mechanism("custext"), {"n_w": 0.0001}, words=WORDS)
+
+
+@pytest.mark.parametrize(
+    ("target", "inputs", "says"),
+    [
+        ({"n_w": 1.0}, {"text": TEXT}, "between 0 and 1"),
+        ({"n_w": 0.0}, {"text": TEXT}, "between 0 and 1"),
+        ({"total": -1.0}, {"text": TEXT}, "above 0"),
+        ({"n_w": float("nan")}, {"text": TEXT}, "is a number"),
+        ({"n_w": True}, {"text": TEXT}, "is a number"),
+        ({"s_w": 3.0}, {"text": TEXT}, "one of"),
+        ({"n_w": 0.5, "total": 3.0}, {"text": TEXT}, "one of"),
+        ({}, {"text": TEXT}, "one of"),
+        ({"n_w": 0.5}, {}, "text or a list"),
+        ({"n_w": 0.5}, {"text": TEXT, "words": WORDS}, "not both"),
+        ({"n_w": 0.5}, {"text": "the of and"}, "nothing to measure"),
+        ({"n_w": 0.5}, {"words": ["Xqzzy"]}, "knows none"),
+    ],
+)
+def test_wrong_targets_and_inputs(target, inputs, says):
+    with pytest.raises((dpt.InputError, dpt.ConfigError), match=says):
+        calibrate(dpt.get_mechanism("santext"), target, **inputs)
+
+
+def test_mechanisms_at_equal_measured_privacy():
+    """Their ε differ by two orders of magnitude; their N_w does not."""
+    mechanisms = [dpt.get_mechanism(n) for n in ("diffractor", "custext", "santext", "mvc", "santext-plus")]
+    ticks: list[tuple[int, int]] = []
+    found = equal_privacy(mechanisms, {"n_w": 0.5}, words=WORDS, task=dpt.Task(lambda *t: ticks.append(t)))
+    assert [c.mechanism.name for c in found] == [m.name for m in mechanisms]
+    for c, m in zip(found, mechanisms, strict=True):
+        if c.epsilon is None:
+            continue
+        assert abs(c.reached - 0.5) < (1e-7 if c.draws is None else 0.01)
+        channels = m.channels(np.array([[w.lower() for w in m.vocabulary.words].index(x) for x in WORDS]))
+        assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached, abs=1e-9)
+    epsilons = [c.epsilon for c in found[:4]]
+    assert max(epsilons) > 50 * min(epsilons)
+    assert ticks[-1][0] == ticks[-1][1] and [t[0] for t in ticks] == sorted(t[0] for t in ticks)
+
+
+def test_equal_privacy_takes_the_first_as_the_measure_and_keeps_what_fails():
+    first = dpt.get_mechanism("santext", epsilon=14.0)
+    others = [dpt.get_mechanism("tem"), dpt.get_mechanism("gumbel")]
+    found = equal_privacy([first, *others], "n_w", text=TEXT)
+    assert found[0].epsilon == pytest.approx(14.0, rel=1e-6)
+    assert found[1].reached == pytest.approx(kept(first, 14.0), abs=1e-7)
+    assert found[2].epsilon is None and "cannot reach" in found[2].reason and found[2].sentence() == found[2].reason
+    with pytest.raises(dpt.InputError, match="cannot reach"):
+        _ = found[2].calibrated
+    with pytest.raises(dpt.InputError, match="no way to compare"):
+        equal_privacy([first.replace(epsilon=first.max_epsilon), *others], "n_w", text=TEXT)
+    with pytest.raises(dpt.ConfigError, match="one ε a token"):
+        equal_privacy([first.replace(epsilon=(1.0, 2.0)), *others], "n_w", text=TEXT)
+
+
+def test_only_words_that_all_of_them_draw_are_compared():
+    a = dpt.get_mechanism("santext", keep_stopwords=False)
+    b = dpt.get_mechanism("santext", keep_stopwords=True)
+    text = "The doctor is here."
+    assert calibrate(a, {"n_w": 0.5}, text=text).words > calibrate(b, {"n_w": 0.5}, text=text).words == 1
+    found = equal_privacy([a, b], {"n_w": 0.5}, text=text)
+    assert found[0].epsilon == found[1].epsilon and found[0].words == found[1].words == 1
+    assert equal_privacy([a, b], {"total": 8.0}, text=text)[0].epsilon == pytest.approx(2.0), "a total is of all draws"
+    with pytest.raises(dpt.InputError, match="no word that all"):
+        small = SmallSanText.create(epsilon=1.0)
+        equal_privacy([b, small], {"n_w": 0.5}, words=["doctor", small.vocabulary.words[0]])
+
+
+def test_mechanisms_that_cannot_be_measured_do_not_stop_the_others():
+    found = equal_privacy(
+        [dpt.get_mechanism("custext"), dpt.get_mechanism("mvc")], {"bayes": 0.5}, text="doctor insulin"
+    )
+    assert found[0].epsilon is not None and found[1].epsilon is None and "no formula" in found[1].reason
+
+
+def test_it_can_be_stopped():
+    def after_five(done: int, of: int) -> None:
+        if done >= 5:
+            task.cancel()
+
+    task = dpt.Task(after_five)
+
+    with pytest.raises(dpt.Cancelled):
+        calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, text=TEXT, task=task)
+
+
+def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch):
+    monkeypatch.setattr(calibration.secrets, "randbits", lambda n: 5)
+    c = calibrate(dpt.get_mechanism("diffractor"), {"best": 0.5}, text=TEXT)
+    assert c.by in best.ASKED and c.draws is not None and c.interval[0] <= c.reached <= c.interval[1]
+    assert abs(c.reached - 0.5) < 0.12, "a few dozen guesses"
+    assert f"by “{best.title(c.by)}”, 95% interval" in c.sentence()
+    stream = NoiseStream(3)
+    figure = calibration.measured(c.mechanism, "best", TEXT, stream=stream)
+    m = c.calibrated
+    again = best.ask(m, m.rewrites(m.prepare(TEXT), c.draws, stream=stream))
+    assert figure(c.epsilon) == calibration.Measured(again.success, (again.low, again.high), c.draws, again.name)
+    with pytest.raises(dpt.InputError, match="reads a text"):
+        calibrate(c.mechanism, {"best": 0.5}, words=WORDS)
+
+
+def test_figures_of_several_are_over_the_words_that_all_draw():
+    two = [dpt.get_mechanism("diffractor", epsilon=0.5), dpt.get_mechanism("custext", epsilon=8, keep_stopwords=False)]
+    both = calibration.measured_together(two, "n_w", TEXT)
+    alone = calibration.measured(two[0], "n_w", TEXT)(0.5)
+    assert both[0] == alone, "stop words are drawn by one of them only"
+    assert both[1] != calibration.measured(two[1], "n_w", TEXT)(8.0)
+    found = calibration.measured_together(two, "best", TEXT)
+    assert all(m.by and 0 <= m.interval[0] <= m.value <= m.interval[1] <= 1 for m in found)
+
+
+def test_the_sentence_says_what_was_measured():
+    c = calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, words=WORDS)
+    assert c.sentence().startswith("SanText: ε = ") and "50.0% (8 words)" in c.sentence()
+    noisy = calibrate(dpt.get_mechanism("mvc"), {"n_w": 0.5}, words=WORDS[:1])
+    assert "1 word, 95% interval" in noisy.sentence()
+
+
+@pytest.mark.slow
+def test_the_page_shows_a_table():
+    pytest.importorskip("streamlit")
+    from pages.ui.equal_privacy import table
+
+    mechanisms = [dpt.get_mechanism(n) for n in ("santext", "mvc", "gumbel")]
+    rows = table(equal_privacy(mechanisms, {"n_w": 0.6}, words=WORDS))
+    assert rows["mechanism"][0] == "SanText" and rows["ε"][2] == "not reached"
+    assert rows["measured"][0] == "60.0%" and " to " in rows["measured"][1]
+    assert rows["counted"][0] == "per word and unit of distance"

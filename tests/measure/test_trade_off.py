@@ -1,0 +1,293 @@
+"""What each setting keeps of a text and what it hides: the points, what is read from them, and the command."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+from foreign import Generator, Latent, Swap
+from scipy import stats
+
+import dptext_core as dpt
+from dptext_core import cli
+from dptext_core.measure import calibration, metrics, trade_off
+from dptext_core.measure.calibration import Measured
+from dptext_core.measure.trade_off import (
+    TradeOffPoint,
+    Value,
+    advise,
+    enough,
+    front,
+    grid,
+    more,
+    second_option,
+    tradeoff,
+)
+from dptext_core.privacy.sampling import NoiseStream
+
+TEXT = "My doctor sent a letter to my sister."
+EPSILONS = (0.5, 2.0, 8.0)
+SWAP = Swap.name
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered():
+    for cls in (Swap, Generator, Latent):
+        dpt.register(cls)
+    yield
+    for cls in (Swap, Generator, Latent):
+        dpt.unregister(cls.name)
+
+
+def points(settings, epsilons=EPSILONS, draws=4, measures=("unchanged", "n_w"), **options) -> list[TradeOffPoint]:
+    return list(tradeoff(TEXT, settings, epsilons, draws, measures, 7, **options))
+
+
+def test_a_seeded_run_is_a_plain_loop():
+    settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism("diffractor", keep_stopwords=False)]
+    found = {(p.setting, p.epsilon): p for p in points(settings, measures=("unchanged", "bleu", "n_w"))}
+    assert len(found) == 6
+    for j, setting in enumerate(settings):
+        for i, epsilon in enumerate(EPSILONS):
+            m, stream = setting.replace(epsilon=epsilon), NoiseStream(7).at(j, i)
+            texts = [r.text for r in m.rewrites(TEXT, 4, stream=stream)]
+            p = found[j, epsilon]
+            assert list(p.texts) == texts and p.total == m.guarantee(TEXT).total and p.seed == 7
+            for name in ("unchanged", "bleu"):
+                values = metrics.score(name, [TEXT] * 4, texts)
+                assert list(p.scores[name]) == values
+                v = p.value(name)
+                assert (v.mean, v.spread, v.draws) == pytest.approx((np.mean(values), np.std(values, ddof=1), 4))
+                if v.spread:
+                    low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+                    assert (v.low, v.high) == pytest.approx((max(0, low), min(metrics.measure(name).high, high)))
+            kept = [m.distribution(TEXT, k).p_keep() for k in m.aligned.drawn(TEXT)]
+            assert p.value("n_w").mean == pytest.approx(np.mean(kept)) and p.value("n_w").draws is None
+
+
+def test_the_best_guess_is_that_of_a_calibration_with_the_noise_of_the_point(monkeypatch):
+    monkeypatch.setattr(calibration, "GUESSES", 1)
+    settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism("diffractor")]
+    without, found = points(settings, (0.5,), 1, ("bayes",))
+    assert "no formula" in without.reasons["bayes"]
+    stream = NoiseStream(7).at(1, 0).at("bayes")
+    assert found.measured["bayes"] == calibration.measured(settings[1], "bayes", TEXT, stream=stream)(0.5)
+    (plain,) = points([settings[1]], (0.5,), 1, ())
+    again = next(more([dataclasses.replace(plain, setting=1)], ("bayes",), lambda m: m.prepare(TEXT)))
+    assert again.measured == found.measured and found.value("bayes").draws == 4
+
+
+def test_every_point_has_noise_of_its_own():
+    same = [dpt.get_mechanism(SWAP), dpt.get_mechanism(SWAP)]
+    found = points(same, (2.0, 2.0), 12)
+    assert len({p.texts for p in found}) == 4
+    unseeded = [next(tradeoff(TEXT, [SWAP], (2.0,), 12, ("n_w",))).texts for _ in range(2)]
+    assert unseeded[0] != unseeded[1]
+
+
+def test_scores_are_prepared_once_for_a_setting_and_shared_where_no_new_pass_is_needed(monkeypatch):
+    asked = []
+
+    def prepare(m):
+        asked.append(m.key)
+        return m.prepare(TEXT)
+
+    live = [dpt.get_mechanism("diffractor"), dpt.get_mechanism("diffractor", recase="none")]
+    other = dpt.get_mechanism("diffractor", keep_stopwords=False)
+    points([*live, other], prepare=prepare)
+    assert asked == [live[0].key, other.key]
+
+
+def test_points_come_from_the_middle_outwards_and_with_progress():
+    told = []
+    found = points([SWAP], tuple(np.geomspace(0.5, 8, 9)), task=dpt.Task(lambda done, of: told.append((done, of))))
+    order = [sorted(p.epsilon for p in found).index(p.epsilon) for p in found]
+    assert order[:3] == [4, 0, 8] and sorted(order) == list(range(9)) and set(order[3:5]) == {2, 6}
+    assert [d for d, _ in told] == sorted(d for d, _ in told) and told[-1][0] == told[-1][1]
+    for n in range(1, 12):
+        assert sorted(trade_off._from_the_middle(n)) == list(range(n))
+
+
+def test_what_was_yielded_stands_when_it_is_stopped():
+    task = dpt.Task()
+    running = tradeoff(TEXT, [SWAP], EPSILONS, 2, ("unchanged",), task=task)
+    first = next(running)
+    task.cancel()
+    assert first.texts
+    with pytest.raises(dpt.Cancelled):
+        next(running)
+
+
+def test_each_axis_is_the_mechanisms_own():
+    low, high, default = dpt.mechanism_class("santext").epsilon_range({})
+    found = grid(dpt.get_mechanism("santext"), 5)
+    assert found[0] == pytest.approx(low, rel=0.01) and found[-1] == pytest.approx(high, rel=0.01) and len(found) == 5
+    assert grid(dpt.get_mechanism("santext"), 1) == (pytest.approx(default, rel=0.01),)
+    assert sorted(p.epsilon for p in tradeoff(TEXT, [SWAP], points=3, draws=1, metrics=())) == sorted(
+        grid(dpt.get_mechanism(SWAP), 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"settings": []}, "at least one setting"),
+        ({"settings": [3]}, "at least one setting"),
+        ({"settings": ["nothing"]}, "nothing"),
+        ({"draws": 0}, "at least 1"),
+        ({"metrics": ["total"]}, "nothing that is measured"),
+        ({"epsilons": []}, "at least one ε"),
+        ({"epsilons": [0.0]}, "above 0"),
+        ({"points": 0}, "at least 1"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_drawn(given, said):
+    with pytest.raises(dpt.ConfigError, match=said):
+        tradeoff(**({"text": TEXT, "settings": [SWAP]} | given))
+
+
+def test_a_text_that_is_none_and_one_without_words():
+    with pytest.raises(dpt.InputError, match="is a str"):
+        tradeoff(b"x", [SWAP])
+    (p,) = tradeoff("!!!", [SWAP], (1.0,), 2, ("unchanged", "n_w"))
+    assert p.texts == ("!!!", "!!!") and not p.has("n_w") and "No word" in p.reasons["n_w"]
+
+
+def test_a_setting_that_fails_is_told_of_and_the_others_go_on(monkeypatch):
+    def broken(self, *_):
+        raise dpt.ModelUnavailable("Get the model first.")
+
+    monkeypatch.setattr(Latent, "prepare_document", broken)
+    tries = []
+    found = points([Latent.name, SWAP], prepare=lambda m: tries.append(m.name) or m.prepare(TEXT))
+    failed = [p for p in found if p.setting == 0]
+    assert [p.error for p in failed] == ["Get the model first."] * 3 and tries == [Latent.name, SWAP]
+    assert all(p.texts for p in found if p.setting == 1)
+    with pytest.raises(dpt.NoDistribution, match="Get the model"):
+        failed[0].value("unchanged")
+    assert front(found, "n_w", "unchanged") and "Get the model" in trade_off.to_csv(found)
+
+
+def test_what_writes_a_new_text_has_points_without_n_w():
+    found = points([Generator.name, Latent.name], (1.0,))
+    assert all(p.has("unchanged") and not p.has("n_w") for p in found)
+    assert "writes a new text" in found[0].reasons["n_w"]
+
+
+def test_more_measures_draw_nothing_again():
+    before = points([SWAP])
+    prepared = dpt.get_mechanism(SWAP).prepare(TEXT)
+    after = list(more(before, ("bleu", "n_w"), lambda m: prepared))
+    assert [p.texts for p in after] == [p.texts for p in before] and all(p.has("bleu") for p in after)
+    assert [p.scores["bleu"] for p in after] == [p.scores["bleu"] for p in points([SWAP], measures=("bleu",))]
+    assert list(more(after, ("bleu",), lambda m: pytest.fail("nothing is missing"))) == after
+
+
+def test_options_are_those_that_were_chosen():
+    assert dpt.get_mechanism("custext").setting.options == {}
+    assert dpt.get_mechanism("custext", epsilon=3, k=5).setting.options == {"k": 5}
+    assert dpt.get_mechanism("dp-mlm", clip="paper").setting.options == {"clip": "paper"}
+    assert second_option("custext") == ("k", (5, 20, 50)) and second_option("santext") is None
+    name, values = second_option("dp-mlm")
+    assert name == "clip" and set(values) == set(dpt.mechanism_class("dp-mlm").clipping.ranges({}))
+
+
+# --- what to read from them
+
+
+def point(hidden: float, kept: tuple[float, ...], setting: int = 0, interval=None) -> TradeOffPoint:
+    m = dpt.get_mechanism(SWAP, epsilon=1.0 + setting)
+    measured = Measured(hidden, interval or (hidden, hidden))
+    return TradeOffPoint(setting, m, 1.0, ("x",) * len(kept), {"cosine": kept}, {"n_w": measured})
+
+
+def test_the_front_is_what_no_other_point_beats():
+    found = [point(0.1, (0.3,)), point(0.2, (0.2,)), point(0.3, (0.6,)), point(0.3, (0.5,)), point(0.9, (0.6,))]
+    assert front(found, "n_w", "cosine") == [0, 2]
+    assert front([*found, TradeOffPoint(9, found[0].mechanism, error="no")], "n_w", "cosine") == [0, 2]
+
+
+def test_the_advice_is_the_best_that_surely_hides_enough():
+    good, best, open_ = point(0.1, (0.4, 0.401), 1), point(0.2, (0.5, 0.501), 2), point(0.6, (0.9, 0.901), 3)
+    unsure = point(0.2, (0.8, 0.81), 4, (0.1, 0.3))
+    found = advise([good, best, open_, unsure], "n_w", 0.25, "cosine")
+    assert found.best is best and found.unsure == (unsure,) and found.points == 4 and found.draws == 2
+    assert found.rivals == (), "its interval lies below that of the best"
+    assert f"Start with {Swap.title} at ε = 3" in found.sentence() and "cannot be told" in found.doubt()
+    assert found.sentence(so_far=True) == f"So far: start{found.sentence().removeprefix('Start')}"
+
+
+def test_there_is_no_answer_before_each_setting_has_some_points():
+    some = [point(0.1 * i, (0.4,)) for i in range(4)]
+    assert enough(some, 1, 9, "n_w", "cosine") and not enough(some[:3], 1, 9, "n_w", "cosine")
+    assert enough(some[:3], 1, 3, "n_w", "cosine") and not enough(some, 2, 9, "n_w", "cosine")
+    refused = [TradeOffPoint(1, some[0].mechanism, error="no")] * 4
+    assert enough(some + refused, 2, 9, "n_w", "cosine") and not enough(some, 1, 9, "n_w", "bleu")
+
+
+def test_where_intervals_overlap_it_is_said_that_it_cannot_be_told():
+    best, rival = point(0.1, (0.4, 0.6), 1), point(0.2, (0.3, 0.5), 2)
+    found = advise([best, rival], "n_w", 0.3, "cosine")
+    assert found.best is best and found.rivals == (rival,) and "intervals overlap" in found.doubt()
+    single = advise([point(0.1, (0.4,), 1), point(0.2, (0.3,), 2)], "n_w", 0.3, "cosine")
+    assert single.draws == 1 and "more draws" in single.doubt()
+
+
+def test_where_nothing_hides_enough_the_nearest_is_named():
+    found = advise([point(0.5, (0.4, 0.6), 1), point(0.4, (0.3, 0.5), 2)], "n_w", 0.1, "cosine")
+    assert found.best is None and found.nearest.setting == 2 and "40%" in found.sentence()
+    assert "Nothing was measured" in advise([], "n_w", 0.1, "cosine").sentence()
+
+
+def test_of_one_draw_the_interval_is_all_that_it_can_be():
+    assert point(0.1, (0.4,)).value("cosine") == Value(0.4, -1, 1, None, 1)
+
+
+# --- to take away
+
+
+def test_the_table_has_no_text_and_all_figures():
+    found = points([SWAP], measures=("unchanged", "n_w"))
+    rows = list(csv.DictReader(io.StringIO(trade_off.to_csv(found))))
+    assert [float(r["epsilon"]) for r in rows] == list(EPSILONS)
+    by = {p.epsilon: p for p in found}
+    for r in rows:
+        v = by[float(r["epsilon"])].value("unchanged")
+        assert float(r["unchanged"]) == pytest.approx(v.mean, rel=1e-5) and r["draws"] == "4"
+        assert float(r["unchanged_sd"]) == pytest.approx(v.spread or 0, rel=1e-5)
+    assert not any(t in trade_off.to_csv(found) for p in found for t in (*p.texts, "doctor"))
+    assert trade_off.to_csv([]) == "" and "doctor" not in repr(found)
+
+
+def test_the_command_prints_the_points(capsys):
+    argv = ["tradeoff", "--setting", SWAP, "--setting", "diffractor:noise=tem", "--epsilon", "1,4", "--draws", "2",
+            "--metric", "unchanged", "--metric", "n_w", "--seed", "7", TEXT]  # fmt: skip
+    assert cli.main(argv) == 0
+    out, error = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(r["mechanism"], r["options"], r["epsilon"]) for r in rows] == [
+        (SWAP, "", "1"), (SWAP, "", "4"), ("diffractor", "tem", "1"), ("diffractor", "tem", "4")
+    ]  # fmt: skip
+    settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism("diffractor", noise="tem")]
+    same = list(tradeoff(TEXT, settings, (1.0, 4.0), 2, ("unchanged", "n_w"), 7))
+    assert out == trade_off.to_csv(same) and "not private" in error and "not for release" in error
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("nothing", "nothing"), ("custext:what=1", "is no option of custext"), ("custext:k=x", "whole number")],
+)
+def test_a_setting_that_is_none_is_explained(given, said, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["tradeoff", "--setting", given, TEXT])
+    assert stopped.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_equal_draws_have_no_spread():
+    values = [0.1, 0.1, 0.1]
+    assert np.std(values, ddof=1) > 0, "by rounding, which is what is held off here"
+    v = trade_off._of_draws(values, metrics.METRICS["bleu"])
+    assert v.spread == 0 and v.low == v.mean == v.high

@@ -1,0 +1,171 @@
+"""What every registered mechanism keeps, whatever it does. A new mechanism passes through here as it lands."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_spaces import on, random_space, words
+from tiny_generators import tiny_generator
+
+import dptext_core as dpt
+from dptext_core.testing.conformance import CHECKS, TEXT
+from dptext_core.words.space import SIZES
+
+#: The one check that takes seconds for some mechanisms.
+LONGEST = "no_look_of_an_audit_refutes_it"
+
+
+@dataclass(frozen=True)
+class CoinConfig:
+    """Options of the example mechanism below."""
+
+    epsilon: float = dpt.epsilon_option(2.0, 0.1, 10.0)
+
+
+class Upper(dpt.Mechanism):
+    """The smallest mechanism of one's own: it keeps every token. It shows what registering takes."""
+
+    name, title, family, notion = "keep-all", "Keep all", "example", "pure"
+    config_cls = CoinConfig
+
+    def prepare_document(self, document, task):
+        return dpt.Prepared(document, self.key)
+
+    def guarantee(self, text):
+        return dpt.Guarantee("pure", self.config.epsilon, "word", "any two texts", 0, 0.0, exposed=("the whole text",))
+
+    def distribution(self, text, index):
+        raise dpt.NoDistribution("Every token is kept.")
+
+    def rewrite_prepared(self, prepared, stream, task):
+        steps = tuple(
+            dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (t.start, t.end), i)
+            for i, t in enumerate(prepared.document.tokens)
+        )
+        return dpt.RewriteResult(
+            prepared.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, stream.seed,
+            stream.noise_id,
+        )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_mechanism():
+    dpt.register(Upper)
+    yield
+    dpt.unregister("keep-all")
+
+
+NAMES = [s.name for s in dpt.mechanisms()] + ["keep-all"]
+
+
+@pytest.fixture(scope="session")
+def small_space(tmp_path_factory) -> str:
+    """A file of vectors for the words of the texts above, among others."""
+    known = [
+        "doctor",
+        "told",
+        "friend",
+        "pain",
+        "bad",
+        "went",
+        "home",
+        "days",
+        "wrote",
+        "letter",
+        "one",
+        "two",
+        "three",
+    ]
+    space = random_space(60, 6, scale=0.4)
+    path = tmp_path_factory.mktemp("space") / "small.npz"
+    np.savez(path, words=np.array([*known, *space.words[len(known) :]]), vectors=space.vectors)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def small_generators(tmp_path_factory) -> dict[str, str]:
+    kinds = {"decoder": "gpt2", "encoder-decoder": "bart"}
+    return {kind: str(tiny_generator(tmp_path_factory.mktemp(name), name)) for kind, name in kinds.items()}
+
+
+@pytest.fixture(params=NAMES)
+def make(request, tiny_model, small_generators, tiny_autoencoder, small_space, small_bank):
+    """Builds the mechanism on a small model and a small space, with given options."""
+    fields = {f.name: f.metadata for f in dataclasses.fields(dpt.mechanism_class(request.param).spec().config_cls)}
+    writes = fields.get("model", {}).get("generators")
+    small = {
+        "model": small_generators[writes[0] or "decoder"] if writes else tiny_model, "space": small_space,
+        "lists": (f"{small_space}@1", f"{small_space}@2"), "checkpoint": tiny_autoencoder, "bank": small_bank,
+    }  # fmt: skip
+
+    def build(**options):
+        return dpt.get_mechanism(request.param, **({k: v for k, v in small.items() if k in fields} | options))
+
+    return build
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "keep-all"])
+def test_with_what_is_bundled_it_works_too(name):
+    r = dpt.get_mechanism(name).rewrite(TEXT, seed=1)
+    assert r.text != TEXT and r.guarantee.total > 0
+    drawn = [k for k, u in enumerate(r.units) if u.drawn and u.epsilon > 0]
+    assert drawn
+    if "distribution" in r.can:
+        assert len(r.distribution(drawn[0])) > 20 - (name == "custext")
+
+
+@pytest.mark.parametrize("check", [pytest.param(c, marks=[pytest.mark.slow] * (c == LONGEST)) for c in CHECKS])
+def test_it_conforms(make, check):
+    CHECKS[check](make)
+
+
+def test_the_registry_refuses_a_second_of_the_same_name():
+    with pytest.raises(dpt.ConfigError, match="already"):
+        dpt.register(Upper)
+    with pytest.raises(dpt.ConfigError, match="dp-mlm"):
+        dpt.get_mechanism("no-such-mechanism")
+
+
+def test_the_registry_refuses_a_default_that_the_option_itself_refuses():
+    """Help, links and controls write the defaults of every mechanism: one wrong one would break them all."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Config(Upper.config_cls):
+        size: int = dpt.option(3, label="Size", kind="integer", min=5, help="At least five.")
+
+    wrong = type("Wrong", (Upper,), {"name": "wrong", "config_cls": Config})
+    with pytest.raises(dpt.ConfigError, match="size must be at least 5"):
+        dpt.register(wrong)
+    assert "wrong" not in {s.name for s in dpt.mechanisms()}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=60).filter(lambda t: not any("\ud800" <= c <= "\udfff" for c in t)))
+def test_any_text_is_handled(make, text):
+    r = make().rewrite(text, seed=2)
+    assert r.original == text and r.guarantee.sentence()
+    assert [r.text[slice(*u.out)] for u in r.units] == [u.text for u in r.units]
+
+
+@pytest.mark.parametrize("name", ["santext", "santext-plus", "tem"])
+@pytest.mark.parametrize("space", [*SIZES, "small"])
+def test_an_epsilon_that_no_draw_reaches_is_refused(name, space):
+    """For bundled spaces when the options are checked; by the space itself when a text is prepared."""
+    options = {"gamma": 50.0} if name == "tem" else {}
+    if space in SIZES:
+        loaded = dpt.word_space(space)
+        assert len(loaded) == SIZES[space][0] and loaded.delta[1] <= SIZES[space][1] <= loaded.delta[1] + 2e-3
+        with pytest.raises(dpt.ConfigError, match=r"at most .*no finite ε"):
+            dpt.get_mechanism(name, space=space, epsilon=1400.0, **options)
+        return
+    m = on(random_space(40, scale=3.0), name, epsilon=800.0, **options)
+    with pytest.raises(dpt.ConfigError, match=r"at most .*no finite ε"):
+        m.rewrite(words(3)[0])
+    with pytest.raises(dpt.ConfigError, match="at most"):
+        m.distribution(words(3)[0], 0)
+    assert m.replace(epsilon=1.0).rewrite(words(3)[0]).text

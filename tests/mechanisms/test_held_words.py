@@ -1,0 +1,201 @@
+"""Distributions, draws, promises and views of the mechanisms that draw words from a vocabulary, on a small one: what is
+expected lies in ``tests/golden/words.json`` (``GOLDEN=write`` writes it anew)."""
+
+from __future__ import annotations
+
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from held import held_case, plain
+from small_spaces import diffractor, on, random_space, shuffled_lists, words
+
+import dptext_core as dpt
+from dptext_core.auditing.seen import with_epsilon
+from dptext_core.errors import DPTextError
+from dptext_core.mechanisms import chances
+from dptext_core.mechanisms.latent import adept, dp_bart
+from dptext_core.mechanisms.words import custext
+from dptext_core.mechanisms.words import diffractor as module
+from dptext_core.mechanisms.writing import generation
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.text.skeleton import Edit
+
+SPACE = random_space(26, 4)
+W = words(26)
+TEXT = f"{W[0]} and {W[1].title()}, {W[0]} {W[5].upper()} Grzybowski {W[9]}!"
+S = NoiseStream(21)
+
+MADE = {
+    "santext": lambda: on(SPACE, "santext", epsilon=3.0),
+    "santext keep": lambda: on(SPACE, "santext", epsilon=3.0, oov="keep", keep_stopwords=True, recase="sentence"),
+    "santext-plus": lambda: on(SPACE, "santext-plus", epsilon=3.0, sensitive=0.7),
+    "custext": lambda: on(SPACE, "custext", epsilon=3.0, k=5),
+    "custext aggressive": lambda: on(SPACE, "custext", epsilon=3.0, k=4, mapping="aggressive", oov="mask"),
+    "custext conservative": lambda: on(SPACE, "custext", epsilon=3.0, k=7, mapping="conservative", strategy="record"),
+    "custext data set": lambda: on(SPACE, "custext", epsilon=3.0, k=5, strategy="dataset", oov="drop"),
+    "tem": lambda: on(SPACE, "tem", epsilon=3.0, gamma=1.2),
+    "tem own": lambda: on(SPACE, "tem", epsilon=9.0),
+    "mahalanobis": lambda: on(SPACE, "mahalanobis", epsilon=8.0),
+    "gumbel": lambda: on(SPACE, "gumbel", epsilon=8.0),
+    "vickrey": lambda: on(SPACE, "vickrey", epsilon=8.0),
+    "mvc": lambda: on(SPACE, "mvc", epsilon=8.0),
+    "diffractor": lambda: diffractor(shuffled_lists(26, 2), epsilon=0.7),
+    "diffractor tem": lambda: diffractor(shuffled_lists(26, 3), epsilon=0.7, noise="tem"),
+    "diffractor window": lambda: diffractor(shuffled_lists(26, 1), epsilon=0.7, noise="tem", gamma=5.0),
+}
+EPSILONS = (0.3, 2.0, 11.0)
+
+
+def tried(what: Any) -> Any:
+    """A value, or the error in its place."""
+    try:
+        return plain(what())
+    except DPTextError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_distributions_and_draws_stay(name):
+    m = MADE[name]()
+    rows = np.array([0, 5, 17])
+    found: dict[str, Any] = {}
+    channels = m.channels(rows)
+    closed = channels[0].at(2.0).draws is None
+    for row, channel in zip(rows.tolist(), channels, strict=True):
+        own: dict[str, Any] = {"source": [channel.source, channel.source_index, len(channel.candidates)]}
+        own["drawn"] = [channel.draw(e, S.at(k)) for e in EPSILONS for k in range(8)]
+        own["flips"] = [tried(lambda c=channel, k=k: c.flips(S.at(k), 0.1, 20.0)) for k in range(2)]
+        if closed:
+            own["log p"] = [channel.at(e).log_probs for e in EPSILONS]
+            own["sampled"] = [channel.at(e).sample_indices(6, S) for e in EPSILONS]
+            own["shown"] = [channel.shown(n, 0.2, 9.0) for n in (1, 4)]
+            own["deniability"] = [channel.deniability(e) for e in EPSILONS]
+            own["chances"] = channel.log_p(np.array(EPSILONS), np.array([0, 2]))
+        found[f"row {row}"] = own
+    held_case("words", f"distributions of {name}", plain(found))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_promises_and_views_stay(name):
+    m = MADE[name]()
+    found: dict[str, Any] = {
+        "distances": tried(lambda: np.nan_to_num(m.audited.distances([*W[:4], "zzz"]), nan=-1.0)),
+        "largest": [tried(lambda: m.max_epsilon), tried(lambda: type(m).epsilon_range({}))],
+        "promise": [tried(lambda t=t: m.guarantee(t).to_dict()) for t in (TEXT, W[3], "the and", "")],
+        "note": tried(lambda: m.reading.note(TEXT)),
+        "alike": [
+            tried(lambda a=a: m.audited.adjacent(TEXT, a)) for a in (TEXT.replace(W[9], W[8]), f"{W[0]} x", TEXT)
+        ],
+        "rewritten": [plain([r.text, r.guarantee.total, r.steps]) for r in (m.rewrite(TEXT, seed=s) for s in range(4))],
+        "many": [r.text for r in m.rewrites(TEXT, 5, seed=2)] + [r.text for r in m.rewrite([TEXT, W[2]] * 2, seed=3)],
+        "each": [with_epsilon(m, e).rewrite(" ".join(W[:12]), seed=7).text for e in EPSILONS],
+    }
+    if m.distribution(W[0], 0).draws is None:
+        found["likelihoods"] = [tried(lambda w=w: m.by_word.log_likelihood(w, 2.0)) for w in (W[0], W[7], "zzz")]
+        r = m.rewrite(TEXT, seed=5)
+        found["views"] = [tried(lambda k=k: r.views(k)) for k in range(3)]
+    held_case("words", f"promises of {name}", plain(found))
+
+
+FIGURES = {
+    "steps": lambda: module.geometric_steps(np.array([0.1, 1.0, 5.0])[:, None], np.log([0.9, 0.4, 1e-9])),
+    "places": lambda: [
+        module.noisy_place(noise, e, np.array([0, 5, 19]), 20, gamma, sign, np.log(u), np.log(far))
+        for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0), ("tem", 0.5))
+        for e in (0.2, 1.0, 8.0)
+        for sign in (-1, 1)
+        for u, far in ((0.999, 0.1), (0.3, 0.001), (1e-6, 0.5), (0.02, 0.0004))
+    ],
+    "chances": lambda: [
+        module.log_pmf(noise, e, at, np.arange(20), 20, gamma)
+        for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0))
+        for e in (0.2, 3.0, 40.0)
+        for at in (0, 7, 19)
+    ],
+    "clipping": lambda: [
+        clip(np.array(x), norm)
+        for clip in (adept.clip_l1, adept.clip_l2, dp_bart.clip)
+        for x in ([0.1, -0.2], [3, -4.0], [np.nan, 1.0], [np.inf, -2], [0.0, 0], [1e300, 1], [0.5, 0.5], [0.6, 0.8])
+        for norm in (0.5, 1.0, 5.0)
+    ],
+    "windows": lambda: [
+        module.Window.of(e, np.array([0, 3, 19]), 20, gamma)
+        for e in (0.3, 2.0, 50.0)
+        for gamma in (None, 2.0, 2.5, 30.0)
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_stays(name):
+    held_case("words", name, {"found": plain(FIGURES[name]())})
+
+
+def test_chances_add_up_to_one_at_every_place():
+    for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0), ("tem", 0.5)):
+        for e in (0.1, 1.0, 12.0):
+            for at in (0, 1, 10, 19):
+                assert np.exp(module.log_pmf(noise, e, at, np.arange(20), 20, gamma)).sum() == pytest.approx(1.0)
+
+
+def test_words_of_another_text_stand_only_where_they_were_written_so():
+    def step(action, capital=None):
+        return SimpleNamespace(action=action, capital=capital, replacement="word")
+
+    for mine, theirs in product((None, False, True), repeat=2):
+        found = chances._edits([step("replace", mine)], [step("replace", theirs)])
+        assert found == ([Edit("word")] if mine is theirs else None)
+    assert chances._edits([step("keep")], [step("replace", True)]) == [Edit()]
+    assert chances._edits([step("delete")], [step("delete")]) == [Edit("word")]
+    assert chances._edits([step("delete")], [step("keep")]) is None is chances._edits([step("keep")], [step("delete")])
+
+
+def test_places_that_share_a_draw_have_one_word_or_no_chance():
+    m = MADE["custext conservative"]()
+    prepared = m.prepare(f"{W[0]} {W[0]} {W[1]}")
+    one, other, *_ = m.distribution(prepared, 0).candidates
+    together = m.chances.in_places(
+        prepared, [{0: one, 1: one.upper()}, {0: one, 1: other}, {0: one, 1: one[:2] + one[2:]}]
+    )
+    alone = m.chances.in_places(prepared, [{0: one}])
+    assert together[0] == together[2] == alone[0] > -np.inf == together[1]
+
+
+def test_a_place_beyond_the_window_is_on_the_list():
+    """Where the uniform that picks it is 1 but for the last bit."""
+    for u in (1.0, 1 - 2**-53, 1e-300):
+        found = module.noisy_place("tem", 1.0, np.array([0, 10, 19]), 20, 0.5, 1, np.log(1e-9), np.log(u))
+        assert ((found >= 0) & (found < 20)).all()
+
+
+def test_a_prompt_has_the_least_room_or_is_refused(monkeypatch):
+    config = dpt.mechanism_class("dp-prompt").config_cls(max_tokens=50)
+    monkeypatch.setattr(generation, "_room", lambda spec, tokens: generation.LEAST_ROOM)
+    dpt.mechanism_class("dp-prompt").resolve(config)
+    monkeypatch.setattr(generation, "_room", lambda spec, tokens: generation.LEAST_ROOM - 1)
+    with pytest.raises(dpt.ConfigError, match=r"23 are left for the text and the prompt. Choose at most 49\."):
+        dpt.mechanism_class("dp-prompt").resolve(config)
+
+
+def test_the_tables_of_a_size_are_those_of_all_its_words():
+    m = MADE["custext conservative"]()  # 26 words in sets of 7: the last set is smaller
+    sizes = np.array([len(m.channel(row).candidates) for row in range(26)])
+    assert len(set(sizes.tolist())) > 1
+    for size in set(sizes.tolist()):
+        which, outputs, scores = custext._all_tables(m.vocabulary, 7, "conservative", m.config.metric, size)
+        assert which.tolist() == np.flatnonzero(sizes == size).tolist() and outputs.shape == (len(which), size)
+        for row, given, own in zip(which, outputs, scores, strict=True):
+            table = m.channel(int(row))
+            assert [m.vocabulary.words[i] for i in given] == list(table.candidates)
+            np.testing.assert_allclose(own, table.scores)
+
+
+@pytest.mark.parametrize(
+    ("prior", "never", "alone"), [("none", (), True), ("none", ("x",), False), ("a", (), False), ("a", ("x",), False)]
+)
+def test_a_range_is_looked_at_alone_only_where_nothing_before_counts(prior, never, alone):
+    m = SimpleNamespace(config=SimpleNamespace(prior=prior), never=never)
+    assert bool(generation.Generation.clips_alone.fget(m)) is alone

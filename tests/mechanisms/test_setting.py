@@ -1,0 +1,126 @@
+"""A mechanism with its options as one value: what it is written as is read back as the same, for every option."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mechanisms.test_codec import values
+
+import dptext_core as dpt
+from dptext_core import cli
+from dptext_core.cli import arguments
+from dptext_core.mechanisms.registry import fields_of
+
+NAMES = [spec.name for spec in dpt.mechanisms()]
+
+
+@st.composite
+def some(draw: st.DrawFn, name: str) -> dpt.Setting:
+    """Some of a mechanism's options at anything that they take, and an ε, several or none."""
+    fields = fields_of(name)
+    epsilon = draw(st.none() | values(fields.pop("epsilon")))
+    chosen = draw(st.lists(st.sampled_from(list(fields)), unique=True))
+    return dpt.Setting(name, {option: draw(values(fields[option])) for option in chosen}, epsilon)
+
+
+def made(make) -> object:
+    """The config of a mechanism, or why there is none."""
+    try:
+        return make().config
+    except dpt.DPTextError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_what_it_is_written_as_is_read_back(name, data):
+    setting = data.draw(some(name))
+    assert dpt.Setting.from_query(setting.to_query()) == setting
+    assert dpt.Setting.from_dict(json.loads(json.dumps(setting.to_dict()))) == setting
+    assert setting.key() == setting.at(None).key() == dpt.Setting.from_dict(setting.to_dict()).key()
+    argv = ["rewrite", "--mechanism", name, *setting.flags(), "a text"]
+    parsed = cli.build_parser(argv).parse_args(argv)
+    assert made(lambda: arguments.mechanism_of(parsed)) == made(setting.make)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mechanism_gives_what_makes_it_again_and_names_no_default(name):
+    cls = dpt.mechanism_class(name)
+    assert cls.create().setting == dpt.Setting(name, {}, cls.epsilon_range({})[2])
+    for options in cls.variants():
+        m = cls.create(**options)
+        assert m.setting.make().config == m.config
+        for option in m.setting.options:
+            less = {k: v for k, v in m.setting.options.items() if k != option}
+            assert made(dpt.Setting(name, less, m.config.epsilon).make) != m.config
+
+
+@given(option=st.text(max_size=30), text=st.text(max_size=200) | st.sampled_from(["[", "none", "9" * 9999, "1e999"]))
+@example("mechanism", "tem")
+@example("k", "\0")
+def test_unknown_and_wrong_ones_are_told_in_a_sentence(option, text):
+    for query in (
+        {"mechanism": "custext", option: text},
+        {"mechanism": "custext", "k": text},
+        {"mechanism": text, "k": "5"},
+    ):
+        try:
+            found = dpt.Setting.from_query(query)
+        except dpt.ConfigError as error:
+            assert str(error).endswith(".") and "\n" not in str(error) and len(str(error)) < 900
+        else:
+            assert dpt.Setting.from_query(found.to_query()) == found
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ([], "is an object"),
+        ({"options": {}}, "is an object"),
+        ({"mechanism": "tem", "seed": 1}, "is an object"),
+        ({"mechanism": 1}, "is a name"),
+        ({"mechanism": "tem", "options": []}, "are an object"),
+        ({"mechanism": "tem", "epsilon": "1"}, "epsilon is a number"),
+        ({"mechanism": "tem", "epsilon": [1.0, True]}, "epsilon is a number"),
+    ],
+)
+def test_an_object_that_is_none_is_refused(found, said):
+    with pytest.raises(dpt.ConfigError, match=said):
+        dpt.Setting.from_dict(found)
+
+
+def test_what_no_mechanism_takes_is_held_and_refused_when_it_is_made():
+    theirs = dpt.Setting("not here", {"best_of": [1, 2]}, 3.0)
+    assert theirs.label() == "not here (best_of 1+2)" and dpt.Setting.from_dict(theirs.to_dict()) == theirs
+    for use in (theirs.make, theirs.to_query, theirs.flags, theirs.full):
+        with pytest.raises(dpt.ConfigError, match="Unknown mechanism"):
+            use()
+    for wrong in (dpt.Setting("tem", {"nothing": 1}), dpt.Setting("tem", {"beta": "x"}), dpt.Setting("tem", {}, -1.0)):
+        with pytest.raises(dpt.ConfigError, match=r"\.$"):
+            wrong.make()
+    with pytest.raises(dpt.ConfigError, match="no option 'nothing'"):
+        dpt.Setting("tem", {"nothing": 1}).to_query()
+    with pytest.raises(dpt.ConfigError, match="names its mechanism"):
+        dpt.Setting.from_query({"k": "5"})
+
+
+def test_it_is_a_value():
+    lists = ["minilm-1", "fasttext-1"]
+    setting = dpt.Setting("diffractor", {"lists": lists, "noise": "tem"}, [1.0, 2.0])  # type: ignore[arg-type]
+    same = dpt.Setting("diffractor", {"noise": "tem", "lists": tuple(lists)}, (1.0, 2.0))
+    lists.append("word2vec-1")
+    assert setting == same and hash(setting) == hash(same) and len({setting, same, setting.at(1.0)}) == 2
+    assert setting == pickle.loads(pickle.dumps(setting)) == copy.deepcopy(setting)
+    assert setting.options == {"lists": ("minilm-1", "fasttext-1"), "noise": "tem"}
+    assert setting.full()["lists"] == ("minilm-1", "fasttext-1") and setting.full()["gamma"] is None
+    with pytest.raises(TypeError):
+        setting.options["noise"] = "geometric"  # type: ignore[index]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setting.mechanism = "tem"  # type: ignore[misc]

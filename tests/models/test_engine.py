@@ -1,0 +1,601 @@
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tiny import tiny_masked_lm
+
+from dptext_core import Task, models
+from dptext_core._internal.device import one_thread
+from dptext_core.errors import Busy, Cancelled, ConfigError, InputError
+from dptext_core.models import MaskRequest
+from dptext_core.models.masked_lm import MaskedLM, rows_for
+from dptext_core.models.windows import ModelInput
+from dptext_core.models.worker import Engine, _Job
+from dptext_core.research.speed import engine as speed
+from dptext_core.research.speed import share
+from dptext_core.text.document import Document
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = "My old friend told the doctor in London that she was sick and afraid last winter. " * 8
+SHORT = "The nurse gave him bread."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_masked_lm(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def lm(folder):
+    return models.load_masked_lm(str(folder))
+
+
+@pytest.fixture(scope="module")
+def engine(folder):
+    return models.engine(str(folder))
+
+
+def requests(lm, text, context=True):
+    pieces = lm.encode(Document.parse(text))
+    return [MaskRequest(pieces if context else None, pieces, i) for i in range(len(pieces))]
+
+
+class FakeLM:
+    """A model whose passes wait for a permit: what is served when can be told apart from how fast it is."""
+
+    candidates = ("a", "b")
+    workers = at_once = 1
+
+    def __init__(self):
+        self.permits = threading.Semaphore(0)
+        self.inside = 0
+        self.begun = threading.Event()
+        self.passes = []
+
+    def own_cores(self):
+        return nullcontext()
+
+    def model_inputs(self, requests):
+        if "refused" in requests:
+            raise InputError("Not this one.")
+        return [ModelInput([request], None, 0) for request in requests]
+
+    def shape_for(self, length, query=False):
+        return 4, 8
+
+    def forward_all(self, passes):
+        return np.concatenate([self.forward(inputs, *shape) for inputs, shape in passes])
+
+    def forward(self, inputs, rows, length):
+        self.begun.set()
+        self.inside += 1
+        assert self.permits.acquire(timeout=30)
+        self.inside -= 1
+        self.passes.append([x.ids[0] for x in inputs])
+        if "broken" in self.passes[-1]:
+            raise RuntimeError("the model broke")
+        return np.arange(2, dtype=np.float32)[None].repeat(len(inputs), 0)
+
+
+@pytest.fixture
+def fake():
+    worker = Engine("fake", capacity=3)
+    worker._lm = FakeLM()
+    yield worker
+    worker._lm.permits.release(1000)
+    worker.stop()
+
+
+def call(function, *args, **options):
+    """Run in a thread; (thread, result list)."""
+    got = []
+
+    def run():
+        try:
+            got.append(function(*args, **options))
+        except Exception as error:
+            got.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread, got
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def test_scores_are_the_models(engine, lm):
+    reqs = requests(lm, LONG)[:40] + requests(lm, SHORT, context=False)
+    told, threads = [], set()
+
+    def progress(done, total):
+        told.append((done, total))
+        threads.add(threading.current_thread())
+
+    scores = engine.score(reqs, task=Task(progress))
+    assert scores.shape == (len(reqs), len(lm.candidates)) and scores.dtype == np.float32
+    for row, r in zip(scores, reqs, strict=True):
+        x = lm.model_input(r)
+        assert np.array_equal(row, lm.forward([x], *lm.shape_for(len(x.ids)))[0])
+    assert told == sorted(told) and told[-1] == (len(reqs), len(reqs))
+    assert threads == {threading.current_thread()}
+
+
+def test_no_requests_no_rows(engine, lm):
+    assert engine.score([]).shape == (0, len(lm.candidates))
+
+
+def test_scores_do_not_depend_on_the_neighbours(engine, lm):
+    """Bit for bit: alone, in other orders, and while other callers fill up the same passes."""
+    reqs = requests(lm, LONG)[:30] + requests(lm, SHORT)
+    want = engine.score(reqs)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        order = rng.permutation(len(reqs))
+        assert np.array_equal(engine.score([reqs[i] for i in order]), want[order])
+    assert np.array_equal(engine.score(reqs[3:4]), want[3:4])
+    calls = [call(engine.score, [reqs[i] for i in rng.permutation(len(reqs))[:17]]) for _ in range(4)]
+    mixed = [call(engine.score, reqs[n::3]) for n in range(3)]
+    for thread, _ in [*calls, *mixed]:
+        thread.join(60)
+    for n, (_, got) in enumerate(mixed):
+        assert np.array_equal(got[0], want[n::3])
+
+
+def real_size(dtype):
+    """A layer as large as those of the bundled model, with random weights: inside, and as the last one."""
+    import torch
+    from torch.nn import LayerNorm, Linear
+
+    from dptext_core.models.fast_bert import _Layer
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        parts = SimpleNamespace(query=Linear(384, 384), key=Linear(384, 384), value=Linear(384, 384))
+        at = SimpleNamespace(self=parts, output=SimpleNamespace(dense=Linear(384, 384), LayerNorm=LayerNorm(384)))
+        up, down = Linear(384, 1536), SimpleNamespace(dense=Linear(1536, 384), LayerNorm=LayerNorm(384))
+        layer = SimpleNamespace(attention=at, intermediate=SimpleNamespace(dense=up), output=down)
+        return [_Layer(layer, 12, last, "cpu", dtype) for last in (False, True)], torch.randn(2, 4, 44, 384).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_bits_on_a_model_of_real_size(dtype):
+    """The same for products as large as those of the bundled model: at every place, beside rows of any length."""
+    import torch
+
+    from dptext_core.models.fast_bert import TILE, _Affine, _hides
+
+    with torch.inference_mode():
+        (inside, last), (x, other) = real_size(getattr(torch, dtype))
+        lengths, at = torch.tensor([44, 43, 41, 44]), torch.tensor([3, 42, 40, 0])
+
+        def both(h, lengths, at):
+            hidden = _hides(lengths, 44, 12, h.dtype)
+            return inside.everywhere(h, hidden), torch.cat(last.read_at(h, hidden, at), -1)
+
+        want, want_at = both(x, lengths, at)
+        for row in range(4):
+            for place in range(4):
+                mixed, long, where = other.clone(), torch.tensor([1, 44, 7, 30]), torch.zeros(4, dtype=torch.long)
+                mixed[place], long[place], where[place] = x[row], lengths[row], at[row]
+                got, got_at = both(mixed, long, where)
+                assert torch.equal(got[place], want[row]) and torch.equal(got_at[place], want_at[row])
+
+        head = _Affine((torch.cos(torch.arange(5000.0 * 384)).reshape(5000, 384), torch.zeros(5000)), device="cpu",
+                       dtype=x.dtype)  # fmt: skip
+        own, read, others = x[0, :TILE], x[1, :TILE], other[:2, :TILE]
+        want = head(last.finish(own, read))
+        for row in range(TILE):
+            for place in range(TILE):
+                mixed = others.clone()
+                mixed[0, place], mixed[1, place] = own[row], read[row]
+                assert torch.equal(head(last.finish(*mixed))[place], want[row])
+
+
+def test_attention_is_what_pytorch_calls_so():
+    import torch
+    import torch.nn.functional as F
+
+    from dptext_core.models.fast_bert import _attention, _hides
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        q, k, v = torch.randn(3, 2, 4, 7, 8)
+    lengths = torch.tensor([7, 3])
+    seen = (torch.arange(7) < lengths[:, None])[:, None, None]
+    want = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).transpose(1, 2).reshape(2, 7, 32)
+    torch.testing.assert_close(_attention(q, k, v, _hides(lengths, 7, 4, q.dtype)), want)
+    one = _attention(q[:, :, 2:3], k, v, _hides(lengths, 7, 4, q.dtype))
+    torch.testing.assert_close(one, want[:, 2:3])
+
+
+def test_a_thread_computes_alone_and_the_others_keep_their_number():
+    import torch
+
+    def number_of_another():
+        thread, got = call(torch.get_num_threads)
+        thread.join(10)
+        return got
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with one_thread():
+            with one_thread():
+                assert torch.get_num_threads() == 1
+            assert torch.get_num_threads() == 1 and number_of_another() == [3]
+        assert torch.get_num_threads() == 3 and number_of_another() == [3]
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_number_of_cores_changes_no_bit(folder, lm):
+    """Only how many passes are computed at once."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 2)
+    try:
+        more = MaskedLM(lm.spec, "cpu", lm.dtype)
+        assert more.workers == before + 2 == lm.workers + 2
+        reqs = requests(lm, LONG)[:12] + requests(lm, SHORT)
+        worker = Engine(str(folder), "cpu")
+        worker._lm = more
+        assert [more.shape_for(n) for n in (5, 44, 200)] == [lm.shape_for(n) for n in (5, 44, 200)]
+        got = worker.score(reqs)
+        assert len(worker._threads) == more.workers
+        assert torch.get_num_threads() == before + 2
+        worker.stop()
+    finally:
+        torch.set_num_threads(before)
+    for row, r in zip(got, reqs, strict=True):
+        x = lm.model_input(r)
+        assert np.array_equal(row, lm.forward([x], *lm.shape_for(len(x.ids)))[0])
+
+
+@pytest.mark.parametrize(("length", "rows"), [(5, 19), (24, 4), (44, 2), (64, 2), (68, 1), (256, 1)])
+def test_rows_of_a_pass_fill_one_core(length, rows):
+    assert rows_for(length, "cpu", 1) == rows
+    assert rows_for(length, "cuda", 1) == 1 << (8192 // length).bit_length() - 1
+
+
+def test_every_core_computes_a_pass_of_its_own(fake, monkeypatch):
+    """Two at once here; one that dies takes only its own callers with it, and is started again."""
+    fake._lm.workers = 2
+    thread, got = call(fake.score, ["x"] * 4 + ["y"] * 4)
+    until(lambda: fake._lm.inside == 2)
+    fake._lm.permits.release(2)
+    thread.join(20)
+    assert got[0].shape == (8, 2) and sorted(p[0] for p in fake._lm.passes) == ["x", "y"]
+    forward = fake._lm.forward
+
+    def dies(inputs, rows, length):
+        if inputs[0].ids[0] == "dies":
+            raise SystemExit
+        return forward(inputs, rows, length)
+
+    monkeypatch.setattr(fake._lm, "forward", dies)
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    kept, got_kept = call(fake.score, ["kept"] * 4)
+    until(lambda: fake._lm.inside == 1)
+    thread, got = call(fake.score, ["dies"])
+    thread.join(20)
+    assert isinstance(got[0], Cancelled) and kept.is_alive() and len(fake._threads) == 1
+    fake._lm.permits.release(50)
+    kept.join(20)
+    assert got_kept[0].shape == (4, 2)
+    assert fake.score(["x"]).shape == (1, 2) and len(fake._threads) == 2
+
+
+def test_a_short_text_does_not_wait_for_a_long_one(fake):
+    long, got_long = call(fake.score, ["long"] * 100)
+    assert fake._lm.begun.wait(20)
+    short, got_short = call(fake.score, ["short"] * 6)
+    until(lambda: len(fake._jobs) == 2)
+    fake._lm.permits.release(5)  # long, long, short, long, short: the callers take turns
+    short.join(20)
+    assert not short.is_alive() and got_short[0].shape == (6, 2)
+    assert long.is_alive()
+    fake._lm.permits.release(100)
+    long.join(20)
+    assert got_long[0].shape == (100, 2)
+
+
+def test_callers_share_a_pass(fake):
+    first, _ = call(fake.score, ["x"])
+    assert fake._lm.begun.wait(20)
+    others = [call(fake.score, [name]) for name in ("y", "z")]
+    until(lambda: len(fake._jobs) == 2)
+    fake._lm.permits.release(2)
+    for thread, _ in [*others, (first, None)]:
+        thread.join(20)
+    assert [sorted(p) for p in fake._lm.passes] == [["x"], ["y", "z"]]
+
+
+def test_too_many_callers_are_told(fake):
+    calls = [call(fake.score, ["x"] * 9) for _ in range(3)]
+    until(lambda: fake.waiting == 3)
+    with pytest.raises(Busy, match="busy with 3 texts"):
+        fake.score(["y"])
+    fake._lm.permits.release(50)
+    for thread, got in calls:
+        thread.join(20)
+        assert got[0].shape == (9, 2)
+    assert fake.score(["y"]).shape == (1, 2)
+
+
+def test_a_timeout_says_busy_and_withdraws(fake):
+    with pytest.raises(Busy):
+        fake.score(["x"] * 50, timeout=0.1)
+    assert fake.waiting == 0 and not fake._jobs
+
+
+def test_cancelling_ends_the_call_and_the_work(fake):
+    stop = Task()
+    thread, got = call(fake.score, ["x"] * 50, task=stop)
+    assert fake._lm.begun.wait(20)
+    stop.cancel()
+    thread.join(20)
+    assert isinstance(got[0], Cancelled)
+    fake._lm.permits.release(50)
+    assert fake.score(["y"]).shape == (1, 2)
+    assert sum(p.count("x") for p in fake._lm.passes) <= 4
+
+
+def test_an_error_in_progress_withdraws_the_rest(fake):
+    fake._lm.permits.release(1)
+
+    def progress(done, total):
+        raise KeyError("the page was left")
+
+    with pytest.raises(KeyError):
+        fake.score(["x"] * 50, task=Task(progress))
+    fake._lm.permits.release(50)
+    assert fake.score(["y"]).shape == (1, 2)
+    assert sum(p.count("x") for p in fake._lm.passes) <= 8
+
+
+def test_errors_travel_and_the_engine_goes_on(fake):
+    fake._lm.permits.release(50)
+    with pytest.raises(RuntimeError, match="the model broke"):
+        fake.score(["broken"])
+    with pytest.raises(InputError):
+        fake.score(["refused"])
+    assert fake.score(["y"]).tolist() == [[0.0, 1.0]]
+    assert fake.waiting == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("how", ["ends", "answers nothing"])
+def test_an_engine_that_dies_fails_its_callers_and_starts_again(fake, how, monkeypatch):
+    """Also those whose requests were in the pass, which wait for nobody any more."""
+    fake._lm.permits.release(50)
+    died = SystemExit if how == "ends" else ValueError
+
+    def forward(inputs, rows, length):
+        if how == "ends":
+            raise SystemExit
+        return np.zeros((len(inputs) + 1, 2), np.float32)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(fake._lm, "forward", forward)
+        threads = [call(fake.score, ["x"]), call(fake.score, ["y"] * 9)]
+        for thread, got in threads:
+            thread.join(10)
+            assert not thread.is_alive(), "a caller waits for an engine that is gone"
+            assert isinstance(got[0], Cancelled if died is SystemExit else died) and str(got[0])
+    assert fake.score(["y"]).tolist() == [[0.0, 1.0]] and fake.waiting == 0
+
+
+@pytest.mark.parametrize("error", ["torch", "processor", "python"])
+def test_a_pass_without_memory_is_made_again_and_then_said(lm, monkeypatch, error):
+    """In the same shape: with fewer rows at once the last bits of the scores would be others."""
+    import torch
+
+    raised = {
+        "torch": torch.OutOfMemoryError("CUDA out of memory."), "python": MemoryError(),
+        "processor": RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
+    }[error]  # fmt: skip
+    inputs = [lm.model_input(r) for r in requests(lm, SHORT)]
+    shape = lm.shape_for(max(len(x.ids) for x in inputs))
+    wanted, logits, left = lm.forward(inputs[: shape[0]], *shape), lm._logits, [1]
+
+    def scarce(*given):
+        if left and left.pop():
+            raise raised
+        return logits(*given)
+
+    monkeypatch.setattr(lm, "_logits", scarce)
+    assert np.array_equal(lm.forward(inputs[: shape[0]], *shape), wanted)
+    left += [1] * 2
+    with pytest.raises(Busy, match=r"not enough memory .* Close what else uses it"):
+        lm.forward(inputs[: shape[0]], *shape)
+    left += [1]
+    raised = RuntimeError("something else")
+    with pytest.raises(RuntimeError, match="something else"):
+        lm.forward(inputs[: shape[0]], *shape)
+
+
+def test_stopping_releases_the_callers_and_starts_again(fake):
+    thread, got = call(fake.score, ["x"] * 50)
+    assert fake._lm.begun.wait(20)
+    fake._lm.permits.release(1)
+    stopper, _ = call(fake.stop)
+    until(lambda: fake._stopping)
+    fake._lm.permits.release(1)
+    thread.join(20)
+    stopper.join(20)
+    assert isinstance(got[0], Cancelled)
+    fake._lm.permits.release(50)
+    assert fake.score(["y"]).shape == (1, 2)
+
+
+def test_warm_returns_at_once_and_loads_behind(folder):
+    worker = Engine(str(folder), "cpu")
+    assert not worker.ready
+    worker.warm()
+    until(lambda: worker.ready)
+    assert worker.error is None
+    worker.stop()
+
+
+def test_a_model_that_does_not_load_tells_every_caller(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    worker = Engine(str(tmp_path), "no such device")
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            worker.score([])
+    worker.warm()
+    until(lambda: worker.error is not None)
+    assert not worker.ready
+
+
+def test_one_engine_a_model_and_device(folder, engine):
+    from dptext_core._internal.device import best_device
+
+    assert models.engine(str(folder)) is engine
+    assert models.engine(str(folder), best_device()) is engine
+
+
+def test_nothing_of_a_text_is_kept(engine, lm):
+    engine.score(requests(lm, SHORT))
+    with pytest.raises(Busy):
+        engine.score(requests(lm, LONG), timeout=0.0)
+    gc.collect()
+    until(lambda: not any(type(o) is _Job for o in gc.get_objects()))
+
+
+def run_script(code, folder, seconds=300):
+    env = os.environ | {"OMP_NUM_THREADS": "2", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-c", code, str(folder)], cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
+    )
+
+
+SETUP = """
+import os, sys, threading
+from dptext_core import models
+from dptext_core.text.document import Document
+lm, engine = models.load_masked_lm(sys.argv[1], "cpu"), models.engine(sys.argv[1], "cpu")
+pieces = lm.encode(Document.parse("The doctor told me that he was sick. " * 40))
+reqs = [models.MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
+"""
+
+
+@pytest.mark.slow
+def test_a_forked_child_works_and_the_process_ends_in_the_middle_of_work(folder):
+    done = run_script(
+        SETUP
+        + """
+want = engine.score(reqs[:3])
+if hasattr(os, "fork"):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if (engine.score(reqs[:3], timeout=120) == want).all() else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+threading.Thread(target=engine.score, args=(reqs * 20,), daemon=True).start()
+while not engine._jobs:
+    pass
+print("end")
+""",
+        folder,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "end"), done.stderr
+
+
+def test_the_speed_report_names_both_ratios_and_the_share_of_the_ceiling(folder, engine, capsys, monkeypatch):
+    monkeypatch.setattr(speed, "short_texts", lambda: [SHORT, LONG[:60]])
+    monkeypatch.setattr(share, "LARGE", 64)
+    monkeypatch.setattr(engine, "_lm", engine._lm)
+    assert speed.main(["--model", str(folder), "--device", "cpu", "--float32", "--repeats", "1"]) == 0
+    engine.stop()
+    lines = capsys.readouterr().out.splitlines()
+    assert "one text of 20 tokens" in lines[1] and "2 texts of 20 tokens" in lines[2] and "x" in lines[1]
+    assert "one text of 400 tokens" in lines[3] and not any("by pairs" in line for line in lines)
+    assert "float32" in lines[5] and "torch.mm" in lines[5] and "at the model's shapes" in lines[5]
+    one, two = zip(*(map(float, re.findall(r"(-?[\d.]+)%", line)) for line in lines[-len(share.PARTS) :]), strict=True)
+    assert sum(one) == pytest.approx(100, abs=0.5) and sum(two) == pytest.approx(100, abs=0.5)
+    assert min(one[0], two[0], one[2], two[2], one[4], two[4]) > 0
+
+
+def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):
+    """One request of exactly the length of its pass, so that nothing is padding; and a model counted by hand."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from dptext_core.models import fast_bert
+
+    monkeypatch.setattr(fast_bert, "products", lambda dtype: (False, ""))
+    monkeypatch.setattr(fast_bert.FastBert.head, "__defaults__", (1,))
+    lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
+    size = share.Size.of(lm)
+    config = json.loads((folder / "config.json").read_text())
+    assert size == share.Size(
+        config["num_hidden_layers"], config["hidden_size"], config["intermediate_size"], len(lm.candidates)
+    )
+    for length in (8, 20):
+        with FlopCounterMode(display=False) as counter:
+            lm.forward([ModelInput([5] * length, [0] * length, 3)], 1, length)
+        assert share.needed(size, length) == counter.get_total_flops()
+    asked = MaskedLM(dataclasses.replace(models.masked_lm_spec(str(folder)), queries=True), "cpu", "float32")
+    monkeypatch.setitem(fast_bert.TOGETHER, torch.float32, 4)
+    ids = [5] * 20
+    with FlopCounterMode(display=False) as counter:
+        asked.forward([ModelInput(ids, None, at, True) for at in (3, 4, 7, 9)], 4, 20)
+    itself = 4 * size.layers * 2 * 2 * size.width  # what a query reads of itself is no product to the counter
+    assert share.needed_by_queries(size, 20, 4) == counter.get_total_flops() + itself
+    # Two layers of width 2 and 4, 3 positions, 5 candidates. First layer: 4 + 8 weights of 2 x 2 a position; attention;
+    # last layer: keys and values at 3 positions, the rest at one; head; output matrix.
+    by_hand = 2 * 3 * (4 * 4 + 2 * 8) + 4 * 9 * 2 + 2 * 3 * 2 * 4 + 2 * (2 * 4 + 2 * 8) + 4 * 3 * 2 + 2 * 4 + 2 * 2 * 5
+    assert share.needed(share.Size(2, 2, 4, 5), 3) == by_hand
+
+
+def test_the_passes_that_are_counted_are_the_engines(engine, lm, monkeypatch):
+    made, forward_all = [], lm.forward_all
+
+    def seen(passes):
+        made.extend((len(inputs), shape) for inputs, shape in passes)
+        assert len(passes) <= lm.at_once
+        return forward_all(passes)
+
+    monkeypatch.setattr(lm, "forward_all", seen)
+    engine.score(share.mask_requests(lm, [LONG[:150], SHORT]))
+    inputs = lm.model_inputs(share.mask_requests(lm, [LONG[:150], SHORT]))
+    assert sorted(made) == sorted((len(some), shape) for some, shape in share.passes(lm, inputs))
+    assert len({shape for _, shape in made}) > 1
+
+
+def test_the_plain_loop_and_the_engine_compute_the_same(folder):
+    from dptext_core.models.masked_lm import MaskedLM, plain_model
+
+    lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
+    worker = Engine(str(folder), "cpu")
+    worker._lm = lm
+    plain, tokenizer = plain_model(lm.spec)
+    want = np.stack([x.numpy() for x in speed.plain_scores(plain, tokenizer, SHORT)])[:, lm.candidate_ids]
+    np.testing.assert_allclose(speed.engine_scores(worker, lm, [SHORT]), want, atol=1e-4)
+    worker.stop()
+
+
+def test_the_texts_of_the_speed_report_have_twenty_tokens():
+    short_texts = speed.short_texts
+    assert len(set(short_texts())) == 20
+    assert {len(Document.parse(t).tokens) for t in short_texts()} == {20}

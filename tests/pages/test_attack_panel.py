@@ -1,0 +1,268 @@
+"""The panel of the attackers, run by Streamlit's AppTest, and their figure."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import plotly.graph_objects as go
+import pytest
+from marks import slow_but
+from streamlit.testing.v1 import AppTest
+from tiny_generators import tiny_generator
+
+import dptext_core as dpt
+from dptext_core.attacks import QueryCurve, bayes, which_text
+from dptext_core.show.figures import query_figure
+
+TEXT = "The movie was wonderful but the weather in Xyzzyville ruined our holiday."
+
+
+def script() -> None:
+    import streamlit as st
+
+    import dptext_core as dpt
+    from pages.ui import attackers, runs
+
+    state = st.session_state
+    if "run" not in state:
+        inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)
+        axis = state["axis"]
+        state["run"] = runs.make(inputs, 1, axis[2], axis)
+    run = state["run"]
+    attackers.panel(run, run.at(state["epsilon"]) if "epsilon" in state else run.result, state["token"])
+
+
+def page(mechanism: str, token: int | None = 1, text: str = TEXT, axis=None, **options) -> AppTest:
+    at = AppTest.from_function(script, default_timeout=120)
+    at.session_state["mechanism"], at.session_state["text"], at.session_state["token"] = mechanism, text, token
+    at.session_state["options"] = tuple(sorted(options.items()))
+    at.session_state["axis"] = axis or dpt.mechanism_class(mechanism).epsilon_range()
+    return settle(at)
+
+
+def settle(at: AppTest) -> AppTest:
+    """Run until no job is under way."""
+    at.run()
+    end = time.monotonic() + 100
+    while any(w.running(0) for w in jobs(at).values()):
+        assert time.monotonic() < end, "the work did not end"
+        time.sleep(0.2)
+        at.run()
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def jobs(at: AppTest) -> dict:
+    """What was asked of each attacker."""
+    work = at.session_state["session"].work if "session" in at.session_state else {}
+    return {place.removeprefix("attack: "): w for place, w in work.items() if w.asked is not None}
+
+
+def metric(at: AppTest, label: str) -> str:
+    return next(m for m in at.metric if m.label == label).value
+
+
+def said(at: AppTest) -> str:
+    return " ".join(m.value for m in [*at.markdown, *at.caption, *at.info]).replace("\\", "")
+
+
+@pytest.mark.parametrize("mechanism", slow_but(["custext"], ["custext", "diffractor", "santext", "tem"]))
+def test_the_chosen_word_is_attacked_at_once(mechanism):
+    at = page(mechanism)
+    posterior = jobs(at)["bayes"].result
+    run = at.session_state["run"]
+    assert posterior == bayes.attack(run.mechanism, run.result, 1)
+    assert posterior.true == "movie" and metric(at, "Place of your word") == f"{posterior.rank:,}"
+    table = at.dataframe[0].value
+    assert len(table) == len(posterior.top) + (posterior.rank > len(posterior.top))
+    assert list(table["word"][table[""] != ""]) == ["movie"]
+    assert posterior.sentence() in said(at)
+    assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 0
+    assert metric(at, "Answers needed").startswith(("about", "never"))
+    assert jobs(at)["curve"].result.words == 1 and len(at.get("plotly_chart")) == 1
+    assert jobs(at)["nearest"].result.sentence() in said(at)
+    assert not {"language-model", "likely-text"} & set(jobs(at))
+
+
+def test_the_release_is_read_when_it_is_asked_for_and_what_is_right_is_marked():
+    at = page("custext")
+    assert "reader" not in jobs(at)
+    at.button(key="attack_start_reader").click()
+    settle(at)
+    found = jobs(at)["reader"].result
+    assert found.sentence() in said(at) and found.text in said(at)
+    (table,) = [d.value for d in at.dataframe if "read" in d.value]
+    assert list(table[""] != "") == [w.rank == 1 for w in found.words]
+    at.segmented_control(key="attack_reader_seen").set_value(4)
+    at.run()
+    at.button(key="attack_start_reader").click()
+    settle(at)
+    again = jobs(at)["reader"]
+    assert again.error is None and again.result.answers == 4
+
+
+def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name():
+    at = page("custext")
+    assert "best" not in jobs(at)
+    at.button(key="attack_start_best").click()
+    settle(at)
+    found = jobs(at)["best"].result
+    assert metric(at, "Best attacker") == found.title and found.sentence() in said(at)
+    (table,) = [d.value for d in at.dataframe if "attacker" in d.value]
+    assert list(table["right"]) == list(found.shares.values()) and list(table[""]).count("◀ best") == 1
+    assert list(table["attacker"][table[""] != ""]) == [found.title]
+
+
+@pytest.mark.slow
+def test_moving_epsilon_attacks_again_and_keeps_the_curve():
+    at = page("custext")
+    curve = jobs(at)["curve"]
+    at.session_state["epsilon"] = 20.0
+    settle(at)
+    assert jobs(at)["bayes"].result.epsilon == 20.0 and jobs(at)["curve"] is curve
+    at.button(key="attack_start_text curve").click()
+    settle(at)
+    assert jobs(at)["text curve"].result.words == 5
+    assert "Half of the 5 words" in said(at)
+
+
+@pytest.mark.slow
+def test_what_has_no_posterior_says_what_to_use_instead():
+    at = page("mvc")
+    assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
+    assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 1, "what works is open"
+    at = page("dp-mlm")
+    assert "mask inference" in said(at)
+    assert at.get("tab_container")[0].proto.tab_container.default_tab_index == 1
+    at.button(key="attack_start_language-model").click()
+    settle(at)
+    found = jobs(at)["language-model"].result
+    assert found.sentence() in said(at) and metric(at, "First guess right")
+
+
+def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
+    at = page("custext")
+    at.button(key="attack_start_likely-text").click()
+    settle(at)
+    assert any("models add gemma-3-270m" in e.value.replace("\\", "") for e in at.error)
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory):
+    """The options of a mechanism that writes a new text, with a tiny model."""
+    return {"model": str(tiny_generator(tmp_path_factory.mktemp("writer"), "gpt2")), "max_tokens": 3}
+
+
+def test_where_a_new_text_is_written_it_is_asked_which_text_it_was(writer):
+    text = "My doctor <b>left</b>."
+    at = page("dp-prompt", None, text, (5.0, 500.0, 40.0), **writer)
+    found, run = jobs(at)["which text"].result, at.session_state["run"]
+    assert found.lineup.texts[0] == text and len(found.p) == 8 and found.sentence() in said(at)
+    again = which_text.attack(run.mechanism, [run.result], found.lineup)
+    assert found.p == pytest.approx(again.p) and metric(at, "Place of your text") == f"{found.rank} of 8"
+    table = at.dataframe[0].value
+    assert list(table["word"][table[""] != ""]) == [found.lineup.word] and len(table) == 8
+    assert "in whose place another stands" in said(at), "why attackers of words are not there"
+    at.button(key="attack_start_which text, fresh").click()
+    settle(at)
+    measured = jobs(at)["which text, fresh"].result
+    assert [m.trials for m in measured] == [48, 24, 8] and len(at.dataframe[1].value) == 3
+    at.button_group(key="attack_which_seen").set_value(4)
+    settle(at)
+    assert jobs(at)["which text"].result.answers == 4 and jobs(at)["which text, fresh"].result is measured
+    at.button_group(key="attack_which_kind").set_value("A list of texts")
+    settle(at)
+    assert "Type at least one other text" in said(at)
+    at.text_area(key="attack_which_list").set_value("**A** nurse left.\n\nMy doctor stayed.")
+    settle(at)
+    found = jobs(at)["which text"].result
+    assert found.lineup.texts == (text, "**A** nurse left.", "My doctor stayed.") and found.sentence() in said(at)
+    at.text_area(key="attack_which_list").set_value(text)
+    settle(at)
+    assert any("at least one other" in e.value for e in at.error)
+
+
+def test_where_no_posterior_can_be_worked_out_it_says_what_limits_any_attacker():
+    at = page("adept", None, "Play some jazz music.", (1.0, 1000.0, 5.0))
+    assert "sum over all of them" in said(at) and "which text" not in jobs(at)
+    n, limit = jobs(at)["limit"].result
+    assert n == 8 and limit.sentence() in said(at) and 1 / 8 < limit.value < 0.5
+    at = page("adept", None, "The of.", (1.0, 1000.0, 5.0))
+    assert "Type at least one other text" in said(at)
+    at.button_group(key="attack_which_kind").set_value("All but one word")
+    assert "no word that others could stand in for" in said(settle(at))
+
+
+def test_long_work_waits_for_a_button():
+    at = page("santext-plus")
+    assert "bayes" not in jobs(at) and "all pairs of words" in said(at)
+
+
+def test_words_that_were_not_replaced_say_so():
+    assert "stays as it is" in said(page("custext", token=0))
+    at = page("custext", token=8)
+    assert at.session_state["run"].result.steps[8].original == "Xyzzyville"
+    assert "not in the vocabulary" in said(at) and metric(at, "Place of your word") == "not listed"
+    assert "nothing to guess" in said(page("custext", text="The of and."))
+
+
+def elsewhere() -> None:
+    import streamlit as st
+
+    import dptext_core as dpt
+    from pages.ui import equal_privacy, runs
+
+    state = st.session_state
+    inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)
+    run = runs.make(inputs, 1, state["axis"][2], state["axis"])
+    equal_privacy.panel(run, run.result)
+
+
+def test_the_same_privacy_is_asked_for_by_what_the_mechanism_has(writer):
+    at = AppTest.from_function(elsewhere, default_timeout=120)
+    for mechanism, options, offered in (
+        ("dp-prompt", writer, ["Total ε"]),
+        ("dp-mlm-plus", {}, ["Best attacker", "N_w", "Total ε"]),
+        ("custext", {}, ["Best attacker", "N_w", "Bayes success", "Total ε"]),
+    ):
+        axis = dpt.mechanism_class(mechanism).epsilon_range()
+        at.session_state["mechanism"], at.session_state["axis"] = mechanism, axis
+        at.session_state["text"] = "My doctor."
+        at.session_state["options"] = tuple(sorted(options.items()))
+        at.run()
+        assert not at.exception
+        (kinds,) = at.get("button_group")
+        assert kinds.options == offered and kinds.value == offered[0]
+        assert all(
+            (f"Not {kind}:" in said(at)) == (kind not in offered) for kind in ("Best attacker", "N_w", "Bayes success")
+        )
+        if mechanism == "dp-prompt":
+            at.multiselect[0].set_value(["dp-mlm", "dp-paraphrase"])
+            at.button(key="equal_start").click()
+            settle(at)
+            found = at.session_state["session"].at("equal privacy").result
+            assert [c.epsilon is not None for c in found] == [True] * 3, "a tiny model is not asked to fill masks"
+
+
+def test_markup_in_the_text_is_shown_as_it_is():
+    at = page("custext", token=0, text="**doctor** <b>nurse</b> $x$", keep_stopwords=False, oov="keep")
+    assert not at.exception
+
+
+def test_the_figure_puts_never_on_top():
+    curve = QueryCurve((1.0, 2.0, 4.0), (math.inf, 5000.0, 3.0), (1.0, 0.0, 0.0), 1)
+    for dark in (False, True):
+        figure = go.Figure(query_figure({"<b>word</b>": curve}, epsilon=2.0, dark=dark))
+        (line,) = figure.data
+        assert line.y[0] > line.y[1] > line.y[2] and line.customdata[0] == "never"
+        assert line.name == "&lt;b&gt;word&lt;/b&gt;"
+        assert "never" in figure.layout.yaxis.ticktext and 10 ** figure.layout.yaxis.range[1] > line.y[0]
+    never = go.Figure(query_figure({"w": QueryCurve((1.0, 2.0), (math.inf, math.inf), (1.0, 1.0), 1)}))
+    assert set(never.data[0].customdata) == {"never"}
+    plain = go.Figure(query_figure({"w": QueryCurve((1.0, 2.0), (9.0, 1.0), (0.0, 0.0), 1)}))
+    assert "never" not in plain.layout.yaxis.ticktext
+    with pytest.raises(dpt.InputError, match="no curve"):
+        query_figure({})

@@ -1,0 +1,195 @@
+"""The Audit page, run by Streamlit's AppTest (which runs no JavaScript)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from small_spaces import random_space
+from streamlit.testing.v1 import AppTest
+
+import dptext_core as dpt
+from dptext_core import auditing as core
+from dptext_core.auditing.planted import FAULTS
+from dptext_core.auditing.planted.stated import TinyLatent
+from dptext_core.research import audit as bench
+from dptext_core.show.figures import audit_figure
+from dptext_core.show.figures.glossary import said_of
+from pages.ui.text import literal
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+def app(**session) -> AppTest:
+    at = AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120)
+    at.session_state["app"] = True
+    for name, value in session.items():
+        at.session_state[name] = value
+    return at.run()
+
+
+def settle(at: AppTest) -> AppTest:
+    """Press the button and run until no job is under way."""
+    at.button(key="audit_run").click().run()
+    while (job := at.session_state["session"].at("audit").job) is not None:
+        assert job.wait(100), "the audit did not end"
+        at.run()
+    assert not at.exception
+    return at
+
+
+def choose(at: AppTest, mechanism: str) -> AppTest:
+    at.selectbox(key="audit_mechanism").set_value(mechanism).run()
+    assert not at.exception
+    return at
+
+
+def planted(at: AppTest, fault: str) -> AppTest:
+    at.radio(key="audit_kind").set_value("A planted fault").run()
+    at.selectbox(key="audit_fault").set_value(fault).run()
+    assert not at.exception
+    return at
+
+
+def metric(at: AppTest, label: str) -> str:
+    return next(m.value for m in at.metric if m.label == label)
+
+
+def test_the_empty_page_says_what_to_do():
+    at = app()
+    assert not at.exception and "Run the audit" in at.info[0].value and not at.metric
+    assert at.number_input[0].help == said_of("ε")
+
+
+def test_typed_words_are_audited():
+    at = choose(app(), "diffractor")
+    at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
+    settle(at)
+    told = at.success[0].value
+    assert "Holds" in told and "3 pairs" in told and "Proven" in told and "Tested" in told
+    assert float(metric(at, "Draws could show")) > 0 and metric(at, "Leak seen from").endswith("%")
+    assert metric(at, "Claimed") == metric(at, "Measured")
+    left_out = next(d.value for d in at.dataframe if "why" in d.value)
+    assert list(left_out["input"]) == ["the", "*Qwzzx*"]
+    # Another page was shown: Streamlit has forgotten the controls, and the session has not.
+    again = app(session=at.session_state["session"])
+    assert again.text_area(key="audit_lines").value == at.text_area(key="audit_lines").value
+    assert again.selectbox(key="audit_mechanism").value == "diffractor" and again.success
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "lines"),
+    [
+        ("l2-clipping", ""),
+        pytest.param("unchanged-text", "The car was sold.\nThe house was bought.", marks=pytest.mark.slow),
+    ],
+)
+def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines, monkeypatch, few_looks):
+    monkeypatch.setattr(TinyLatent, "vocabulary", random_space(40, 4))  # in the place of 21,719 words
+    at = planted(app(), fault)
+    at.text_area(key="audit_lines").set_value(lines).run()
+    assert any(literal(FAULTS[fault].explanation)[:30] in c.value for c in at.caption)
+    at.select_slider(key="audit_draws").set_value(200).run()
+    settle(at)
+    assert at.error and "Refuted" in at.error[0].value
+    at.toggle(key="audit_twin").set_value(True).run()
+    settle(at)
+    assert at.success and not at.error
+
+
+@pytest.mark.slow
+def test_an_own_claim_is_held_against_it(few_looks):
+    at = choose(app(), "custext")
+    at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
+    settle(at)
+    assert "Cannot be told" in at.warning[0].value
+    at.toggle(key="audit_own").set_value(True).run()
+    settle(at)
+    assert "Refuted" in at.error[0].value and metric(at, "Measured") == "∞"
+
+
+def test_words_that_stay_give_an_error_in_plain_words():
+    at = choose(app(), "diffractor")
+    at.text_area(key="audit_lines").set_value("the").run()
+    settle(at)
+    assert "Nothing is drawn" in at.error[0].value and not at.metric
+
+
+def test_too_many_lines_are_refused():
+    at = app()
+    at.text_area(key="audit_lines").set_value("\n".join(f"w{i}" for i in range(501))).run()
+    at.button(key="audit_run").click().run()
+    assert not at.exception and "501" in at.error[0].value
+    assert "session" not in at.session_state or at.session_state["session"].at("audit").job is None
+
+
+@pytest.mark.slow
+def test_a_long_audit_can_be_stopped(monkeypatch):
+    started = threading.Event()
+
+    def endless(m, inputs, claim, *, draws, task):
+        started.set()
+        while True:
+            task.report(1, 4)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(core, "audit", endless)
+    at = app()
+    at.button(key="audit_run").click().run()
+    assert started.wait(10)
+    at.session_state["session"].at("audit").job.task.cancel()
+    end = time.monotonic() + 20
+    while at.session_state["session"].at("audit").job is not None:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+        at.run()
+    assert not at.exception and "Stopped" in at.error[0].value
+
+
+def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
+    own = bench.row(dpt.Setting("tem", {"space": "minilm", "gamma": None, "oov": "keep"}), report())
+    monkeypatch.setattr(bench, "table", lambda: [own])
+    shown = next(d.value for d in app().dataframe if "verdict" in d.value)
+    assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]
+    assert shown["verdict"].tolist() == ["Cannot be told"] and shown["claimed"].tolist() == ["∞"]
+    monkeypatch.setattr(bench, "table", list)
+    assert any("bench audit" in c.value for c in app().caption)
+
+
+def report(**more) -> core.AuditReport:
+    values = {
+        "mechanism": "tem", "epsilon": 2.0, "notion": "none", "claimed": float("inf"), "measured": 1.0, "exact": True,
+        "detectable": float("inf"), "verdict": "inconclusive", "reason": "x", "witness": None, "unit": "", "inputs": 2,
+        "pairs": 1, "skipped": (), "draws": 0, "sampler_p": None, "confidence": 0.95,
+    }  # fmt: skip
+    return core.AuditReport(**(values | more))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("claimed", "measured"), [(2.0, 1.0), (2.0, float("inf")), (float("inf"), float("inf"))])
+def test_the_figure_takes_infinite_losses(dark, claimed, measured):
+    for detectable in (float("inf"), 0.5):
+        picture = audit_figure(report(claimed=claimed, measured=measured, detectable=detectable), dark)
+        (bar,) = picture.data
+        assert all(0 < x < 10 for x in bar.x)
+        assert [t == "∞" for t in bar.text] == [measured == float("inf"), claimed == float("inf")]
+
+
+def test_two_texts_are_told_apart_under_the_chosen_setting():
+    at = planted(app(), "copied-word")
+    at.number_input(key="audit-epsilon-fault-copied-word").set_value(0.1).run()
+    at.segmented_control(key="audit_two_pair").set_value("another text").run()
+    at.button(key="audit_two_start").click().run()
+    while (job := at.session_state["session"].at("two texts: audit_two").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert not at.exception
+    (row,) = next(d.value for d in at.dataframe if "ε at least" in d.value.columns).to_dict("records")
+    assert row["advantage"] == "1.00" and row["ε at least"] == row["could show"] == "3.28"
+    assert any("the promise is broken" in e.value for e in at.error)
+    assert not any("asked before" in w.value for w in at.warning)
+    at.segmented_control(key="audit_two_pair").set_value("one word").run()
+    assert any("asked before" in w.value for w in at.warning)

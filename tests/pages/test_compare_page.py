@@ -1,0 +1,362 @@
+"""The Compare page, run by Streamlit's AppTest: settings beside each other, kept, released through the ledger."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dptext_core as dpt
+from dptext_core.attacks import best
+from dptext_core.measure import calibration, side_by_side
+from dptext_core.privacy.guarantee import percent
+from dptext_core.show.figures.glossary import said_of
+from pages.ui import compared, equal_privacy
+from pages.ui.rewrite_view import copies_of, word_of
+from pages.ui.session import Session
+
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
+TEXT = "My doctor sent a letter to my sister Halvorsen."
+TWO = [
+    dpt.Setting("diffractor", {}, 1.1),
+    dpt.Setting("diffractor", {"noise": "tem"}, 0.7),
+]
+
+
+def opened(settings=TWO, text=TEXT, mine=None, **state) -> AppTest:
+    at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
+    for key, value in state.items():
+        at.session_state[key] = value
+    at.session_state["compare_text"] = text
+    mine = at.session_state["session"] = mine or Session()
+    if settings:
+        mine.compare(settings)
+    return settle(at)
+
+
+def settle(at: AppTest) -> AppTest:
+    at.run()
+    end = time.monotonic() + 300
+    while (job := mine(at).at("compare").job) is not None:
+        assert job.wait(end - time.monotonic())
+        at.run()
+    assert not at.exception
+    return at
+
+
+def mine(at: AppTest):
+    return at.session_state["session"]
+
+
+def views(at: AppTest, what: str = "pieces") -> list[dict]:
+    return [data for e in at.get("bidi_component") if what in (data := json.loads(e.proto.json))]
+
+
+def texts(at: AppTest) -> list[str]:
+    return ["".join(p[0] for p in v["pieces"]) for v in views(at)]
+
+
+def slider(at: AppTest, k: int):
+    return at.select_slider[k]
+
+
+def released(at: AppTest) -> list:
+    return [e for e in mine(at).ledger.entries if e.released]
+
+
+@pytest.fixture(scope="module")
+def page() -> AppTest:
+    """Shared by tests that leave it as it was, or do not mind what the ones before did."""
+    return opened()
+
+
+def test_two_settings_stand_beside_each_other_with_what_changed(page):
+    results = [o.looked.result for o in mine(page).at("compare").result]
+    assert [r.config.epsilon for r in results] == [1.1, 0.7] and [r.config.noise for r in results] == [
+        "geometric", "tem"
+    ]  # fmt: skip
+    assert texts(page) == [r.text for r in results]
+    assert [[p[1] for p in v["pieces"]] for v in views(page)] == [
+        [int(p.changed) for p in side_by_side.pieces(r)] for r in results
+    ]
+    table = page.dataframe[0].value
+    assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == ["1-Diffractor", "1-Diffractor (tem)"]
+    assert page.select_slider[0].help == said_of("ε")
+    assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
+
+
+def test_going_back_to_a_setting_draws_nothing_new(page, monkeypatch):
+    before = texts(page)
+    low = slider(page, 0).options[0]
+    slider(page, 0).set_value(float(low))
+    settle(page)
+    assert mine(page).at("compare").result[0].epsilon == float(low)
+    drawn = []
+    monkeypatch.setattr(dpt.NoiseStream, "__init__", lambda self, *a: drawn.append(a))
+    cls = dpt.mechanism_class("diffractor")
+    monkeypatch.setattr(cls, "prepare_document", lambda *a: pytest.fail("the scores are kept"))
+    slider(page, 0).set_value(1.1)
+    settle(page)
+    assert texts(page) == before and not drawn
+    assert len(mine(page).ledger.entries) == 2, "settings of one draw are looked at together"
+
+
+def test_a_chosen_word_is_chosen_everywhere(page):
+    at = TEXT.index("letter")
+    assert views(page)[0]["chosen"] == TEXT.index("doctor")
+    mine(page).word = at
+    settle(page)
+    assert [v["chosen"] for v in views(page)] == [at, at]
+    assert sum("“letter” →" in m.value.replace("\\", "") for m in page.markdown) == 2
+    mine(page).word = TEXT.index("Halvorsen")
+    settle(page)
+    said = [c.value.replace("\\", "") for c in page.caption]
+    assert sum("“Halvorsen” is not in its vocabulary" in c and "becomes any word" in c for c in said) == 2
+    assert word_of({"word": 4.0}) == 4 and word_of(None) is None and word_of({"word": True}) is None
+
+
+def test_equal_n_w_is_equal_and_equal_epsilon_is_warned_of(page):
+    page.segmented_control(key="compare_mode").set_value("n_w")
+    settle(page)
+    page.slider(key="compare_n_w").set_value(30)
+    settle(page)
+    result = mine(page).at("compare").result
+    assert [o.figures.n_w for o in result] == pytest.approx([0.3, 0.3], abs=0.003)
+    page.segmented_control(key="compare_mode").set_value("total")
+    settle(page)
+    totals = [o.figures.total for o in mine(page).at("compare").result]
+    assert totals[0] == pytest.approx(totals[1], rel=1e-3)
+    page.segmented_control(key="compare_mode").set_value("epsilon")
+    settle(page)
+    first, second = mine(page).at("compare").result
+    assert first.epsilon == second.epsilon == page.select_slider(key="compare_epsilon").value
+    assert not page.warning, "these two count alike"
+    page.segmented_control(key="compare_mode").set_value("own")
+    settle(page)
+
+
+def test_the_address_carries_what_is_compared_and_brings_it_back(page):
+    page.segmented_control(key="compare_mode").set_value("n_w")
+    settle(page)
+    page.slider(key="compare_n_w").set_value(30)
+    settle(page)
+    query = next(q for v in views(page, "query") if (q := dict(parse_qsl(v["query"]))))
+    assert query == {
+        "1.mechanism": "diffractor", "2.mechanism": "diffractor", "2.noise": "tem", "equal": "n_w", "at": "0.3"
+    }  # fmt: skip
+    # Another page was shown: Streamlit has forgotten the controls, and the session has not.
+    again = opened((), mine=mine(page))
+    assert again.segmented_control(key="compare_mode").value == "n_w" and again.slider(key="compare_n_w").value == 30
+    assert [s.options for _, s in mine(again).columns] == [{}, {"noise": "tem"}]
+    # A link, in a session of its own.
+    other = opened((), mine=Session(query=query | {"at": "0.7"}))
+    assert other.slider(key="compare_n_w").value == 70 and not other.warning
+    assert [s.options for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
+    for wrong, said in (
+        ({"at": "much"}, "at "), ({"equal": "x"}, "equal is one of"), ({"2.mechanism": "x"}, "Unknown mechanism"),
+        ({"3.mechanism": "tem", "4.mechanism": "tem", "5.mechanism": "tem"}, "2 to 4"),
+    ):  # fmt: skip
+        mine(other).query = query | wrong
+        settle(other)
+        assert "not followed" in other.warning[0].value and said in other.warning[0].value.replace("\\", "")
+    page.segmented_control(key="compare_mode").set_value("own")
+    settle(page)
+
+
+def test_what_is_copied_or_downloaded_is_released_and_two_of_one_draw_void_it(page):
+    first = mine(page).at("compare").result[0].looked
+    view = f"compare{mine(page).columns[0][0]}_view"
+    assert not released(page)
+    page.session_state[view] = {"copies": [first.number, 10_000]}
+    settle(page)
+    (entry,) = released(page)
+    assert entry._output == mine(page).ledger._hash(first.result.text) and not page.error
+    slider(page, 0).set_value(float(slider(page, 0).options[3]))
+    settle(page)
+    looked = mine(page).at("compare").result[0].looked
+    second = looked.result
+    page.session_state[view] = {"copies": [first.number, looked.number]}
+    settle(page)
+    assert second.noise_id == first.result.noise_id and "share their noise" in page.error[0].value
+    assert copies_of({"copies": [1, 2.0, True, "x"]}) == [1, 2] and copies_of({"copies": "12"}) == []
+
+
+def typed(at: AppTest, text: str) -> list[str]:
+    at.text_area(key="compare_text").set_value(text)
+    return texts(settle(at))
+
+
+def test_the_noise_of_a_place_stays_while_the_text_is_typed_and_the_ledger_holds_one_draw_of_each():
+    at = opened(text=TEXT[:-1])
+    before = texts(at)
+    after = typed(at, f"{TEXT[:-1]} and her nurse")
+    assert [a.startswith(b) for a, b in zip(after, before, strict=True)] == [True, True]
+    book = mine(at).ledger
+    assert len(book.entries) == 2 and len(book.accounts()) == 1 and not any(e.released for e in book.entries)
+
+
+def test_a_release_before_an_edit_and_one_after_it_share_no_noise():
+    at = opened(text=TEXT[:-1])
+    released = views(at)[0]["copies"]
+    first = mine(at).kept.shown[released].noise_id
+    longer = f"{TEXT[:-1]} and her nurse"
+    typed(at, longer)
+    number = views(at)[0]["copies"]
+    assert mine(at).kept.shown[number].noise_id == first, "until something is released"
+    key = next(k for k in (f"compare{id_}_view" for id_, _ in mine(at).columns))
+    at.session_state[key] = {"copies": [released]}  # told of when the text has gone on
+    settle(at)
+    second = mine(at).kept.shown[views(at)[0]["copies"]]
+    assert second.original == longer and second.noise_id != first
+    at.session_state[key] = {"copies": [released, views(at)[0]["copies"]]}
+    settle(at)
+    (account,) = mine(at).ledger.accounts()
+    assert account.releases == 2 and not account.void
+
+
+@pytest.fixture
+def held(monkeypatch) -> Iterator[threading.Event]:
+    """Rewrites are not ready before this is set."""
+    ready, made = threading.Event(), compared.rewrites
+
+    def slow(*args):
+        assert ready.wait(100)
+        return made(*args)
+
+    ready.set()
+    monkeypatch.setattr(compared, "rewrites", slow)
+    yield ready
+    ready.set()
+
+
+def dims(at: AppTest) -> str:
+    """What is done to the rewrites of before."""
+    return " ".join(e.proto.body for e in at.get("html") if "opacity" in e.proto.body)
+
+
+def test_rewrites_of_before_stay_dimmed_until_the_new_ones_are_there(held):
+    at = opened(text=f"{TEXT} {'My nurse wrote a letter. ' * 60}")
+    before, book = texts(at), len(mine(at).ledger.entries)
+    assert not dims(at)
+    held.clear()
+    at.text_area(key="compare_text").set_value(TEXT)  # 300 words are deleted at once
+    at.run()
+    assert mine(at).at("compare").job is not None and texts(at) == before
+    assert "st-key-compare_before" in dims(at) and "pointer-events: none" in dims(at)
+    assert any("of the text before" in c.value for c in at.caption)
+    assert len(mine(at).ledger.entries) == book, "nothing new was looked at"
+    held.set()
+    settle(at)
+    after = texts(at)
+    assert not dims(at) and all(len(a) < len(b) for a, b in zip(after, before, strict=True))
+    held.clear()
+    slider(at, 0).set_value(float(slider(at, 0).options[0]))
+    at.run()
+    assert texts(at) == after and "opacity" in dims(at) and "pointer-events" not in dims(at)
+    gone = mine(at).columns[1][0]
+    mine(at).columns[1] = (mine(at).next_number(), TWO[1])
+    at.run()
+    assert texts(at) == after[:1] and gone not in [id_ for id_, _ in mine(at).columns], "of columns that still stand"
+
+
+def test_a_text_that_was_emptied_while_it_was_worked_on_is_rewritten_when_it_is_back(held):
+    at = opened()
+    held.clear()
+    for text in (f"{TEXT} Again.", "", f"{TEXT} Again."):
+        at.text_area(key="compare_text").set_value(text)
+        at.run()
+    held.set()
+    settle(at)
+    assert [o.looked.result.original for o in mine(at).at("compare").result] == [f"{TEXT} Again."] * 2
+
+
+def test_draw_again_is_fresh_noise_for_all(page):
+    before = {o.looked.result.noise_id for o in mine(page).at("compare").result}
+    page.button(key="compare_again").click()
+    settle(page)
+    after = {o.looked.result.noise_id for o in mine(page).at("compare").result}
+    assert not before & after
+
+
+def test_a_third_is_added_and_taken_away(page):
+    page.button(key="compare_add").click()
+    settle(page)
+    assert len(views(page)) == 3 and mine(page).columns[2][1].mechanism == "santext"
+    third = mine(page).columns[2][0]
+    page.button(key=f"compare{third}_close").click()
+    settle(page)
+    assert len(views(page)) == 2
+
+
+def test_a_row_of_equal_privacy_opens_here_with_its_options_and_epsilon(monkeypatch):
+    here, went = Session(), []
+    monkeypatch.setattr(equal_privacy, "session", lambda: here)
+    monkeypatch.setattr(equal_privacy.st, "switch_page", went.append)
+    mechanisms = [dpt.get_mechanism("diffractor"), dpt.get_mechanism("diffractor", noise="tem")]
+    found = dpt.equal_privacy(mechanisms, {"n_w": 0.4}, text=[m.prepare(TEXT) for m in mechanisms], tolerance=0.01)
+    equal_privacy.compare(found * 3)
+    assert went == ["pages/compare.py"] and here.columns_new and len(here.columns) == 4
+    settings = [s for _, s in here.columns[:2]]
+    assert [s.options for s in settings] == [{}, {"noise": "tem"}]
+    assert [s.epsilon for s in settings] == [c.epsilon for c in found]
+    assert all(abs(c.reached - 0.4) <= 0.01 for c in found)
+    options = {"lists": ("L2",), "never": ("heck",)}
+    run = SimpleNamespace(mechanism=mechanisms[0], inputs=SimpleNamespace(options=options))
+    assert equal_privacy.like(run, "tem").config.never == ("heck",) and equal_privacy.like(run, "adept")
+
+
+def test_a_text_is_prepared_by_each_of_the_mechanisms_that_are_compared():
+    one, other = dpt.get_mechanism("diffractor"), dpt.get_mechanism("diffractor", noise="tem")
+    with pytest.raises(dpt.ConfigError, match="one text"):
+        dpt.equal_privacy([one, other], {"n_w": 0.4}, text=[one.prepare(TEXT)])
+    with pytest.raises(dpt.ConfigError, match="one text"):
+        dpt.equal_privacy([one, other], {"n_w": 0.4}, text=[one.prepare(TEXT), other.prepare("Another one.")])
+
+
+def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_draw():
+    at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("dp-sentence", {}, 20.0)])
+    at.button(key="compare_attack").click().run()
+    while (job := mine(at).at("compare best").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert not at.exception
+    (table,) = [d.value for d in at.dataframe if "best attacker" in d.value.columns]
+    (found,) = mine(at).at("compare best").result
+    assert list(table["best attacker"]) == [best.title(found.by)] and found.by in best.ASKED
+    assert list(table["right"]) == [percent(found.value)]
+
+
+@pytest.mark.slow
+def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch):
+    monkeypatch.setattr(calibration, "READ", 4)  # one rewrite at each ε
+    state = {"compare_mode": "best", "compare_best": 75}
+    at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("diffractor", {"noise": "tem"}, 0.5)], **state)
+    while (job := mine(at).at("compare").job) is not None:
+        assert job.wait(200)
+        at.run()
+    assert not at.exception and at.slider(key="compare_best").value == 75
+    outcomes = mine(at).at("compare").result
+    assert all(o.epsilon and o.looked is not None for o in outcomes)
+    assert any("Where the best of all attackers finds as much" in c.value for c in at.caption)
+
+
+def test_settings_without_words_are_measured_by_two_texts():
+    at = opened([dpt.Setting("dp-sentence", {}, 20.0), dpt.Setting("custext", {}, 8.0)])
+    (measured,) = [d.value for d in at.dataframe if "words stay (N_w)" in d.value.columns]
+    assert next(iter(measured["words stay (N_w)"])) == "none"
+    at.button(key="compare_two_start").click().run()
+    while (job := mine(at).at("two texts: compare_two").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert not at.exception
+    (table,) = [d.value for d in at.dataframe if "ε at least" in d.value.columns]
+    promised = list(table["promised between them"])
+    assert promised == ["20", "nothing"] and all(float(x) > 0 for x in table["ε at least"])

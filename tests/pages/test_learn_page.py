@@ -1,0 +1,214 @@
+"""Lessons and About by AppTest (which runs no JavaScript), what links hide, and what forgetting leaves."""
+
+from __future__ import annotations
+
+import ast
+import json
+from html import unescape
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dptext_core.show import lessons, references
+from pages.ui import classroom, hide
+from pages.ui.session import Session
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+def page(name: str, **query: str) -> AppTest:
+    at = AppTest.from_file(TOP / "pages" / f"{name}.py", default_timeout=120)
+    at.session_state["app"] = True
+    for key, value in query.items():
+        at.query_params[key] = value
+    return settle(at)
+
+
+def settle(at: AppTest) -> AppTest:
+    """Run until nothing is worked out any more."""
+    at.run()
+    while "session" in at.session_state and any(w.job for w in at.session_state["session"].work.values()):
+        for work in at.session_state["session"].work.values():
+            assert work.job is None or work.job.wait(100)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def query(at: AppTest) -> dict[str, str]:
+    """The parameters of the address, each once."""
+    return {k: v if isinstance(v, str) else v[0] for k, v in dict(at.query_params).items()}
+
+
+def shown(at: AppTest) -> str:
+    """The HTML of all drawings, without escapes."""
+    data = [json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.json]
+    return unescape(" ".join(d["html"] for d in data if "html" in d))
+
+
+@pytest.fixture(scope="module")
+def learn() -> AppTest:
+    return page("learn")
+
+
+def test_a_lesson_goes_from_its_question_to_its_answer(learn):
+    at, lesson = learn, lessons.LESSONS[0]
+    at.pills(key="learn_lesson").set_value(0)
+    settle(at)
+    assert f"1. {lesson.title}" in at.markdown[1].value.replace("\\", "") and "What comes in the place of" in shown(at)
+    assert at.button(key="learn_reveal_one-word").disabled and not at.success and not at.warning
+    start = lesson.control.start
+    reveal, question = lesson.reveal(start), lesson.ask(start)
+    wrong = (reveal.right + 1) % len(question.answers)
+    at.radio(key="learn_answer_one-word").set_value(wrong)
+    settle(at)
+    at.button(key="learn_reveal_one-word").click()
+    settle(at)
+    assert question.answers[reveal.right] in at.warning[0].value.replace("\\", "")
+    assert "share that stays" in shown(at)
+    at.radio(key="learn_answer_one-word").set_value(reveal.right)
+    settle(at)
+    assert question.answers[reveal.right] in at.success[0].value.replace("\\", "")
+    assert any(reveal.found[0] in m.value.replace("\\", "") for m in at.markdown)
+    at.button(key="learn_next").click()
+    settle(at)
+    assert lessons.LESSONS[1].title in at.markdown[1].value and query(at) == {"lesson": "2"}
+    at.button(key="learn_back").click()
+    settle(at)
+    assert at.radio(key="learn_answer_one-word").value == reveal.right, "what was answered is kept"
+
+
+def test_a_word_that_is_typed_is_literal_and_stays_in_the_session(learn):
+    at = learn
+    at.pills(key="learn_lesson").set_value([one.name for one in lessons.LESSONS].index("line"))
+    settle(at)
+    for typed in ("<img src=x onerror=alert(1)>", "**bold** $x$", ""):
+        at.text_input(key="learn_value_line").set_value(typed)
+        settle(at)
+        assert at.info and not at.radio and query(at) == {"lesson": "4"}
+    at.text_input(key="learn_value_line").set_value(" River ")
+    settle(at)
+    assert "Around “river” on the line" in shown(at) and not at.info
+    assert "river" not in str(query(at))
+
+
+def test_a_link_opens_a_lesson_and_the_view_for_a_wall():
+    at = page("learn", lesson="2", present="1")
+    assert lessons.LESSONS[1].title in at.markdown[0].value and not at.radio and not at.pills
+    assert at.button(key="wall_back").disabled is False
+    headings = []
+    for _ in range(3):
+        at.button(key="wall_next").click()
+        settle(at)
+        headings.append(at.markdown[0].value if at.markdown else "")
+    assert "?" in headings[1] and at.info, "the element, the question, the answer without a choice"
+    at.button(key="wall_back").click()
+    settle(at)
+    assert at.markdown[0].value == headings[1]
+    at.button(key="wall_end").click()
+    settle(at)
+    assert at.pills(key="learn_lesson").value == 1 and query(at) == {"lesson": "2"}
+
+
+@pytest.mark.parametrize("number", ["0", "99", "-1", "²", "x", ""])
+def test_a_link_to_no_lesson_opens_the_first(learn, number):
+    at = learn
+    at.pills(key="learn_lesson").set_value(0)
+    settle(at)
+    at.query_params["lesson"] = number
+    settle(at)
+    assert at.pills(key="learn_lesson").value == 0 and query(at) == {"lesson": "1"}
+
+
+def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch):
+    at = learn
+    at.pills(key="learn_lesson").set_value(3)
+    settle(at)
+    at.session_state["learn_for_class"] = True
+    at.text_input(key="learn_value_line").set_value("garden")
+    settle(at)
+    at.multiselect(key="learn_hide_True").set_value([hide.KNOWN["door"][1], hide.KNOWN["answer"][1]])
+    at.checkbox(key="learn_presenting").set_value(True)
+    settle(at)
+    assert at.code[0].value.endswith("/learn?lesson=4&hide=door%2Canswer&present=1")
+    at.radio(key="learn_target").set_value("the Playground with its setting")
+    settle(at)
+    assert "/playground?mechanism=diffractor&epsilon=0.5" in at.code[0].value and "garden" not in at.code[0].value
+    assert any("This address works on this machine only" in w.value for w in at.warning)
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://localhost:8501/learn", True),
+        ("http://127.0.0.1/", True),
+        ("http://[::1]:8501/", True),
+        ("", True),
+        ("https://class.example.org/studio/learn", False),
+        ("http://room-12.local:8501", False),
+    ],
+)
+def test_which_addresses_are_for_others(url, here):
+    assert classroom.only_here(url) is here
+
+
+def test_a_code_is_a_drawing_without_an_address():
+    svg = classroom.code("http://host.test/learn?lesson=3")
+    assert svg.startswith("<svg") and "host.test" not in svg and "href" not in svg and "<script" not in svg
+
+
+def test_only_known_names_are_hidden():
+    assert hide.checked("mechanism, seed,k") == ("mechanism", "seed", "k")
+    assert hide.checked("}body{display:none,[x],..,") == ()
+
+
+@pytest.mark.slow
+def test_a_link_hides_controls_and_keeps_their_values():
+    at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    at.query_params["mechanism"], at.query_params["noise"] = "diffractor", "tem"
+    at.query_params["hide"] = "mechanism,noise,options,evil}"
+    settle(at)
+    styles = " ".join(h.value for h in at.get("html") if hasattr(h, "value")) or str([h.proto for h in at.get("html")])
+    assert ".st-key-play_mechanism" in styles and "evil" not in styles and "-noise" in styles
+    assert '[data-testid=stExpander]:has([class*="st-key-play-"])' in styles, "nor the fold that holds the others"
+    assert at.selectbox(key="play_mechanism").value == "diffractor"
+    assert at.selectbox(key="play-diffractor-noise").value == "tem"
+    assert at.session_state["session"].hidden == ("mechanism", "noise", "options")
+    assert not any("not followed" in w.value for w in at.warning)
+
+
+def test_forgetting_leaves_nothing():
+    at = AppTest.from_file(TOP / "app.py", default_timeout=60)
+    at.session_state["app_wanted"] = "about"
+    at.session_state["session"] = Session(text="my secret")
+    at.session_state["play_text"] = "my secret"
+    settle(at)
+    at.button(key="about_forget").click()
+    at.run()
+    assert not at.exception and "forgotten" in at.info[0].value and not at.button
+    assert "play_text" not in at.session_state and "session" not in at.session_state
+
+
+def test_about_names_papers_licences_and_limits():
+    at = page("about")
+    text = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert "Mechanism Design via Differential Privacy" in text
+    keys = [k for k in references.references() if k != references.OWN]
+    assert not [k for k in keys if k in text], "papers have names"
+    assert "English" in text and "Forget" in at.button(key="about_forget").label
+    for key in ("meisenbacher2024dpmlm", "chen2023custext", "yue2021santext"):
+        assert references.reference(key).field("title") in text
+    assert "is our own" in text and any("@software{dptextstudio" in c.value for c in at.code)
+    licences = at.dataframe[0].value
+    manifest = json.loads((TOP / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
+    assert set(licences["licence"]) == {e["licence"] for e in manifest}
+    assert licences["MB"].sum() == pytest.approx(sum(e["bytes"] for e in manifest) / 1e6)
+
+
+def test_every_page_is_in_the_navigation():
+    tree = ast.parse((TOP / "app.py").read_text(encoding="utf-8"))
+    found = {n.targets[0].id: ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign)
+             and isinstance(n.targets[0], ast.Name) and n.targets[0].id in ("SECTIONS", "FIRST")}  # fmt: skip
+    named = [name for pages in found["SECTIONS"].values() for name in pages]
+    assert sorted(named) == sorted(p.stem for p in (TOP / "pages").glob("*.py")) and found["FIRST"] in named

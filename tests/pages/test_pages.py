@@ -1,0 +1,794 @@
+"""The pages' own pieces, and the Playground run by Streamlit's AppTest (which runs no JavaScript)."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dptext_core as dpt
+from dptext_core._internal.assets import examples
+from dptext_core.measure.coverage import WAITS
+from dptext_core.models import sentence_encoder
+from dptext_core.privacy.guarantee import bound
+from dptext_core.show import exports, precomputed
+from pages.ui import address, links, meaning, runs
+from pages.ui.jobs import Job
+from pages.ui.session import Session
+from pages.ui.text import decode, literal
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "empty"),
+        (b"  \n", "empty"),
+        (b"\x89PNG\r\n\x1a\n\x00", "UTF-8"),
+        (b"abc\x00def", "binary"),
+        ("Zoë".encode("latin-1"), "UTF-8"),
+        ("cut off é".encode()[:-1], "UTF-8"),
+        (b"a" * ((1 << 20) + 1), "1 MB"),
+    ],
+)
+def test_a_file_that_is_no_text_says_what_to_do(data, message):
+    with pytest.raises(dpt.InputError, match=message):
+        decode(data, "notes.txt")
+
+
+def test_text_files_are_read():
+    assert decode("\ufeffZoë\r\n".encode()) == "Zoë\r\n"
+    assert decode("Zoë".encode("utf-16")) == "Zoë"
+
+
+def test_markup_is_escaped():
+    shown = literal("**b** [x](y) <img src=x> `c` $m$ :smile: ![p](http://e.org)")
+    for mark in "*[]<>`$:!(":
+        assert f"\\{mark}" in shown and shown.count(mark) == shown.count("\\" + mark)
+
+
+@pytest.mark.parametrize("text", ["http://e.org", "HTTPS://e.org/a", "www.e.org", "ada.b@e.org"])
+def test_an_address_is_no_link_and_reads_the_same(text):
+    """Markdown makes links of addresses also where each of their marks is escaped."""
+    shown = literal(text)
+    plain = shown.replace("\\", "")
+    assert plain != text and plain.replace("\u2060", "") == text
+    assert not re.search(r"https?://|www\.|@\w", plain)
+
+
+def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
+    from pages.ui import jobs
+
+    clock = [0.0]
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
+    job = Job(lambda task: task.report, "x")
+    assert job.wait(5) and job.left is None
+    job.result(50, 200)
+    assert job.left is None and job.counted == (50, 200), "nothing is known of the speed yet"
+    clock[0] = 10.0
+    job.result(100, 200)
+    assert job.left == 20.0, "what was done before it went on does not count"
+
+
+def test_a_job_gives_its_result_its_error_or_stops():
+    done = Job(lambda task: 5, "x")
+    assert done.wait(5) and done.result == 5
+
+    def fails(task):
+        raise dpt.ConfigError("no")
+
+    failed = Job(fails, "x")
+    assert failed.wait(5) and isinstance(failed.error, dpt.ConfigError)
+
+    started = threading.Event()
+
+    def endless(task):
+        started.set()
+        for i in range(10_000):
+            task.report(i, 10_000)
+            time.sleep(0.01)
+
+    job = Job(endless, "x")
+    started.wait(5)
+    assert not job.wait(0) and 0 <= job.share < 1
+    job.task.cancel()
+    assert job.wait(5) and isinstance(job.error, dpt.Cancelled)
+
+
+@pytest.fixture(autouse=True)
+def gauge(monkeypatch, request):
+    """How much of the meaning is kept is worked out beside the page, by a model; only its own test waits for it."""
+    if "gauge" not in request.node.name:
+        monkeypatch.setattr(meaning, "start", lambda *_: None)
+
+
+def app() -> AppTest:
+    return AppTest.from_file(TOP / "app.py", default_timeout=120)
+
+
+def settle(at: AppTest) -> AppTest:
+    """Run until no job is under way."""
+    at.run()
+    while "session" in at.session_state and (job := at.session_state["session"].at("rewrite").job) is not None:
+        assert job.wait(100), "the rewrite did not end"
+        at.run()
+    assert not at.exception
+    return at
+
+
+def payload(at: AppTest) -> dict:
+    return json.loads(at.get("bidi_component")[0].proto.json)
+
+
+def test_the_first_page_shows_a_rewrite_before_any_model_is_loaded(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    at = app().run()
+    assert not at.exception
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE", "threads that wait leave the processor to the pages"
+    shown = payload(at)
+    assert shown["tokens"] and shown["run"] == 1
+    assert any(t["a"] == "replace" for t in shown["tokens"])
+
+
+def test_the_bundled_scores_are_those_of_the_bundled_model():
+    m = dpt.get_mechanism("dp-mlm")
+    for example in examples():
+        given = precomputed.load(example.text, dpt.Setting("dp-mlm"))
+        assert given.document == dpt.Document.parse(example.text)
+        i = next(i for i in given.targets if given.document.tokens[i].text == example.sensitive)
+        ours, kept = m.plan(example.text).logits([(i, False)]), given.logits([(i, False)])
+        # A processor may compute with less digits than the one that made them.
+        assert kept == pytest.approx(ours, abs=0.3 + 0.25)
+        assert np.abs(kept - ours)[ours > 3].max() < 0.3
+    text = example.text
+    assert m.distribution(given, given.targets[0]).candidates == dpt_candidates()
+    assert precomputed.load(text + " ", dpt.Setting("dp-mlm")) is None
+    assert precomputed.load(text, dpt.Setting("dp-mlm", {"order": "sequential"})) is None
+
+
+def dpt_candidates():
+    from dptext_core import models
+
+    return models.load_masked_lm("bundled").candidates
+
+
+def test_typing_rewrites_and_the_panel_follows_the_choice():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid.")
+    settle(at)
+    shown = payload(at)
+    assert [t["o"] for t in shown["tokens"]] == ["My", "doctor", "paid", "."]
+    assert "attack" not in shown, "not offered where there is no figure"
+    assert shown["stage"] and shown["how"]["steps"] == list(dpt.mechanism_class("dp-mlm").steps)
+    at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 12.0, "token": 1}}
+    at.run()
+    assert not at.exception
+    assert any("“doctor” was drawn" in m.value for m in at.markdown)
+    assert next(m for m in at.metric if m.label == "Total ε").value == "24"
+    assert not at.dataframe and not at.get("plotly_chart"), "nothing is worked out that was not asked for"
+    at.button_group(key="play_more").set_value("Candidates").run()
+    assert "95% set" in [m.label for m in at.metric] and "doctor" in list(at.dataframe[0].value["word"])
+    for view in ("Over all ε", "Model scores and clipping"):
+        at.button_group(key="play_more").set_value(view).run()
+        assert not at.exception and len(at.get("plotly_chart")) == 1, view
+
+
+def test_a_text_is_cut_into_words_once_and_looked_at_with_no_new_rewrite(monkeypatch):
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("diffractor")
+    settle(at)
+    parsed, rewritten = [], []
+    parse, rewrite = dpt.Document.parse, dpt.Mechanism.rewrite
+    own = "My doctor paid my sister."  # what is read in the background is an example
+
+    def parsing(text, *more):
+        parsed.extend([text] if text == own else [])
+        return parse(text, *more)
+
+    monkeypatch.setattr(dpt.Document, "parse", parsing)
+
+    def rewriting(mechanism: dpt.Mechanism, given, **more):
+        if getattr(given, "text", given) == own:  # not what another test's session still does
+            rewritten.append(1)
+        return rewrite(mechanism, given, **more)
+
+    monkeypatch.setattr(dpt.Mechanism, "rewrite", rewriting)
+    at.text_area(key="play_text").set_value(own)
+    settle(at)
+    # Once for the rewrite, and once for what still stands of it.
+    assert parsed == [own] * 2 and len(rewritten) == 1
+    run, low = at.session_state["session"].run, payload(at)["lo"]
+    for token in (1, 2, 4):
+        at.session_state["play_strip"] = {"view": {"run": run.number, "eps": low, "token": token}}
+        at.run()
+    assert len(parsed) == 2 and len(rewritten) == 2, "one for the ε that was moved to, none for a word"
+
+
+def test_prompts_lead_through_an_example_one_at_a_time_and_leave_own_texts_alone():
+    at = settle(app())
+
+    def prompt() -> str:
+        return next((m.value for m in at.markdown if m.value.startswith("**Try it")), "")
+
+    def look(epsilon: float, token: int | None) -> None:
+        run = payload(at)["run"]
+        at.session_state["play_strip"] = {"view": {"run": run, "eps": epsilon, "token": token}}
+        at.run()
+
+    shown = payload(at)
+    assert shown["tokens"][shown["pin"]]["o"] == "heart" and "1 of 3" in prompt() and "drag" in prompt()
+    look(50.0, 2)
+    assert "1 of 3" in prompt() and "drag" in prompt(), "a prompt keeps its number until it was followed"
+    look(11.0, 2)
+    assert "3 of 3" in prompt() and "guess" in prompt(), "what was done out of turn is not asked for"
+    at.button(key="play_prompt_attack").click().run()
+    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "What an attacker gets"
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert "pin" not in payload(at) and not prompt()
+
+
+def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(monkeypatch):
+    at = settle(app())
+    monkeypatch.setattr(dpt.mechanism_class("dp-mlm"), "prepare_document", broken)
+    for example in (*examples()[1:], examples()[0]):
+        at.button_group(key="play_example").set_value(example.title)
+        settle(at)
+        assert not at.error and at.markdown[1].value == f"{literal(example.problem)} **Drag.**"
+        pinned = payload(at)["tokens"][payload(at)["pin"]]
+        assert pinned["o"] == example.sensitive and pinned["a"] == "replace"
+
+
+def test_the_polish_stands_under_the_rewrite_and_follows_it():
+    at = settle(app())
+    assert not [b for b in at.get("download_button") if "polished" in b.label.lower()]
+    at.toggle(key="play_polish").set_value(True)
+    settle(at)
+    held = at.session_state["session"].work["polish"]
+    while held.running(1.0):
+        at.run()
+    at.run()
+    first = held.result
+    shown = " ".join(m.value for m in [*at.markdown, *at.caption]).replace("\\", "")
+    assert first.text in shown and first.sentence() in shown
+    at.button(key="play_again").click()
+    settle(at)
+    while held.running(1.0):
+        at.run()
+    assert held.result is not first and held.result.drawn.noise_id != first.drawn.noise_id
+
+
+def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
+    at = settle(app())
+
+    def word() -> str:
+        return next(m.value for m in at.markdown if m.value.startswith("How “")).split("“")[1].split("”")[0]
+
+    assert word() == "heart"
+    places = [t["o"] for t in payload(at)["tokens"]]
+    view = {"run": payload(at)["run"], "eps": 50.0, "token": places.index("brother")}
+    at.session_state["play_strip"] = {"view": view}
+    at.run()
+    assert word() == "brother"
+    at.button(key="play_again").click()
+    settle(at)
+    assert payload(at)["run"] > view["run"] and word() == "brother", "the browser keeps it too, and does not tell"
+    for example, expected in ((examples()[1], "debt"), (examples()[0], "heart")):
+        at.button_group(key="play_example").set_value(example.title)
+        settle(at)
+        assert word() == expected
+
+
+def test_a_card_chooses_a_mechanism_and_more_has_all_others():
+    at = settle(app())
+    cards = {b.key.removeprefix("play_family_") for b in at.button if (b.key or "").startswith("play_family_")}
+    assert cards == {s.name for s in dpt.mechanisms()}
+    for name in ("custext", "adept", "dp-mlm"):
+        at.button(key=f"play_family_{name}").click()
+        settle(at)
+        assert at.selectbox(key="play_mechanism").value == name
+        assert at.session_state["session"].run.inputs.mechanism == name
+    assert at.text_area(key="play_text").value == examples()[0].text
+
+
+def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeypatch):
+    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([[len(t), t.count("o")] for t in texts]))
+    at = settle(app())
+    monkeypatch.setattr(meaning, "MOST", 500)
+    at.text_area(key="play_text").set_value("My doctor paid my sister for water.")
+    at.selectbox(key="play_mechanism").set_value("custext")
+    settle(at)
+    held = at.session_state["session"].at(meaning.PLACE)
+    assert held.job is None or held.job.wait(60)
+    at.run()
+    shown, run = payload(at), at.session_state["session"].run
+    found = shown["meaning"]
+    assert found["all"] and found["at"][0] == shown["lo"] and found["at"] == sorted(found["at"])
+    flips = {f[0] for t in shown["tokens"] for f in t.get("flips", ())}
+    assert {max(shown["lo"], f) for f in flips} == set(found["at"]) and len(flips) > 2
+    for epsilon, cosine in zip(found["at"], found["cosine"], strict=True):
+        again = dpt.metrics.score("cosine", [run.inputs.text], [run.at(epsilon).text])[0]
+        assert cosine == pytest.approx(float(again), abs=1e-4)
+
+
+def test_empty_text_says_what_to_do():
+    at = app()
+    at.session_state["play_text"] = "  "
+    at.run()
+    assert not at.exception and "Type a text" in at.info[0].value
+    assert WAITS not in [c.value for c in at.caption], "nothing is drawn of it"
+    at.selectbox(key="play_mechanism").set_value("adept").run()
+    assert not at.exception and WAITS in [c.value for c in at.caption]
+
+
+@pytest.mark.slow
+def test_every_mechanism_renders_its_controls():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid.")
+    for spec in dpt.mechanisms():
+        at.selectbox(key="play_mechanism").set_value(spec.name)
+        settle(at)
+        assert payload(at)["tokens"] and at.session_state["session"].run.mechanism.name == spec.name
+
+
+def test_the_sequential_order_asks_the_server_for_another_epsilon():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    at.selectbox(key="play-dp-mlm-order").set_value("sequential")
+    settle(at)
+    shown = payload(at)
+    assert not shown["live"] and shown["eps"] == 50.0
+    at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 20.0, "token": 1}}
+    at.run()
+    assert not at.exception
+    assert payload(at)["eps"] == 20.0 and payload(at)["run"] > shown["run"]
+    assert next(m for m in at.metric if m.label == "ε per word").value == "20"
+
+
+def test_draw_again_counts_what_releasing_would_spend():
+    at = settle(app())
+    first = payload(at)
+    at.button(key="play_again").click()
+    settle(at)
+    assert payload(at)["run"] > first["run"]
+    assert [t.get("flips") for t in payload(at)["tokens"]] != [t.get("flips") for t in first["tokens"]]
+    assert any("Drawn 2 times" in m.value for m in at.markdown)
+
+
+def test_moving_the_clipping_range_keeps_the_scores():
+    at = settle(app())
+    prepared = at.session_state["session"].run.prepared
+    at.slider(key="play_clip_dp-mlm_bundled_tuned").set_value((0.0, 5.0))
+    settle(at)
+    run = at.session_state["session"].run
+    assert run.prepared is prepared and run.mechanism.config.clip_max == 5.0
+    at.slider(key="play_clip_dp-mlm_bundled_tuned").set_value((-1.9, 5.0))
+    settle(at)
+    exact = dpt.get_mechanism("dp-mlm").config.clip_min
+    assert at.session_state["session"].run.mechanism.config.clip_min == exact, "an end that was not moved stays exact"
+
+
+def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
+    at = settle(app())
+    prepared = at.session_state["session"].run.prepared
+    at.selectbox(key="play-dp-mlm-clip").set_value("paper")
+    settle(at)
+    run = at.session_state["session"].run
+    paper = dpt.get_mechanism("dp-mlm", clip="paper").config
+    assert run.prepared is prepared and run.mechanism.config.clip_max == paper.clip_max
+    assert at.slider(key="play_clip_dp-mlm_bundled_paper").value == (round(paper.clip_min, 1), round(paper.clip_max, 1))
+    at.button_group(key="play_more").set_value("Model scores and clipping").run()
+    costs = next(d.value for d in at.dataframe if "tied" in d.value)
+    assert list(costs["range"]) == ["tuned", "paper (used)"]
+    tied = dict(zip(costs["range"], costs["tied"], strict=True))
+    assert tied["paper (used)"] > tied["tuned"]
+
+
+def test_what_the_width_costs_is_drawn_only_when_asked_for():
+    at = settle(app())
+
+    def figure() -> bool:
+        return any("play_clip_figure" in str(e.proto) for e in at.get("plotly_chart"))
+
+    assert not figure()
+    at.toggle(key="play_clip_costs").set_value(True).run()
+    assert figure() and not at.exception
+
+
+def test_the_findings_draw_the_clipping_range_when_asked():
+    at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
+    at.session_state["app"] = True
+    at.session_state["claim_clipping_range"] = True
+    at.run()
+    assert not at.exception and len(at.get("plotly_chart")) == 1
+    at.toggle(key="found_clipping").set_value(True).run()
+    assert not at.exception and len(at.get("plotly_chart")) == 2
+
+
+def broken(*_):
+    raise dpt.Busy("The model is busy: try **again**.")
+
+
+def test_an_error_is_explained_and_nothing_is_lost(monkeypatch):
+    at = settle(app())
+    before = payload(at)
+    monkeypatch.setattr(dpt.mechanism_class("dp-mlm"), "prepare_document", broken)
+    at.text_area(key="play_text").set_value("Another text about my doctor.")
+    settle(at)
+    assert "try **again**" in at.error[0].value.replace("\\", "") and payload(at)["tokens"] == before["tokens"]
+    monkeypatch.undo()
+    at.button(key="play_retry").click()
+    settle(at)
+    assert not at.error and payload(at)["tokens"][0]["o"] == "Another"
+
+
+def test_a_page_that_was_asked_for_by_its_address_opens_in_the_app():
+    at = app()
+    at.session_state["app_wanted"] = "audit"
+    at.run()
+    assert not at.exception and at.markdown[0].value == "## Audit"
+    assert "app_wanted" not in at.session_state
+
+
+# --- what leaves the page
+
+
+def entries(at: AppTest) -> list:
+    return [e for e in at.session_state["session"].ledger.entries if e.released]
+
+
+def output(at: AppTest, entry, text: str) -> bool:
+    """Whether an entry is of this very rewrite."""
+    return entry._output == at.session_state["session"].ledger._hash(text)
+
+
+def copy(at: AppTest, *epsilons: float) -> AppTest:
+    """Play the browser's copies of the rewrite that stands there, all of them told at once as it does."""
+    shown = payload(at)
+    view = {"run": shown["run"], "eps": epsilons[-1], "token": None}
+    at.session_state["play_strip"] = {"view": view | {"copies": [[shown["draw"], shown["run"], e] for e in epsilons]}}
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_a_copy_counts_as_released_once_however_often_it_is_told():
+    at = settle(app())
+    for _ in range(2):
+        copy(at, 50.0)
+    (entry,) = entries(at)
+    run = at.session_state["session"].run
+    assert entry.config.epsilon == 50.0 and entry.noise_id == run.result.noise_id and output(at, entry, run.result.text)
+    assert not any("No promise holds" in e.value for e in at.error)
+
+
+def test_two_copies_of_one_draw_void_its_promise_and_the_page_says_so_there():
+    at = settle(app())
+    copy(at, 50.0, 20.0)
+    run = at.session_state["session"].run
+    assert [e.config.epsilon for e in entries(at)] == [50.0, 20.0]
+    assert all(output(at, e, run.at(e.config.epsilon).text) for e in entries(at))
+    assert "at ε = 50 and 20" in at.error[0].value and "share their noise" in at.error[0].value
+    assert any(w.value.startswith("Nothing any more") for w in at.warning)
+    at.button(key="play_again").click()
+    settle(at)
+    assert not at.error and not at.warning, "the next draw keeps its own promise"
+    assert any("released of this text before has no guarantee" in c.value for c in at.caption)
+    copy(at, 50.0)
+    assert len(entries(at)) == 3 and not at.error
+
+
+def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_from():
+    at = settle(app())
+    first, shown = at.session_state["session"].run, payload(at)
+    at.button(key="play_again").click()
+    settle(at)
+    copies = [[shown["draw"], shown["run"], 30.0], ["of another session", 1, 30.0], [shown["draw"], shown["run"], 9e9]]
+    at.session_state["play_strip"] = {"view": {"run": 2, "eps": 50.0, "token": None, "copies": copies}}
+    at.run()
+    assert not at.exception
+    (entry,) = entries(at)
+    assert entry.noise_id == first.result.noise_id and output(at, entry, first.at(30.0).text)
+
+
+@pytest.mark.slow
+def test_draws_are_counted_as_the_ledger_counts_them():
+    at = settle(app())
+    at.toggle(key="play-dp-mlm-keep_stopwords").set_value(False)
+    settle(at)
+    at.button(key="play_again").click()
+    settle(at)
+    text = at.text_area(key="play_text").value
+    at.text_area(key="play_text").set_value("My doctor paid.")
+    settle(at)
+    at.text_area(key="play_text").set_value(text)
+    settle(at)
+    ledger = at.session_state["session"].ledger
+    assert ledger.draws(text) == 3 and len(ledger.entries) > 4
+    assert any("Drawn 3 times" in m.value for m in at.markdown)
+
+
+def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid.")
+    settle(at)
+    copy(at, 12.3449)
+    shown = {m.label: m.value for m in at.metric}
+    assert shown["ε per word"] == "12.4" and shown["Total ε"] == "24.7"
+
+
+# --- texts
+
+
+@pytest.mark.slow
+def test_a_text_over_the_limit_is_explained_where_the_result_stands():
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("diffractor")
+    settle(at)
+    before = payload(at)
+    at.text_area(key="play_text").set_value("word " * 1200)
+    settle(at)
+    assert "up to 1,000 words and marks" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    assert any("text before" in c.value for c in at.caption)
+    at.text_area(key="play_text").set_value(". " * 20_000)
+    settle(at)
+    assert "this text has 20,000" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
+    at.text_area(key="play_text").set_value("word " * 1200)
+    settle(at)
+    at.button(key="play_shorten").click()
+    settle(at)
+    assert not at.error and len(at.text_area(key="play_text").value.split()) == 1000
+
+
+def test_one_click_puts_an_example_in_after_own_text():
+    at = settle(app())
+    title = at.button_group(key="play_example").options[1]
+    for _ in range(2):
+        assert at.button_group(key="play_example").value is None, "nothing is chosen that a click would take back"
+        at.text_area(key="play_text").set_value("My own text.")
+        settle(at)
+        at.button_group(key="play_example").set_value(title)
+        settle(at)
+        assert len(at.text_area(key="play_text").value) > 100
+
+
+def test_the_error_of_an_upload_goes_with_the_next_text():
+    at = settle(app())
+    for act in ("type", "example"):
+        at.session_state["session"].upload_error = "notes.txt is empty."
+        at.run()
+        assert any("notes" in e.value for e in at.error)
+        if act == "type":
+            at.text_area(key="play_text").set_value("My doctor paid.")
+        else:
+            at.button_group(key="play_example").set_value(at.button_group(key="play_example").options[2])
+        settle(at)
+        assert not at.error
+
+
+def test_a_text_that_is_hardly_covered_gets_a_note_above_its_rewrite():
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("santext")
+    at.text_area(key="play_text").set_value("我的医生 昨天 在 里斯本 治疗 了 我的 妹妹")
+    settle(at)
+    assert any("not in the vocabulary" in w.value for w in at.warning)
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    assert not any("not in the vocabulary" in w.value for w in at.warning)
+
+
+def test_generators_bring_one_sentence_of_the_example_and_leave_own_texts_alone():
+    at = settle(app())
+    note = at.text_area(key="play_text").value
+    choice = at.selectbox(key="play_mechanism")
+    assert [o for o in choice.options if "small demo model" in o] == [
+        f"{s.title} (small demo model)" for s in dpt.mechanisms() if {"language model", "autoencoder"} & set(s.needs)
+    ]
+    choice.set_value("adept")
+    settle(at)
+    sentence = at.text_area(key="play_text").value
+    assert sentence in note and examples()[0].sensitive in sentence and sentence.count(".") == 1
+    at.selectbox(key="play_mechanism").set_value("santext")
+    settle(at)
+    assert at.text_area(key="play_text").value == note
+    at.text_area(key="play_text").set_value("My doctor paid my sister. She left.")
+    at.selectbox(key="play_mechanism").set_value("adept")
+    settle(at)
+    assert at.text_area(key="play_text").value == "My doctor paid my sister. She left."
+
+
+# --- one statement of what is spent
+
+
+def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid the otolaryngologist.")
+    at.toggle(key="play_budget_on").set_value(True)
+    settle(at)
+    at.button_group(key="play_budget_rule").set_value("By frequency")
+    settle(at)
+    shown = payload(at)
+    run = at.session_state["session"].run
+    spent = run.result.guarantee.spent
+    low, high = bound(min(spent)), bound(max(spent))
+    assert low != high
+    assert shown["spread"].startswith(f"Each word has its own ε, from {low} to {high}, together") and not shown["live"]
+    figures = {m.label: m.value for m in at.metric}
+    assert figures["ε per word, at most"] == high
+    assert shown["spread"].endswith(f"together at most {figures['Total ε']}")
+    assert f"ε = {low} to {high} a word" in run.result.guarantee.sentence()
+
+
+def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor in Lisbon paid the lawyer.")
+    at.toggle(key="play_public").set_value(True)
+    settle(at)
+    run = at.session_state["session"].run
+    assert run.mechanism.name == "dp-mlm-prior" and payload(at)["live"]
+    assert not [s for s in at.select_slider if "clip" in str(s.key)] and not [
+        s for s in at.slider if "clip" in str(s.key)
+    ]
+    epsilon = payload(at)["eps"]
+    plain = run.without_prior(epsilon)
+    assert plain.mechanism == "dp-mlm" and plain.config.epsilon == epsilon and plain.guarantee.draws == 4
+    assert any(m.value == literal(plain.text) for m in at.markdown)
+    assert plain.noise_id != run.result.noise_id and run.without_prior(epsilon) is plain, (
+        "made once, with its own noise"
+    )
+    at.session_state["play_strip"] = {"view": {"run": payload(at)["run"], "eps": 40.0, "token": 1}}
+    at.run()
+    assert not at.exception and any("Without the public prior, at the same ε = 40" in c.value for c in at.caption)
+    views = at.button_group(key="play_more").options
+    assert "Proposal and shift" in views and "Model scores and clipping" not in views
+    at.toggle(key="play_budget_on").set_value(True)
+    settle(at)
+    at.button_group(key="play_budget_rule").set_value("By what is public")
+    settle(at)
+    run = at.session_state["session"].run
+    spent = run.result.guarantee.spent
+    assert run.mechanism.name == "dp-mlm-prior" and min(spent) < max(spent)
+    assert run.without_prior(epsilon).config.epsilon == run.result.config.epsilon
+    at.toggle(key="play_public").set_value(False)
+    settle(at)
+    assert at.session_state["session"].run.mechanism.name == "dp-mlm"
+    assert not any("Without the public prior" in c.value for c in at.caption)
+
+
+@pytest.mark.parametrize("mechanism", ["dp-mlm-plus", "santext", "mvc"])
+def test_the_switch_is_there_where_another_mechanism_starts_from_what_is_public(mechanism):
+    at = app()
+    at.session_state["play_mechanism"] = mechanism
+    at.run()
+    assert not at.exception and "play_public" not in [t.key for t in at.toggle]
+
+
+# --- panels
+
+
+def panel_at(name: str) -> AppTest:
+    at = settle(app())
+    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    settle(at)
+    at.button_group(key="play_further").set_value(name)
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_old():
+    at = panel_at("Same privacy elsewhere")
+    at.button_group(key="equal_kind").set_value("N_w")  # what attackers find of three words may be all of them
+    at.run()
+    at.button(key="equal_start").click()
+    at.run()
+    while (job := at.session_state["session"].at("equal privacy").job) is not None:
+        assert job.wait(100)
+        at.run()
+    assert not at.button(key="equal_start").disabled and not any("asked before" in w.value for w in at.warning)
+    view = {"run": payload(at)["run"], "eps": 12.0, "token": None, "copies": []}
+    at.session_state["play_strip"] = {"view": view}
+    at.run()
+    assert any("asked before at ε = 50" in w.value for w in at.warning)
+    at.toggle(key="equal_own").set_value(True)
+    at.run()
+    assert any("asked before" in w.value for w in at.warning)
+
+
+# --- share
+
+
+def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(monkeypatch):
+    mine, query = Session(), {}
+    monkeypatch.setattr(address, "session", lambda: mine)
+    monkeypatch.setattr(address.st, "query_params", SimpleNamespace(to_dict=lambda: dict(query)))
+    sent: list[dict] = []
+    monkeypatch.setattr(address, "_mount", lambda *, data, key: sent.append(data))
+    ask = functools.partial(address.asked, "playground")
+    first, second = {"mechanism": "custext", "epsilon": "3"}, {"mechanism": "tem", "epsilon": "9"}
+    assert ask(None) is None
+    query.update(first)
+    assert ask(None) == first and ask("playground") is None
+    address.show(second)
+    assert ask("playground") is None, "what stood there before came with a click that was made before"
+    assert ask("audit") == first, "back, from another page"
+    address.show(second)
+    query.update(second)
+    assert ask("audit") is None, "what the page was left with"
+    query["epsilon"] = "8"
+    assert ask("playground") == second | {"epsilon": "8"}
+    address.show(second)
+    assert sent[-1]["query"] == sent[-2]["query"] and sent[-1] != sent[-2], "what was refused is written over"
+
+
+def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back():
+    at = app()
+    at.session_state["play_text"] = "My own doctor paid."
+    at.query_params["mechanism"], at.query_params["k"] = "custext", "100"
+    settle(at)
+    assert payload(at)["attack"] == {}, "not worked out before it is asked for"
+    at.session_state["play_strip"] = {"view": {"run": 1, "eps": 8.1, "token": None, "tint": "attack"}}
+    settle(at)
+    if (job := at.session_state["session"].at("risk").job) is not None:
+        assert job.wait(100)
+        settle(at)
+    marks = payload(at)["attack"]
+    assert marks["along"][2] is not None and 0 < marks["p"][2] < 1 and marks["chance"] < 0.02
+    link, command, code = (c.value for c in at.code[:3])
+    assert link.endswith("/?mechanism=custext&epsilon=8.1&k=100") and "doctor" not in link + command
+    assert command == "python -m dptext_core rewrite --mechanism custext --k 100 --file text.txt"
+    assert "k=100" in code and "doctor" not in code
+    names = [b.proto.label for b in at.get("download_button")]
+    assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
+    saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")
+    at.file_uploader(key="play_upload").set_value(("mine.json", saved.to_json().encode(), "application/json"))
+    settle(at)
+    run = at.session_state["session"].run
+    assert (run.inputs.text, run.inputs.seed) == ("A sister of mine.", 5)
+    config = run.mechanism.config
+    assert (config.epsilon, config.oov, config.k) == (9.0, "keep", 20), "what is not named has its default"
+    wrong = exports.SavedSession({"mechanism": "custext", "stopwords": "secret.txt"}).to_json()
+    at.file_uploader(key="play_upload").set_value(("wrong.json", wrong.encode(), "application/json"))
+    settle(at)
+    assert any("not opened" in e.value and "no option" in e.value for e in at.error)
+    assert at.session_state["session"].run is run
+    # As another page of this session opens a setting here: what no address carries goes beside it.
+    at.session_state["session"].query = {"mechanism": "tem", "oov": "keep", "never": "heck,sister"}
+    at.session_state["page_at"] = "compare"
+    at.query_params.clear()
+    at.query_params["mechanism"], at.query_params["oov"] = "tem", "keep"
+    settle(at)
+    run = at.session_state["session"].run
+    assert run.mechanism.config.never == ("heck", "sister") and "sister" not in run.result.text.lower()
+    assert at.text_area(key="play-tem-never").value == "heck, sister"
+    assert any("2 words are taken out" in c.value and "ε stays" in c.value for c in at.caption)
+    link, command = (c.value for c in at.code[:2])
+    assert "never" not in link and "--never heck,sister" in command
+    assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
+    assert links.of(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
+    at.text_area(key="play-tem-never").set_value("heck f*ck").run()
+    assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
+    at.text_area(key="play-tem-never").set_value("mask")
+    at.selectbox(key="play-tem-oov").set_value("mask")
+    settle(at)
+    assert any("treat unknown words otherwise" in e.value for e in at.error) and not at.exception
+
+
+def test_a_public_start_keeps_epsilon_also_where_the_text_went_on():
+    """The rewrite that is shown is of an older text when somebody types and switches at once."""
+    plain = dpt.get_mechanism("dp-mlm")
+    before, after = (runs.Inputs(t, dpt.Setting(n), None) for t, n in (("My", "dp-mlm"), ("My doctor", "dp-mlm-prior")))
+    shown = SimpleNamespace(inputs=before, plain=None)
+    assert runs.differ_by_the_prior(shown, after)
+    assert runs.differ_by_the_prior(SimpleNamespace(inputs=after, plain=(plain, None)), before)
+    assert not runs.differ_by_the_prior(shown, runs.Inputs("My doctor", dpt.Setting("custext"), None))

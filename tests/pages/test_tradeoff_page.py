@@ -1,0 +1,226 @@
+"""The Trade-off page, run by Streamlit's AppTest: points as they come, an answer, a point to read, files to take."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dptext_core as dpt
+from dptext_core.attacks import best
+from dptext_core.measure import trade_off
+from dptext_core.models import sentence_encoder
+from dptext_core.show.exports import FILE
+from dptext_core.show.figures.glossary import said_of
+from pages.ui.session import Session
+
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "tradeoff.py"
+TEXT = "My doctor sent a letter to my sister."
+
+
+@pytest.fixture(autouse=True, scope="module")
+def light():
+    """Bags of letters in place of the sentence encoder."""
+    patch = pytest.MonkeyPatch()
+
+    def embed(texts, **_):
+        counts = np.array([np.bincount([ord(c) % 32 for c in t] or [0], minlength=32) for t in texts], float)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    patch.setattr(sentence_encoder, "embed", embed)
+    yield
+    patch.undo()
+
+
+def opened(**values) -> AppTest:
+    at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
+    first = {"text": TEXT, "mechanisms": ["diffractor", "santext"], "points": 3, "draws": 3, "hidden": "n_w"}
+    for name, value in (first | values).items():
+        at.session_state[f"trade_{name}"] = value
+    at.run()
+    return at
+
+
+def settle(at: AppTest) -> AppTest:
+    at.run()
+    end = time.monotonic() + 100
+    while jobs := [w.job for w in mine(at).work.values() if w.job is not None]:
+        assert jobs[0].wait(end - time.monotonic())
+        at.run()
+    assert not at.exception
+    return at
+
+
+def mine(at: AppTest):
+    return at.session_state["session"]
+
+
+@pytest.fixture(scope="module")
+def page() -> AppTest:
+    return settle(opened())
+
+
+def test_the_points_are_measured_and_the_answer_is_that_of_the_core(page):
+    points = mine(page).points
+    assert {(p.setting, p.index) for p in points} == {(j, i) for j in range(2) for i in range(3)}
+    assert all(p.has("cosine") and p.has("n_w") and len(p.texts) == 3 for p in points)
+    advice = trade_off.advise(points, "n_w", 0.3, "cosine")
+    (said,) = [e.value.replace("\\", "") for e in page.success]
+    assert said == advice.sentence() and "Start with" in said
+    assert any("6 points and 3 draws" in c.value for c in page.caption)
+    figure = page.get("plotly_chart")[0].proto.spec
+    assert "start here" in figure and "doctor" not in figure
+    assert page.select_slider(key="trade_points").help == said_of("ε")
+    assert said_of("N_w") in page.selectbox(key="trade_hidden").help
+
+
+def test_another_measure_or_limit_draws_nothing_again(page):
+    before = [p.texts for p in mine(page).points]
+    page.selectbox(key="trade_kept").set_value("bleu")
+    page.slider(key="trade_limit_n_w").set_value(1)
+    settle(page)
+    assert [p.texts for p in mine(page).points] == before and not page.success
+    assert "No point is sure" in page.warning[0].value
+    page.slider(key="trade_limit_n_w").set_value(30)
+    page.selectbox(key="trade_kept").set_value("cosine")
+    page.selectbox(key="trade_hidden").set_value("epsilon")
+    settle(page)
+    assert [p.texts for p in mine(page).points] == before and not page.success
+    page.selectbox(key="trade_hidden").set_value("n_w")
+    settle(page)
+
+
+def test_a_chosen_point_shows_its_rewrites(page):
+    point = mine(page).points[0]
+    page.session_state["trade_point"] = (point.setting, point.epsilon)
+    settle(page)
+    shown = [j for e in page.get("bidi_component") if "copies" in (j := e.proto.json)]
+    assert len(shown) == 3 and not any(json.loads(s)["button"] for s in shown)
+    assert any("to read, not to release" in c.value for c in page.caption)
+    assert not mine(page).ledger.entries
+
+
+def test_what_is_taken_away_is_the_points_and_the_code_that_makes_them(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / FILE).write_text(TEXT, encoding="utf-8")
+    (code,) = [c.value for c in page.code if c.language == "python"]
+    scope: dict = {}
+    exec(code.replace("draws=3", "draws=1").replace("print(", "str("), scope)
+    assert [(p.setting, p.epsilon) for p in scope["points"]] == [(p.setting, p.epsilon) for p in mine(page).points]
+    assert list(page.dataframe[0].value["epsilon"]) == [r["epsilon"] for r in trade_off.rows(mine(page).points)]
+
+
+def test_coming_back_to_the_page_draws_nothing_anew(page):
+    page.slider(key="trade_limit_n_w").set_value(30)
+    page.select_slider(key="trade_points").set_value(5)
+    settle(page)
+    page.selectbox(key="trade_kept").set_value("bleu")
+    page.slider(key="trade_limit_n_w").set_value(40)
+    settle(page)
+    again = AppTest.from_file(PAGE, default_timeout=120)
+    again.session_state["app"], again.session_state["session"] = True, mine(page)
+    settle(again)
+    assert mine(again).tried.points == 5 and mine(again).points is mine(page).points
+    assert again.select_slider(key="trade_points").value == 5 and again.selectbox(key="trade_kept").value == "bleu"
+    assert again.multiselect(key="trade_mechanisms").value == ["diffractor", "santext"]
+    assert again.slider(key="trade_limit_n_w").value == 40
+    # The address carries it all, and brings it to a session that knows nothing.
+    (query,) = [dict(parse_qsl(q)) for e in again.get("bidi_component") if (q := json.loads(e.proto.json).get("query"))]
+    assert query == {
+        "1.mechanism": "diffractor", "2.mechanism": "santext", "points": "5", "draws": "3", "kept": "bleu",
+        "hidden": "n_w", "limit": "40",
+    }  # fmt: skip
+    other = AppTest.from_file(PAGE, default_timeout=120)
+    link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
+    link |= {"3.mechanism": "custext", "3.k": "5", f"{'9' * 5000}.mechanism": "tem"}
+    other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
+    settle(other)
+    assert mine(other).tried.settings == (dpt.Setting("diffractor"), dpt.Setting("custext", {"k": 5}))
+    assert not mine(other).link_problem
+    assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).tried.points == 3
+    for wrong in ({"2.k": "6"}, {"points": "4"}, {"limit": "0"}, {"1.noise": "tem"}):
+        mine(other).query = link | wrong
+        other.run()
+        assert "not followed" in other.warning[0].value
+
+
+def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds():
+    at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
+    for name, value in {"text": TEXT, "mechanisms": ["diffractor"], "points": 3, "draws": 1, "kept": "bleu"}.items():
+        at.session_state[f"trade_{name}"] = value
+    at.run()
+    settle(at)
+    assert at.selectbox(key="trade_hidden").value == "best" and at.slider(key="trade_limit_best").value == 40
+    points = sorted(mine(at).points, key=lambda p: p.epsilon)
+    assert len(points) == 3 and all(p.measured["best"].by in best.ASKED for p in points)
+    assert points[0].value("best").mean <= points[-1].value("best").mean
+    assert all(p.value("best").low <= p.value("best").mean <= p.value("best").high for p in points)
+    said = [e.value.replace("\\", "") for e in (*at.success, *at.warning)]
+    assert trade_off.advise(mine(at).points, "best", 0.4, "bleu").sentence() in said
+    assert any("the best of all attackers names a drawn word" in s for s in said)
+    figure = at.get("plotly_chart")[0].proto.spec
+    assert "best of all attackers does not name" in figure and best.title(points[-1].measured["best"].by) in figure
+    assert list(at.dataframe[0].value["best_by"]) == [p.measured["best"].by for p in points]
+    (code,) = [c.value for c in at.code if c.language == "python"]
+    assert "'best'" in code
+
+
+def test_draw_again_is_fresh_noise_and_another_text_starts_anew(page):
+    before = [p.texts for p in mine(page).points]
+    page.button(key="trade_again").click()
+    settle(page)
+    assert [p.texts for p in mine(page).points] != before
+    page.text_area(key="trade_text").set_value("My nurse wrote.")
+    settle(page)
+    assert all(len(t.split()) == 3 for p in mine(page).points for t in p.texts) and mine(page).text == "My nurse wrote."
+
+
+def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
+    (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
+    assert asked == {"box": "trade_text", "pause": 1500.0, "along": False, "busy": False, "shows": ""}
+    assert any("measured anew when you pause for 1.5 seconds" in c.value for c in page.caption)
+
+
+def test_stopping_keeps_the_points_that_are_there(monkeypatch):
+    cls, going, gate = dpt.mechanism_class("diffractor"), threading.Event(), threading.Event()
+    real = cls.rewrite_repeatedly
+
+    def waits(self, prepared, n, stream, task):
+        if going.is_set():
+            gate.wait(20)
+        going.set()
+        return real(self, prepared, n, stream, task)
+
+    monkeypatch.setattr(cls, "rewrite_repeatedly", waits)
+    at = opened(mechanisms=["diffractor"], kept="bleu")
+    job = mine(at).at("trade-off").job
+    while not mine(at).points:
+        time.sleep(0.01)
+    at.run()
+    assert at.get("plotly_chart") and "The answer comes when" in at.info[0].value and not at.success
+    at.button(key="trade_stop").click().run()
+    gate.set()
+    assert job.wait(20)
+    settle(at)
+    assert "Stopped" in at.warning[0].value and 1 <= len(mine(at).points) < 3
+    assert at.get("plotly_chart") and at.dataframe, "what is there can be taken away"
+
+
+def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
+    at = opened(text=" ")
+    assert "Type a text" in at.info[0].value and not mine(at).points
+    for mark in ("word ", ". ", "'s "):
+        at.text_area(key="trade_text").set_value(mark * 20_000).run()
+        assert "up to 1,000 words and marks, and this text has 20,000" in at.error[0].value
+        assert mine(at).at("trade-off").job is None and not mine(at).points
+    at.text_area(key="trade_text").set_value(TEXT)
+    at.multiselect(key="trade_mechanisms").set_value([]).run()
+    assert "Choose a mechanism" in at.info[0].value and not at.exception

@@ -1,0 +1,82 @@
+"""What measurements have in common: every bundled file is read and written again byte for byte, options, tables."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from dptext_core._internal import assets
+from dptext_core.cli.main import BENCHES
+from dptext_core.errors import InputError
+from dptext_core.research import case_study
+from dptext_core.research.measurement import Measurement, markdown, options_in, parser, which_stop_words
+
+MODULES = {name: importlib.import_module(f"dptext_core.{module}") for name, module in BENCHES.items()}
+MEASURED = [m.MEASUREMENT for m in (*MODULES.values(), case_study) if hasattr(m, "MEASUREMENT")]
+
+
+@dataclass(frozen=True)
+class Found:
+    word: str
+    value: float
+    n: int
+
+
+@pytest.mark.parametrize("measured", MEASURED, ids=lambda m: m.name)
+def test_a_bundled_file_is_written_again_byte_for_byte(measured, tmp_path):
+    path = assets.assets_folder() / "benchmarks" / measured.file
+    rows = measured.read(path)
+    more = {k: v for k, v in measured.whole().items() if k not in ("about", measured.rows)}
+    said = measured.whole()["about"]
+    measured.write(tmp_path / "again.json", rows, said, **more)
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+    assert rows and len(measured.bundled()) == len(rows)
+    if measured is not case_study.MEASUREMENT:  # a command of its own
+        assert said["command"] == measured.about()["command"], "what printed it is still its command"
+        assert measured.name.split()[0] in BENCHES
+
+
+def test_fifteen_commands_have_a_file_of_rows():
+    names = "audit budget case-study clipping deniability findings generators mappings memory polish prior queries "
+    assert sorted(m.name.split()[0] for m in MEASURED) == [*names.split(), "reader", "two-texts", "words"]
+
+
+def test_numbers_are_as_short_as_is_said_and_a_missing_path_writes_nothing(tmp_path):
+    short = Measurement("found", Found, "found.json", digits=3)
+    short.write(tmp_path / "found.json", [Found("a", 1 / 3, 12345)], {"x": 1})
+    text = (tmp_path / "found.json").read_text(encoding="utf-8")
+    assert text == '{"about":{"x":1},"rows":[\n{"word":"a","value":0.333,"n":12345}]}\n'
+    assert short.read(tmp_path / "found.json") == (Found("a", 0.333, 12345),)
+    short.write(None, [Found("a", 1.0, 1)], {})
+    short.write(tmp_path / "none.json", [], {})
+    assert json.loads((tmp_path / "none.json").read_text(encoding="utf-8")) == {"about": {}, "rows": []}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["found.json", "none.json"]
+    assert short.bundled() == (), "nothing of that name ships"
+    with pytest.raises(InputError, match=r"lost\.json cannot be read"):
+        short.read(tmp_path / "lost.json")
+    (tmp_path / "other.json").write_text('{"rows": [{"letter": "a"}]}', encoding="utf-8")
+    with pytest.raises(TypeError, match="letter"):
+        short.read(tmp_path / "other.json")
+
+
+def test_the_common_options_are_those_that_are_asked_for(capsys):
+    takes = parser("found", "Words that are found.\n\nMore of them.", "data", "stopwords", required=["data"])
+    args = takes.parse_args(["--data", "here", "--stopwords", "list.txt"])
+    assert (args.data.name, options_in(args), which_stop_words(args)) == ("here", {"stopwords": "list.txt"}, "given")
+    args = takes.parse_args(["--data", "here"])
+    assert (options_in(args), which_stop_words(args)) == ({}, "the default list")
+    for wrong in ([], ["--data", "here", "--space", "minilm"]):
+        with pytest.raises(SystemExit):
+            takes.parse_args(wrong)
+    help = takes.format_help()
+    assert help.startswith("usage: python -m dptext_core bench found ") and "More of them" not in help
+    said = Measurement("found", Found, "found.json").about(seed=1)
+    assert (said["command"], said["seed"]) == ("python -m dptext_core bench found", 1)
+
+
+def test_a_table_has_a_line_below_its_heading():
+    assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |"
+    assert markdown(["a"], []) == "| a |\n|---|"

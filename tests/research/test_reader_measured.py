@@ -1,0 +1,102 @@
+"""What the reader and the polish are measured to do: figures on a few texts against the attackers themselves."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import dptext_core as dpt
+from dptext_core.attacks import best
+from dptext_core.attacks import reader as reading
+from dptext_core.measure import metrics
+from dptext_core.measure.metrics import measure
+from dptext_core.research import attacker_rows, polish, reader
+from dptext_core.research.results import Results
+from dptext_core.research.rows import Row
+
+TEXTS = ["My doctor in Lisbon treated my sister.", "The film was long and the actors were dull.", "and the"]
+
+
+def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word():
+    m = dpt.get_mechanism("diffractor", epsilon=0.6)
+    row = reader.measure("given", m, TEXTS)
+    every = [reading.read(m, m.rewrite(text, seed=k)) for k, text in enumerate(TEXTS[:2])]
+    assert (row.texts, row.words) == (2, sum(len(f.words) for f in every))
+    assert row.reader == pytest.approx(np.mean([f.success for f in every]))
+    assert row.alone == pytest.approx(np.mean([f.alone for f in every]))
+    assert row.gain == pytest.approx(row.reader - row.alone) and row.low <= row.gain <= row.high and row.exact
+    found = best.of_texts({
+        name: [hits[name] for k, text in enumerate(TEXTS[:2]) for hits, _ in [best.guesses(m, m.rewrite(text, seed=k))]]
+        for name in best.ASKED
+    })  # fmt: skip
+    assert (row.best, row.best_low, row.best_high) == (found.name, found.low, found.high)
+    assert {name: getattr(row, column) for name, column in reader.COLUMNS.items()} == found.shares
+    assert row.seconds > 0 and row.options == {}
+
+
+def test_the_best_of_all_attackers_is_a_row_of_results_with_its_name(monkeypatch):
+    m = dpt.get_mechanism("diffractor", epsilon=0.6, oov="keep")
+    row = reader.measure("sst2", m, TEXTS)
+    made, read = attacker_rows.of_reader([row]).rows
+    assert (made.metric, read.metric) == ("attack_best", "attack_reader") and made.setting == m.setting.ordered()
+    assert made.low <= made.value <= made.high and made.value == pytest.approx(getattr(row, reader.COLUMNS[row.best]))
+    assert made.value == max(getattr(row, c) for c in reader.COLUMNS.values()) and read.value == row.reader
+    monkeypatch.setattr(reader, "bundled", lambda: (row,))
+    assert attacker_rows.who("diffractor", 0.6, "sst2") == best.title(row.best)
+    assert attacker_rows.who("diffractor", 0.7, "sst2") == ""
+
+
+def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_them():
+    setting = dpt.Setting("custext", {}, 1.0)
+    rows = [
+        Row(setting, "sst2", "deniability", metric, value, low, high, 200, 1, "p")
+        for metric, value, low, high in (
+            ("n_w", 0.3, 0.2, 0.4), ("attack_bayes", 0.35, 0.3, 0.4), ("attack_mask", 0.05, 0.0, 0.1),
+        )
+    ]  # fmt: skip
+    given = Results({}, (), tuple(rows))
+    *same, made = attacker_rows.with_few(given).rows
+    assert tuple(same) == given.rows and (made.metric, made.value, made.point) == ("attack_best_few", 0.35, "p")
+    assert made.low == pytest.approx(0.35 - 0.05 * 2.394 / 1.96, abs=1e-3), "Bonferroni over three"
+    assert made.high == pytest.approx(0.3 + 0.1 * 2.394 / 1.96, abs=1e-3), "the widest one may be the best"
+    assert attacker_rows.who_at(given, rows[0]) == "Best guess" and "reader is not among" in measure(made.metric).about
+    assert len(attacker_rows.with_few(Results({}, (), tuple(rows[:1]))).rows) == 1
+
+
+def test_a_polish_is_measured_before_and_after():
+    m = dpt.get_mechanism("diffractor", epsilon=0.6)
+    row = polish.measure("given", m, TEXTS[:2])
+    every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
+    cosines = [
+        metrics.score("cosine", TEXTS[:2], [t(p) for p in every]) for t in (lambda p: p.drawn.text, lambda p: p.text)
+    ]
+    assert (row.cosine_before, row.cosine_after) == tuple(pytest.approx(np.mean(c)) for c in cosines)
+    assert row.gain == pytest.approx(row.cosine_after - row.cosine_before)
+    reads = metrics.score("perplexity", TEXTS[:2], [p.text for p in every])
+    assert row.reads_after == pytest.approx(np.exp(np.mean(np.log(reads))))
+    assert (row.kept_before, row.kept_after) == tuple(
+        pytest.approx(np.mean([p.unchanged[k] for p in every])) for k in (0, 1)
+    )
+
+
+def test_the_commands_print_and_write_their_rows(tmp_path, capsys):
+    for module, name in ((reader, "reader"), (polish, "polish")):
+        out = tmp_path / f"{name}.json"
+        given = ["--set", "builtin", "--mechanism", "diffractor", "--epsilon", "1", "--texts", "3", "--out", str(out)]
+        assert module.main(given) == 0
+        assert capsys.readouterr().out.startswith("diffractor   ε 1 ")
+        (row,) = json.loads(out.read_text(encoding="utf-8"))["rows"]
+        assert row["mechanism"] == "diffractor" and row["epsilon"] == 1.0
+
+
+def test_rows_are_added_to_a_file_and_measured_anew_in_it(tmp_path, capsys):
+    out = tmp_path / "reader.json"
+    given = ["--set", "builtin", "--mechanism", "diffractor", "--texts", "2", "--out", str(out), "--epsilon"]
+    for epsilon, add in (("1", ()), ("2", ("--add",)), ("1", ("--add",))):
+        assert reader.main([*given, epsilon, *add]) == 0
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert [(r["data"], r["epsilon"]) for r in rows] == [("builtin", 1.0), ("builtin", 2.0)]
+    assert reader.main([*given, "2"]) == 0
+    assert len(json.loads(out.read_text(encoding="utf-8"))["rows"]) == 1

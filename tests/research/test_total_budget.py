@@ -1,0 +1,156 @@
+"""What a total budget buys: each text spends the same, rows say what they are of, and the chart has them all."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from small_banks import meaningless
+
+import dptext_core as dpt
+from dptext_core.errors import InputError
+from dptext_core.models import sentence_encoder
+from dptext_core.research import total_budget
+from dptext_core.research.total_budget import MEASURES, Bought, Sample, bundled, in_common, measure, nearest, table
+from dptext_core.show import figures
+
+TEXTS = ["My friend was ill.", "The doctor came. She stayed.", "Nobody knew what to do about the old garden."]
+
+
+@pytest.fixture(autouse=True)
+def encoder(monkeypatch):
+    monkeypatch.setattr(sentence_encoder, "embed", meaningless)
+
+
+SAID = Sample("builtin", TEXTS, ["ill", "ill", "garden"], TEXTS, ["ill", "ill", "garden"])
+
+
+def values(rows, name: str) -> dict[float, float]:
+    return {r.total: r.value for r in rows if r.measure == name}
+
+
+def test_every_text_spends_the_same_whatever_its_draws(small_bank, monkeypatch):
+    spent = []
+    cls = dpt.mechanism_class("dp-sentence")
+    rewrite = cls.rewrite
+
+    def noted(self, *args, **more):
+        r = rewrite(self, *args, **more)
+        spent.append((len(r.releases), r.guarantee.total))
+        return r
+
+    monkeypatch.setattr(cls, "rewrite", noted)
+    m = dpt.get_mechanism("dp-sentence", bank=small_bank)
+    rows = measure("S", m, SAID, [30.0, 60.0], seeds=[1, 2], few=0)
+    assert [(n, round(total, 6)) for n, total in spent] == [
+        *[(1, 0.0), (2, 0.0), (1, 0.0)] * 2, *[(1, 30.0), (2, 30.0), (1, 30.0)] * 2,
+        *[(1, 60.0), (2, 60.0), (1, 60.0)] * 2,
+    ]  # fmt: skip
+    assert values(rows, "draws") == {0.0: pytest.approx(4 / 3)}
+    assert {(r.measure, r.total, r.texts, r.seeds) for r in rows if r.measure != "draws"} == {
+        (name, total, 3, 2) for name in ("cosine", "task", "linked") for total in (0.0, 30.0, 60.0)
+    }
+
+
+def test_a_text_without_a_draw_is_left_out():
+    test = dataclasses.replace(SAID, texts=["of the", "My doctor paid."], labels=["a", "b"])
+    rows = measure("D", dpt.get_mechanism("custext", oov="drop"), test, [5.0], seeds=[1], few=0)
+    assert all(r.texts == 1 for r in rows) and {r.mechanism for r in rows} == {"custext"}
+
+
+def test_what_is_measured_is_that_of_the_rewrites(small_bank):
+    m = dpt.get_mechanism("dp-sentence", bank=small_bank)
+    rows = measure("S", m, SAID, [40.0], seeds=[3, 4], few=0)
+    own, linked = [], []
+    for number, text in enumerate(TEXTS):
+        draws = m.guarantee(text).draws
+        of = []
+        for seed in (3, 4):
+            stream = dpt.NoiseStream(seed).at(number)
+            released = m.replace(epsilon=40.0 / draws).rewrite(text, stream=stream).text
+            of.append((meaningless(TEXTS) @ meaningless([released])[0]).tolist())
+        own.append(np.mean([cosines[number] for cosines in of]))
+        linked.append(np.mean([cosines[number] == max(cosines) for cosines in of]))
+    (cosine,) = [r for r in rows if r.measure == "cosine" and r.total]
+    assert cosine.value == pytest.approx(np.mean(own), abs=1e-5)
+    assert cosine.half == pytest.approx(1.96 * np.std(own, ddof=1) / 3**0.5, rel=0.01)
+    assert values(rows, "linked")[40.0] >= np.mean(linked) - 1e-9, "the better of two attackers"
+
+
+def test_a_text_that_is_kept_is_linked_named_and_told(monkeypatch):
+    m = dpt.get_mechanism("custext", epsilon=1.0)
+    monkeypatch.setattr(type(m), "rewrite", lambda self, p, stream: SimpleNamespace(text=p.text))
+    rows = measure("K", m, SAID, [50.0], seeds=[1], few=2, judge=lambda texts: [float(len(t)) for t in texts])
+    assert [values(rows, name)[50.0] for name in ("cosine", "task", "linked", "named")] == pytest.approx([1.0] * 4)
+    assert values(rows, "perplexity")[50.0] == np.mean([len(t) for t in TEXTS[:2]])
+    assert {r.texts for r in rows if r.measure in ("named", "perplexity")} == {2}
+
+
+def test_the_nearest_is_found_and_ties_count_their_part():
+    likeness = np.array([[0.9, 0.1, 0.2], [0.5, 0.5, 0.1], [0.8, 0.1, 0.2]])
+    assert nearest(likeness).tolist() == [1.0, 0.5, 0.0]
+    found = in_common(["a red dog", "the cat"], ["a red dog", "the cat sat"])
+    assert found[0, 0] == pytest.approx(1) and found[0, 1] == 0 < found[1, 1] < 1
+
+
+def row(system: str, total: float, value: float, measured: str = "cosine") -> Bought:
+    return Bought(system, "dp-sentence", "sst2", total, measured, value, 0.1, 20, 1)
+
+
+def test_the_table_has_a_line_a_total_and_the_one_without_the_text_first():
+    rows = [row("A", 0.0, 0.1), row("A", 50.0, 0.5), row("B", 50.0, 0.6), row("B", 50.0, 0.9, "task")]
+    lines = table(rows, "cosine").splitlines()
+    assert lines[0] == "| total ε | A | B |"
+    assert lines[2:] == ["| nothing of the text | 0.100 ± 0.100 |  |", "| 50 | 0.500 ± 0.100 | 0.600 ± 0.100 |"]
+
+
+@pytest.mark.parametrize("measured", MEASURES)
+def test_the_chart_has_every_curve_with_its_band_and_its_floor(measured):
+    rows = [row(s, t, 0.1 + t / 100, name) for s in ("A", "B <b>") for t in (0.0, 10.0, 50.0) for name in MEASURES]
+    figure = figures.total_budget(rows, measured)
+    drawn = [trace for trace in figure["data"] if trace.get("showlegend") is not False]
+    assert [trace["name"] for trace in drawn] == ["A", "B &lt;b&gt;"]
+    assert list(drawn[0]["x"]) == [10.0, 50.0] and list(drawn[0]["y"]) == pytest.approx([0.2, 0.6])
+    floors = [
+        trace
+        for trace in figure["data"]
+        if trace["mode"] == "lines" and "nothing of" in str(trace.get("hovertemplate"))
+    ]
+    assert [list(trace["y"]) for trace in floors] == [[0.1, 0.1]] * 2
+    assert figure["layout"]["xaxis"]["title"]["text"] == "total ε of a text"
+    assert figure["layout"]["yaxis"]["title"]["text"] == MEASURES[measured]
+    with pytest.raises(InputError, match="no total"):
+        figures.total_budget([row("A", 0.0, 0.1)])
+
+
+def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
+    measured, wanted = [], ["A"]
+
+    def noted(system, mechanism, test, **more):
+        measured.append((system, test.data, len(test.texts), list(more["seeds"])))
+        return [dataclasses.replace(row(system, t, 0.5), data=test.data) for t in (0.0, 10.0)]
+
+    monkeypatch.setattr(total_budget, "measure", noted)
+    monkeypatch.setattr(total_budget, "systems", lambda bank, options: dict.fromkeys(wanted))
+    out = tmp_path / "budget.json"
+    call = ["--data", str(tmp_path), "--sets", "builtin", "--own", "0", "--n", "5", "--seeds", "4", "--out", str(out)]
+    for then in ("A", "B"):
+        wanted.append(then)
+        assert total_budget.main(call) == 0
+    assert measured == [("A", "builtin", 5, [4]), ("B", "builtin", 5, [4])]
+    found = total_budget.MEASUREMENT.read(out)
+    assert [(r.system, r.total) for r in found] == [("A", 0.0), ("A", 10.0), ("B", 0.0), ("B", 10.0)]
+    assert "| nothing of the text | 0.500 ± 0.100 | 0.500 ± 0.100 |" in capsys.readouterr().out
+
+
+def test_what_is_bundled_says_what_the_documents_say():
+    found = {(r.data, r.system, r.total): r for r in bundled() if r.measure == "cosine"}
+    sentence, prior = ("One draw a sentence", "DP-MLM, public prior")
+    for data in {r.data for r in bundled()}:
+        for total in (20.0, 30.0, 50.0):
+            one, other = found[data, sentence, total], found[data, prior, total]
+            assert one.value - one.half > other.value + other.half
+        assert found[data, sentence, 400.0].value < found[data, prior, 400.0].value
+    assert {r.total for r in bundled()} == {0.0, *total_budget.TOTALS}

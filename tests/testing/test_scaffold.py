@@ -1,0 +1,64 @@
+"""A package that `new mechanism` writes passes its own tests, and the studio takes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core.cli.main import main
+from dptext_core.testing import new_mechanism
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_what_is_written_is_a_package(tmp_path, capsys):
+    assert main(["new", "mechanism", "my-own", "--out", str(tmp_path / "made")]) == 0
+    files = sorted(p.name for p in (tmp_path / "made").iterdir())
+    assert files == ["README.md", "dptext_my_own.py", "pyproject.toml", "test_dptext_my_own.py"]
+    said = capsys.readouterr().out
+    assert all(name in said for name in files)
+    project = tomllib.loads((tmp_path / "made" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["entry-points"]["dptext.mechanisms"] == {"my-own": "dptext_my_own:MyOwn"}
+    assert project["project"]["dependencies"] == [f"dptext-studio>={dpt.__version__}"]
+    assert not any("$" in (tmp_path / "made" / name).read_text(encoding="utf-8") for name in files)
+
+
+@pytest.mark.slow
+def test_its_own_tests_pass_and_the_program_takes_it(tmp_path):
+    new_mechanism("my-own", tmp_path / "made")
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=tmp_path / "made", env=env, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "failed" not in done.stdout and " passed" in done.stdout
+    command = [sys.executable, "-m", "dptext_core", "--plugin", "dptext_my_own.py", "rewrite", "--mechanism", "my-own"]
+    told = subprocess.run(
+        [*command, "--size", "3000", "My doctor paid."], cwd=tmp_path / "made", env=env, text=True, capture_output=True
+    )
+    assert told.returncode == 0 and told.stdout.strip(), told.stderr
+
+
+@pytest.mark.parametrize("name", ["", "My", "my_own", "-my", "my--own", "3my", "my own", "../my", "my\n", None])
+def test_what_is_no_name_is_refused(tmp_path, name):
+    with pytest.raises(dpt.ConfigError, match="small letters"):
+        new_mechanism(name, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_name_or_folder_that_there_is_already_is_refused(tmp_path):
+    with pytest.raises(dpt.ConfigError, match="already"):
+        new_mechanism("custext", tmp_path / "made")
+    (tmp_path / "made").mkdir()
+    with pytest.raises(dpt.InputError, match="--out"):
+        new_mechanism("my-own", tmp_path / "made")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(dpt.InputError, match="cannot be written"):
+        new_mechanism("my-own", tmp_path / "file" / "made")
