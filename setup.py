@@ -1,4 +1,4 @@
-"""The build's one step of its own: the assets that the core needs travel inside the installed package."""
+"""The build's one step of its own: the assets and the app travel inside the installed package."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-#: Folders of ``assets`` that only the repository and the app need.
-LEFT_OUT = {"pictures"}
+#: Pictures of documents, which only the repository needs.
+LEFT_OUT = shutil.ignore_patterns("*.png")
+#: Of whoever builds: what Python leaves, and secrets of their Streamlit.
+OWN = shutil.ignore_patterns("__pycache__", "secrets*")
 
 
 class BuildWithAssets(build_py):
-    """Puts ``assets`` into the package ``dptext_core``, where ``dptext_core._internal.assets`` looks first."""
+    """Puts ``assets`` and the app into the package ``dptext_core``, where it looks for them first."""
 
     def run(self) -> None:
         super().run()
@@ -22,13 +24,14 @@ class BuildWithAssets(build_py):
             return
         if not (ROOT / "assets" / "MANIFEST.json").is_file():
             raise SystemExit("The folder 'assets' is missing: build from a complete copy of the repository.")
-        target = Path(self.build_lib) / "dptext_core" / "assets"
-        shutil.rmtree(target, ignore_errors=True)  # what an earlier build left there
-        shutil.copytree(ROOT / "assets", target, ignore=self._left_out)
-
-    @staticmethod
-    def _left_out(folder: str, names: list[str]) -> set[str]:
-        return LEFT_OUT & set(names) if Path(folder) == ROOT / "assets" else set()
+        package = Path(self.build_lib) / "dptext_core"
+        for folder in ("assets", "app"):  # what an earlier build left there
+            shutil.rmtree(package / folder, ignore_errors=True)
+        shutil.copytree(ROOT / "assets", package / "assets", ignore=LEFT_OUT)
+        (package / "app").mkdir()
+        shutil.copy(ROOT / "app.py", package / "app")
+        for folder in ("pages", ".streamlit"):
+            shutil.copytree(ROOT / folder, package / "app" / folder, ignore=OWN)
 
 
 setup(cmdclass={"build_py": BuildWithAssets})

@@ -33,7 +33,7 @@ class GroupsConfig(SpaceConfig):
     """The options of every word-level mechanism, and one more."""
 
     epsilon: float | tuple[float, ...] = dpt.epsilon_option(3.0, 0.5, 12.0)
-    size: int = dpt.option(20, label="Words of a group", kind="integer", min=2, help="A word hides among so many.")
+    size: int = dpt.option(20, label="Words of a group", min=2, help="A word hides among so many.")
 
 
 @dpt.register

@@ -34,7 +34,6 @@ class ResponseConfig(SpaceConfig):
     size: int = dpt.option(
         5000,
         label="Number of words",
-        kind="integer",
         min=2,
         help="Only so many words, the most frequent ones, are known. With fewer words each one stays more often.",
     )
