@@ -532,9 +532,11 @@ def rewritten() -> None:
     copied(view_of(state.get("play_strip")).get("copies", []))
     if overtaken(run):
         st.rerun(scope="app")
-    if run.note:
-        st.warning(literal(run.note))
-    prompts(run, epsilon)
+    # In a place of their own: else what stands below moves, and is drawn twice for a moment, where one comes or goes.
+    with st.container():
+        if run.note:
+            st.warning(literal(run.note))
+        prompts(run, epsilon)
     result = run.at(epsilon)
     marked = risk.asked(view_of(state.get("play_strip")))
     attack = risk.marks(run, result, marked)
@@ -544,12 +546,13 @@ def rewritten() -> None:
     if (meant := meaning.of(run, result)) is not None:
         shown["meaning"] = meant
     view = token_strip(shown, key="play_strip")
-    if marked and attack is not None:
-        risk.below(run, result)
-    kept_at_any_epsilon(run)
     token = chosen_token(run, view)
-    beside_the_plain(run, result, epsilon)
-    void = spoilt(result)
+    with st.container():
+        if marked and attack is not None:
+            risk.below(run, result)
+        kept_at_any_epsilon(run)
+        beside_the_plain(run, result, epsilon)
+        void = spoilt(result)
     says, does = st.columns([1.5, 1], vertical_alignment="center", gap="small")
     with says:
         promised(run, result, void)

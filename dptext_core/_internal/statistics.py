@@ -21,11 +21,12 @@ NORMAL = 1.96
 _EVERY = 2200
 
 
-def student(n: int) -> float:
-    """The 97.5% quantile of Student's t for n > 1 values, which have n − 1 degrees of freedom."""
+def student(n: int, confidence: float = 0.95) -> float:
+    """How many standard errors a two-sided interval reaches: the quantile of Student's t for n > 1 values, which have
+    n − 1 degrees of freedom."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, 0.975))
+    return float(stdtrit(n - 1, 1 - (1 - confidence) / 2))
 
 
 def standard_error(values: ArrayLike) -> float | None:

@@ -25,7 +25,7 @@ import numpy as np
 
 from .._internal.checks import many
 from .._internal.private import Private
-from .._internal.statistics import clopper_pearson, standard_error
+from .._internal.statistics import clopper_pearson, standard_error, student
 from .._internal.task import UNWATCHED, Task
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism
@@ -113,14 +113,12 @@ def of_guesses(
 def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> Best:
     """The best over texts: the mean over texts of the share of each, and intervals over texts, in which the words of a
     text may hang together. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
-    from scipy.special import stdtrit
-
     by_text = {name: [float(np.mean(x)) for x in found] for name, found in hits.items()}
     shares = {name: float(np.mean(x)) for name, x in by_text.items()}
     n = len(next(iter(by_text.values())))
     if n < 2:
         return of_guesses({name: found[0] for name, found in hits.items()}, chance)
-    t = float(stdtrit(n - 1, 1 - (1 - CONFIDENCE) / 2 / len(hits)))
+    t = student(n, 1 - (1 - CONFIDENCE) / len(hits))
     # Texts that are all alike do not say how far others may be: then the words do.
     pooled = of_guesses({name: [hit for text in found for hit in text] for name, found in hits.items()}, chance)
     low, high = 0.0, 0.0

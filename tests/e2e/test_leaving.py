@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -43,16 +42,8 @@ def rewrite(page, text: str) -> None:
 
 
 def drawer(page, name: str, key: str) -> None:
-    """Opens one. A click that falls into a redraw is lost, and a person clicks again."""
-    from playwright.sync_api import TimeoutError as Late
-
-    for _ in range(2):
-        page.get_by_role("button", name=name, exact=True).click()
-        page.wait_for_timeout(500)
-        with suppress(Late):
-            page.locator(f".st-key-{key}").wait_for(timeout=LONG)
-            return
-    raise AssertionError(f"{name} does not open")
+    page.get_by_role("button", name=name, exact=True).click()
+    page.locator(f".st-key-{key}").wait_for()
 
 
 def until(met: Callable[[], bool]) -> bool:
