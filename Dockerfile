@@ -1,4 +1,4 @@
-# DP-Text Studio for a public demo: docs/security.md says how to run it and what belongs in front of it.
+# DP-Text Studio for a public demo: docs/development/security.md says how to run it and what belongs in front of it.
 # As it stands it brings PyTorch for GPUs, and runs on processors too. A smaller image for processors alone:
 # docker build --build-arg PIP_OPTIONS="OPTION" -t dptext . with the option that README.md names for such machines.
 FROM python:3.11-slim

@@ -14,7 +14,7 @@ Three kinds of batches are mixed:
 * *skeletons*: a text of which only stop words and punctuation stand, one ``[MASK]`` for each other word, whatever its
   pieces; in half of them some words stand again, from the left or anywhere, a part of these exchanged for a neighbour
   or a random word, as words that were released before are. That is what the public prior asks the model
-  (``docs/public-prior.md``).
+  (``docs/measurements/public-prior.md``).
 
 Run:  python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_lm --minutes 100
 """

@@ -1,4 +1,4 @@
-"""Draw the figure of docs/public-prior.md from the bundled measurement, with Debian's Chromium.
+"""Draw the figure of docs/measurements/public-prior.md from the bundled measurement, with Debian's Chromium.
 
 Run:  PYTHONPATH=. python tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md against the code: the table of foreign mechanisms and consumers is made by running them all."""
+"""docs/development/architecture.md against the code: its table of foreign mechanisms is made by running them all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dptext_core.measure.ledger import Ledger
 from dptext_core.research import grid, run
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
 TEXT = "My doctor sent a letter to my sister."
 WORKS = "works"
 

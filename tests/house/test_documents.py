@@ -47,7 +47,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 def test_every_document_is_there_and_the_readme_or_the_list_leads_to_it():
-    assert {"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md"} <= set(DOCUMENTS)
+    assert {"README.md", "CONTRIBUTING.md", "docs/development/architecture.md", "docs/glossary.md"} <= set(DOCUMENTS)
     for name in set(DOCUMENTS) - {"README.md"}:
         listed = f"({name.removeprefix('docs/')})" in DOCUMENTS["docs/index.md"]
         assert listed or f"({name})" in DOCUMENTS["README.md"], name
@@ -160,6 +160,6 @@ def test_numbers_of_the_documents_are_those_of_the_bundled_results():
     about = read("results.json")["about"]
     points = about["points"] + about["missing"]
     for said in (f"{about['points']} of the grid's {points} points", f"the points took: {about['core_minutes']}"):
-        assert said in plain["docs/benchmarks.md"], said
+        assert said in plain["docs/measurements/benchmarks.md"], said
     for space, of in (("minilm", "of {} words encoded"), ("word2vec", "with {} words each")):
         assert of.format(f"{len(dpt.word_space(space).words):,}") in plain["docs/spaces.md"]

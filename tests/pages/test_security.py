@@ -1,4 +1,4 @@
-"""The threat model of docs/security.md: each of its lines has a test, and here are those of public hosting."""
+"""Each line of the threat model in docs/development/security.md has a test; here are those of public hosting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pages.ui.jobs import Work
 from pages.ui.public import OWN, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "development" / "security.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture

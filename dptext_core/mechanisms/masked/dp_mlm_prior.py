@@ -1,4 +1,4 @@
-"""DP-MLM from a public proposal: our own mechanism; ``docs/public-prior.md`` has the proof and what was measured.
+"""DP-MLM from a public proposal: our own mechanism. Its proof and figures: ``docs/measurements/public-prior.md``.
 
     p(y) ∝ exp( b(y)/τ + ε·clip(a(y) − b(y), c₁, c₂) / (2(c₂ − c₁)) )
 

@@ -1,8 +1,8 @@
 """Word mechanisms that may start from a public proposal: p(y|x) ∝ b(y)·exp(ε·s(x, y)).
 
 For a b that is the same for both words, b cancels but for the normaliser, which moves by no more than without it: the
-promise of the mechanism stays what it is, a metric one included. ``docs/public-prior.md`` has the proof. Not in the
-papers of these mechanisms.
+promise of the mechanism stays what it is, a metric one included. ``docs/measurements/public-prior.md`` has the proof.
+Not in the papers of these mechanisms.
 """
 
 from __future__ import annotations
