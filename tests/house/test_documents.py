@@ -156,7 +156,7 @@ def test_numbers_of_the_documents_are_those_of_the_bundled_results():
     holds, rest = verdicts.count("holds"), verdicts.count("inconclusive")
     assert holds + rest == len(verdicts)
     for said in (f"{holds} of {len(verdicts)} rows hold", f"other {rest} are inconclusive", f"{len(FAULTS)} planted"):
-        assert said in plain["docs/guarantees.md"], said
+        assert said in plain["docs/measurements/audit.md"], said
     about = read("results.json")["about"]
     points = about["points"] + about["missing"]
     for said in (f"{about['points']} of the grid's {points} points", f"the points took: {about['core_minutes']}"):
