@@ -18,7 +18,8 @@ from tiny_generators import tiny_generator
 from traces import Stated
 
 import dptext_core as dpt
-from dptext_core import cli
+from dptext_core import auditing, cli
+from dptext_core.attacks import two_texts
 from dptext_core.cli import console
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.config import epsilon_option, option
@@ -586,13 +587,28 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
     assert status == 2 and "Cannot read" in err
 
 
-def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path):
+def of_one(measure):
+    """Of the same inputs, or the same texts, what was found the first time."""
+
+    def found(m, given, *arguments, **options):
+        if str(given) not in found.found:
+            found.found[str(given)] = measure(m, given, *arguments, **options)
+        return found.found[str(given)]
+
+    found.found = {}
+    return found
+
+
+def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path, light, few_looks, monkeypatch):
     other = tmp_path / "other.txt"
     other.write_text("A lawyer went home.\n", encoding="utf-8")
     given = ("attack", *writer, "--attacker", "two-texts", "--candidates", str(other), "The doctor told my friend.")
     status, out, err = run(*given, "--draws", "20")
     assert status == 0 and "bag of words" in out and "no promise" in out and "author's eyes" in err
     assert run(*given, "--draws", "3")[0] == 2 and run(*given, "--answers", "2")[0] == 2
+    # Both ways to print it are of one audit, and its vectors of no encoder, which tests/attacks/test_two_texts.py has.
+    monkeypatch.setattr(auditing, "audit", of_one(auditing.audit))
+    monkeypatch.setattr(two_texts, "measure", of_one(two_texts.measure))
     audited = ("audit", "--mechanism", "custext", "--draws", "100", "--two-texts", "doctor", "nurse")
     status, out, _ = run(*audited)
     assert status == 0
@@ -600,6 +616,7 @@ def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path):
     assert [line.partition(":")[0] for line in told] == [
         "Two texts, one word", "Two texts, one sentence", "Two texts, another text",
     ]  # fmt: skip
+    assert len(two_texts.measure.found) == 3
     rows = json.loads(run(*audited, "--json")[1])["two_texts"]
     assert all(r["promised"] is None and r["most"] >= r["epsilon_least"] > 0 for r in rows)
 

@@ -443,8 +443,9 @@ class CusText(PriorMechanism):
 
     def _step_epsilon(self, prepared: WordPrepared, i: int, epsilons: Sequence[float]) -> float:
         """A repeated word is drawn once: its first place spends."""
-        first = int(np.flatnonzero(prepared.rows == prepared.rows[i])[0])
-        return epsilons[i] if self.config.strategy == "token" or i == first else 0.0
+        if self.config.strategy == "token" or i == int(np.argmax(prepared.rows == prepared.rows[i])):
+            return epsilons[i]
+        return 0.0
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         if not self.shares_draws:
