@@ -53,6 +53,14 @@ def test_every_document_is_there_and_the_readme_or_the_list_leads_to_it():
         assert listed or f"({name})" in DOCUMENTS["README.md"], name
 
 
+def test_the_site_has_every_document_and_the_reference_every_public_name():
+    listed = set(re.findall(r"(?m)^ +- (?:[\w ]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert {n.removeprefix("docs/") for n in DOCUMENTS if n.startswith("docs/")} <= listed
+    named = set(re.findall(r"(?m)^::: dptext_core\.(\S+)$", DOCUMENTS["docs/api.md"]))
+    public = {n for n in dpt.__all__ if callable(getattr(dpt, n))}
+    assert named == public
+
+
 def test_the_readme_is_short():
     assert len(DOCUMENTS["README.md"].split()) <= 1200
 
